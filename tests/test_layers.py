@@ -282,9 +282,6 @@ MANY_NAMES = {
 MANY_PARAMETERS = {
     **{("executors/dataflow/machine/run_loops.py", function): GENERATED_WORK
        for function in ("carried", "gathered", "run_vertices", "spread")},
-    **{("verify/decide/explicit/graph.py", function): GENERATED_WORK for function in ("components", "walk")},
-    **{("verify/decide/explicit/kernels.py", function): GENERATED_WORK
-       for function in ("_call", "_into_bitmap", "_into_index", "_into_words", "explore", "join")},
     **{("lab/suite.py", function): "a declaration of a user: what it names are the fields of a dataclass"
        for function in ("experiment", "plot", "table")},
     ("executors/dataflow/executor.py", "__init__"): "options of an executor, each by its name",

@@ -180,9 +180,9 @@ class _Run:
 
     def _step(self, edge: int) -> Edge:
         graph = self.search.graph()
-        before, after = graph.source(edge), int(graph.ends[edge])
+        before, after = graph.source(edge), int(graph.edges.ends[edge])
         words = self.search.state(before), self.search.state(after)
-        return Edge(before, self.space.move(*words, int(graph.flags[edge])))
+        return Edge(before, self.space.move(*words, int(graph.edges.flags[edge])))
 
     def _lasso(self, cycle: Sequence[Edge]) -> RawTrace:
         first = self._run_to(cycle[0])

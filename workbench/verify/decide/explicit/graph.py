@@ -1,8 +1,7 @@
 """The reachable states as a graph, and what is decided on it: what can always still come, and what recurs for ever.
 
-State i has the edges from `starts[i]` up to `starts[i + 1]`, each with the state where it ends and its labels, a bit
-each. The functions below the class take their arrays from the caller and use nothing but indices and integers, so they
-run on lists as they are, and numba compiles them for arrays. None calls another.
+The labels of an edge are a bit each. The functions below the class take their arrays from the caller and use nothing
+but indices and integers, so they run on lists as they are, and numba compiles them for arrays. None calls another.
 """
 
 # mypy: allow-untyped-defs
@@ -13,6 +12,8 @@ import bisect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
+
+from workbench.verify.decide.explicit.records import Edges
 
 
 @dataclass
@@ -26,9 +27,7 @@ class Graph:
     void: the label of edges that do not count.
     """
 
-    starts: Any
-    ends: Any
-    flags: Any
+    edges: Edges
     zeros: Callable[[int], Any]
     functions: Any
     void: int
@@ -36,31 +35,29 @@ class Graph:
     @property
     def size(self) -> int:
         """How many states there are."""
-        return len(self.starts) - 1
+        return len(self.edges.starts) - 1
 
     def source(self, edge: int) -> int:
         """The state that an edge leads from."""
-        return bisect.bisect_right(self.starts, edge) - 1
+        return bisect.bisect_right(self.edges.starts, edge) - 1
 
     def dead_end(self, target: int, escape: int | None) -> int | None:
         """The first edge that has neither label and leads to a state from which no run has the label `target`."""
         good, begins, place, todo = (self.zeros(self.size + 1) for _ in range(4))
-        into = self.zeros(int(self.starts[self.size]))
-        self.functions.transpose(self.starts, self.ends, begins, into, place)
-        self.functions.spread(self.starts, self.flags, 1 << target, begins, into, good, todo)
+        into = self.zeros(int(self.edges.starts[self.size]))
+        self.functions.transpose(self.edges, begins, into, place)
+        self.functions.spread(self.edges, 1 << target, begins, into, good, todo)
         harmless = bits({target, self.void} | ({escape} - {None}))
-        edge = int(self.functions.first_bad(self.starts, self.ends, self.flags, harmless, good))
+        edge = int(self.functions.first_bad(self.edges, harmless, good))
         return None if edge < 0 else edge
 
     def recurring(self, needed: Collection[int], avoided: Collection[int]) -> list[int] | None:
         """The edges of a cycle on which every needed label occurs and no avoided one, if there is such a cycle."""
         avoid = bits({*avoided, self.void})
         part = self.zeros(self.size)
-        self.functions.components(
-            self.starts, self.ends, self.flags, avoid, part, *(self.zeros(self.size) for _ in range(5))
-        )
+        self.functions.components(self.edges, avoid, part, *(self.zeros(self.size) for _ in range(5)))
         has = self.zeros(self.size + 1)
-        here = int(self.functions.cover(self.starts, self.ends, self.flags, avoid, bits(needed), part, has))
+        here = int(self.functions.cover(self.edges, avoid, bits(needed), part, has))
         return None if here < 0 else self._around(here, set(needed), avoid, part)
 
     def _around(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
@@ -69,13 +66,13 @@ class Graph:
         here = root
         while needed:
             found += self._walk(here, bits(needed), -1, avoid, part)
-            here = int(self.ends[found[-1]])
-            needed = {label for label in needed if not int(self.flags[found[-1]]) >> label & 1}
+            here = int(self.edges.ends[found[-1]])
+            needed = {label for label in needed if not int(self.edges.flags[found[-1]]) >> label & 1}
         return found if found and here == root else found + self._walk(here, 0, root, avoid, part)
 
     def _walk(self, here: int, wanted: int, goal: int, avoid: int, part: Any) -> list[int]:
         came, todo = self.zeros(self.size), self.zeros(self.size)
-        found = self.functions.walk(self.starts, self.ends, self.flags, avoid, part, here, wanted, goal, came, todo)
+        found = self.functions.walk(self.edges, avoid, part, here, wanted, goal, came, todo)
         edges = [int(found)]
         while (state := self.source(edges[-1])) != here:
             edges.append(int(came[state]) - 1)
@@ -87,8 +84,9 @@ def bits(labels: Collection[int | None]) -> int:
     return sum(1 << label for label in set(labels) if label is not None)
 
 
-def transpose(starts, ends, begins, into, place):
+def transpose(edges, begins, into, place):
     """The edges by where they end: state i is reached from `into[begins[i]]` up to `into[begins[i + 1]]`."""
+    starts, ends, _ = edges
     size = len(starts) - 1
     for edge in range(starts[size]):
         begins[ends[edge] + 1] += 1
@@ -101,8 +99,9 @@ def transpose(starts, ends, begins, into, place):
             place[ends[edge]] += 1
 
 
-def spread(starts, flags, target, begins, into, good, todo):
+def spread(edges, target, begins, into, good, todo):
     """Mark as good every state from which a run has a label of the mask `target`."""
+    starts, _, flags = edges
     many = 0
     for i in range(len(starts) - 1):
         for edge in range(starts[i], starts[i + 1]):
@@ -123,20 +122,22 @@ def spread(starts, flags, target, begins, into, good, todo):
                 many += 1
 
 
-def first_bad(starts, ends, flags, harmless, good):
+def first_bad(edges, harmless, good):
     """The first edge that has no label of the mask `harmless` and leads to a state that is not good; -1: none."""
+    starts, ends, flags = edges
     for edge in range(starts[len(starts) - 1]):
         if not flags[edge] & harmless and not good[ends[edge]]:
             return edge
     return -1
 
 
-def components(starts, ends, flags, avoid, part, met, low, at, stack, path):
+def components(edges, avoid, part, met, low, at, stack, path):
     """Number the strongly connected components of the graph without the edges to avoid, from 1, in `part`.
 
     R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972; `path` stands for
     its recursion, and `at` has the next edge of each state on it.
     """
+    starts, ends, flags = edges
     clock = parts = piled = 0
     for first in range(len(part)):
         if met[first]:
@@ -175,8 +176,9 @@ def components(starts, ends, flags, avoid, part, met, low, at, stack, path):
     return parts
 
 
-def cover(starts, ends, flags, avoid, wanted, part, has):
+def cover(edges, avoid, wanted, part, has):
     """The first state in a component whose edges have all labels of the mask `wanted`; it has edges; -1: none."""
+    starts, ends, flags = edges
     inside = wanted | 1 << 30
     for i in range(len(part)):
         for edge in range(starts[i], starts[i + 1]):
@@ -188,11 +190,12 @@ def cover(starts, ends, flags, avoid, wanted, part, has):
     return -1
 
 
-def walk(starts, ends, flags, avoid, part, here, wanted, goal, came, todo):
+def walk(edges, avoid, part, here, wanted, goal, came, todo):
     """The last edge of a shortest walk inside of a component, with a label of `wanted` or to the state `goal`.
 
     `came` gets, per state on the way, the edge by which it was reached, plus 1.
     """
+    starts, ends, flags = edges
     todo[0] = here
     many, done = 1, 0
     while done < many:

@@ -31,6 +31,7 @@ from numba.extending import intrinsic
 from workbench.executors.compiled.code.llvm import LANES
 from workbench.executors.compiled.code.objects import may_load_all
 from workbench.verify.decide.explicit import graph
+from workbench.verify.decide.explicit.records import Steps
 
 BITMAP, WORDS, INDEX = 0, 1, 2
 
@@ -64,17 +65,16 @@ graphs = SimpleNamespace(
 
 
 @intrinsic
-def _call(_, address, words, stride, count, inputs, moves, after, plane, flags):
-    """Call `expand` by its address; arrays by theirs."""
-    given = (address, words, stride, count, inputs, moves, after, plane, flags)
+def _call(_, address, arguments):
+    """Call `expand` by its address, with so many numbers; arrays by their addresses."""
 
     def generate(context, builder, _, args):
-        number = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [number] * 8)
-        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        given = cgutils.unpack_tuple(builder, args[1])
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] * len(given))
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), given)
         return context.get_dummy_value()
 
-    return types.void(*(types.int64 for _ in given)), generate
+    return types.void(address, arguments), generate
 
 
 @intrinsic
@@ -99,10 +99,12 @@ def expand(address, states, first, count, inputs, after, flags):
     States are taken `LANES` at a time. What lies behind the last one has no meaning, and neither have its steps.
     """
     apart = (count + LANES - 1) // LANES * LANES
-    _call(
-        address, states.ctypes.data + 8 * first, states.shape[1], apart, inputs.ctypes.data, inputs.shape[1],
-        after.ctypes.data, after.shape[1], flags.ctypes.data,
+    given = (
+        np.int64(states.ctypes.data + 8 * first), np.int64(states.shape[1]), np.int64(apart),
+        np.int64(inputs.ctypes.data), np.int64(inputs.shape[1]), np.int64(after.ctypes.data), np.int64(after.shape[1]),
+        np.int64(flags.ctypes.data),
     )  # fmt: skip
+    _call(address, given)
     return apart
 
 
@@ -123,15 +125,15 @@ def _word_slot(key, shift):
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def _slot(kind, states, number, shift):
-    if kind == INDEX:
-        return np.int64(_hash(states, number) >> shift)
-    return _word_slot(states[0, number] ^ states[0, 0], shift)
+def _slot(found, states, number):
+    if found.kind == INDEX:
+        return np.int64(_hash(states, number) >> found.shift)
+    return _word_slot(states[0, number] ^ states[0, 0], found.shift)
 
 
 @numba.njit(cache=CACHED, nogil=True)
 def _find(index, shift, states, after, k):
-    """The slot of a state in a table of the kind `INDEX`, or the empty one where it belongs."""
+    """The slot of state k of `after` in a table of the kind `INDEX`, or the empty one where it belongs."""
     mask = np.int64(index.size - 1)
     mixed = _hash(after, k)
     upper = np.int64(mixed) & ~LOW
@@ -149,33 +151,36 @@ def _find(index, shift, states, after, k):
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def explore(
-    address, inputs, block, after, flags, kind, table, shift, states, parents, size, done, last, room, wanted, hits
-):  # fmt: skip
-    """Look at the steps of the states from number `done` on, up to `last` while there is room for their successors.
+def explore(code, found, listed, reach, wanted, hits):
+    """Take the steps of states, as far as there is room for their successors, and add those to what was found.
 
-    The new number of states, and of those that were looked at. `hits` gets, per label of the mask `wanted`, the first
-    step at which it is true: the number of the state and of the move.
+    The new number of states, and of those whose steps have been taken. `hits` gets, per label of the mask `wanted`,
+    the first step at which it is true: the number of the state and of the move.
     """
-    moves = inputs.shape[1]
-    while done < min(last, size) and size + block * moves <= room:
-        count = min(block, size - done)
-        apart = expand(address, states, done, count, inputs, after, flags)
+    size, done, moves = reach.size, reach.done, code.inputs.shape[1]
+    while done < min(reach.last, size) and size + code.block * moves <= reach.room:
+        count = min(code.block, size - done)
+        apart = expand(code.address, listed.states, done, count, code.inputs, code.after, code.flags)
+        steps = Steps(code.after, code.flags, done, count, apart, moves)
         if wanted:
-            wanted = _note(flags, count, apart, moves, done, wanted, hits)
-        if kind == BITMAP:
-            size = _into_bitmap(after, count, apart, moves, done, table, states, parents, size)
-        elif kind == WORDS:
-            size = _into_words(after, count, apart, moves, done, table, shift, states, parents, size)
+            wanted = _note(steps, wanted, hits)
+        if found.kind == BITMAP:
+            size = _into_bitmap(steps, found, listed, size)
+        elif found.kind == WORDS:
+            size = _into_words(steps, found, listed, size)
         else:
-            size = _into_index(after, count, apart, moves, done, table, shift, states, parents, size)
+            size = _into_index(steps, found, listed, size)
         done += count
     return size, done
 
 
+# The loops take what they read of a record before they begin: inside, each reading would count references.
+
+
 @numba.njit(cache=CACHED, nogil=True)
-def _note(flags, count, apart, moves, first, wanted, hits):
+def _note(steps, wanted, hits):
     """Write down the first steps at which wanted labels are true; the labels still wanted."""
+    flags, count, apart, moves = steps.flags, steps.states, steps.apart, steps.moves
     seen = np.int64(0)
     for m in range(moves):
         for k in range(m * apart, m * apart + count):
@@ -187,14 +192,16 @@ def _note(flags, count, apart, moves, first, wanted, hits):
             flag = flags[m * apart + j] & wanted
             for bit in range(hits.shape[0]):
                 if flag >> bit & 1:
-                    hits[bit, 0] = first + j
+                    hits[bit, 0] = steps.first + j
                     hits[bit, 1] = m
             wanted &= ~flag
     return wanted
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def _into_bitmap(after, count, apart, moves, first, table, states, parents, size):
+def _into_bitmap(steps, found, listed, size):
+    after, _, first, count, apart, moves = steps
+    table, states, parents = found.slots, listed.states, listed.parents
     for j in range(count):
         for m in range(moves):
             word = after[0, m * apart + j]
@@ -210,7 +217,9 @@ def _into_bitmap(after, count, apart, moves, first, table, states, parents, size
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def _into_words(after, count, apart, moves, first, table, shift, states, parents, size):
+def _into_words(steps, found, listed, size):
+    after, _, first, count, apart, moves = steps
+    table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
     initial = states[0, 0]
     mask = np.int64(table.size - 1)
     begin = table.ctypes.data
@@ -240,7 +249,9 @@ def _into_words(after, count, apart, moves, first, table, shift, states, parents
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def _into_index(after, count, apart, moves, first, table, shift, states, parents, size):
+def _into_index(steps, found, listed, size):
+    after, _, first, count, apart, moves = steps
+    table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
     begin = table.ctypes.data
     ahead = max(1, AHEAD // moves)
     for j in range(-ahead, count):
@@ -263,17 +274,18 @@ def _into_index(after, count, apart, moves, first, table, shift, states, parents
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def fill(kind, table, shift, states, size):
+def fill(found, states, size):
     """Put all states into an empty hash table."""
+    kind, table = found.kind, found.slots
     mask = np.int64(table.size - 1)
     begin = table.ctypes.data
     for number in range(-AHEAD, size):
         near = number + AHEAD
         if near < size:
-            _fetch(begin + 8 * _slot(kind, states, near, shift))
+            _fetch(begin + 8 * _slot(found, states, near))
         if number < (0 if kind == INDEX else 1):  # a table of words has no place for the initial state
             continue
-        slot = _slot(kind, states, number, shift)
+        slot = _slot(found, states, number)
         entry = states[0, number] ^ states[0, 0]
         if kind == INDEX:
             entry = np.int64(_hash(states, number)) & ~LOW | (number + 1)
@@ -283,11 +295,14 @@ def fill(kind, table, shift, states, size):
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def join(after, flags, count, apart, moves, first, table, shift, states, starts, ends, labels):
-    """Add the edges of the states from number `first` on to the graph; the new number of edges.
+def join(steps, index, states, edges):
+    """Add the edges of a block of states to a graph; the new number of edges.
 
     A step with the same end and labels as the one before is the same edge.
     """
+    after, flags, first, count, apart, moves = steps
+    table, shift = index.slots, index.shift
+    starts, ends, labels = edges
     edge = starts[first]
     for j in range(count):
         begin = edge
@@ -303,8 +318,9 @@ def join(after, flags, count, apart, moves, first, table, shift, states, starts,
 
 
 @numba.njit(cache=CACHED, nogil=True)
-def count_moves(flags, count, apart, moves, void, counts):
+def count_moves(steps, void, counts):
     """Count, per move, the states in which it is not void."""
+    _, flags, _, count, apart, moves = steps
     for m in range(moves):
         for j in range(count):
             counts[m] += 1 - (flags[m * apart + j] >> void & 1)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from workbench.verify.decide.explicit import graph
 from workbench.verify.decide.explicit.graph import Graph
+from workbench.verify.decide.explicit.records import Edges
 from workbench.verify.decide.explicit.space import Space
 
 
@@ -130,7 +131,7 @@ class PlainSearch(Exploration):
                 ends.append(self._numbers[after])
                 labels.append(flags)
             starts.append(len(ends))
-        return Graph(starts, ends, labels, lambda size: [0] * size, graph, self.space.void)
+        return Graph(Edges(starts, ends, labels), lambda size: [0] * size, graph, self.space.void)
 
     def state(self, number: int) -> int:
         return self._words[number]
