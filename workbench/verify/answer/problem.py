@@ -264,16 +264,10 @@ def comparison(
 ) -> Problem:
     """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equivalent` takes."""
     left, right = program_of(left), program_of(right)
-    if mode == "approximates":
+    subject, prop, title = left, equivalent_to(right, mode), f"{left.pipeline.name}, {right.pipeline.name}"
+    if COMPARISONS[mode].implies:
         subject, prop = right, equivalent_to(left, mode)
-    else:
-        subject, prop = left, equivalent_to(right, mode)
-    return Problem(
-        subject,
-        replace(prop, name=COMPARISONS[mode].compared),
-        settings or Settings(),
-        title=f"{left.pipeline.name}, {right.pipeline.name}",
-    )
+    return Problem(subject, replace(prop, name=COMPARISONS[mode].written.compared), settings or Settings(), title=title)
 
 
 def equivalent(

@@ -11,7 +11,9 @@ as in the paper, a pipeline that falls behind for ever is sequence equivalent to
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from workbench.core import function as f
@@ -25,15 +27,31 @@ from workbench.errors import PipelineError, TypingError, refuse_unknown
 from workbench.ir.system import System
 from workbench.language import Loaded
 from workbench.language.faults import faultless
-from workbench.language.properties import PROPERTIES
+from workbench.language.properties import PROPERTIES, PropertyRow
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import OverDomains, Property, Question, conjoined, stepwise_equal
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
-COMPARISONS = {row.mode: row for row in PROPERTIES.values() if row.mode and row.argument}
-"""The properties that compare a pipeline with another one, by the sense in which they do."""
+Compared = tuple[list[Node], list[str], list[Property]]
+"""What compares outputs: processors besides, the pipes that come out, and what is true of them."""
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """A sense in which two pipelines are compared.
+
+    Attributes
+    ----------
+    written: the property that says so.
+    compare: what compares the outputs, in pairs, of two pipelines side by side; with the names that are taken.
+    implies: where the second says true, the first does; so outputs are truth values, and what approximates is second.
+    """
+
+    written: PropertyRow
+    compare: Callable[[Sequence[tuple[str, str]], set[str]], Compared]
+    implies: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +77,7 @@ class Equivalence:
     def sides(self, subject: Program) -> tuple[Program, Program]:
         """Both pipelines as `side_by_side` takes them: what approximates comes second there."""
         other = self.other or (subject.faultless() if isinstance(subject, Loaded) else faultless(subject))
-        return (other, subject) if self.mode == "approximates" else (subject, other)
+        return (other, subject) if COMPARISONS[self.mode].implies else (subject, other)
 
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """One pipeline that runs both on the same inputs, and the property that says they agree."""
@@ -77,7 +95,7 @@ def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equival
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
     refuse_unknown("sense of equivalence", mode, COMPARISONS)
-    return Equivalence(f"{COMPARISONS[mode].name}({other.pipeline.name})", mode, other)
+    return Equivalence(f"{COMPARISONS[mode].written.name}({other.pipeline.name})", mode, other)
 
 
 def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
@@ -98,42 +116,54 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
     nodes = [
         Node(name, Group(body), inputs, _pipes(name, body)) for name, body in zip(names, (left, right), strict=True)
     ]
-    pairs = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True))
-    title = f"{names[0]}_and_{names[1]}"
-    if mode == "sequence":
-        return _sequence(title, left, nodes, pairs)
-    outputs = tuple((pipe, pipe) for pair in pairs for pipe in pair)
-    parts = [stepwise_equal(a, b, approximates=mode == "approximates") for a, b in pairs]
-    return Pipeline(title, left.inputs, tuple(nodes), outputs), conjoined(COMPARISONS[mode].compared, parts)
+    pairs, row = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True)), COMPARISONS[mode]
+    besides, outputs, parts = row.compare(pairs, {*names, *inputs})
+    shown = tuple((pipe, pipe) for pipe in outputs)
+    whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown)
+    return whole, conjoined(row.written.compared, parts)
 
 
-def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]) -> tuple[Pipeline, Property]:
-    taken = {n.name for n in nodes} | {name for name, _ in left.inputs}
+def _step_by_step(pairs: Sequence[tuple[str, str]], _: set[str], *, implies: bool = False) -> Compared:
+    """At every step both carry the same."""
+    parts = [stepwise_equal(a, b, approximates=implies) for a, b in pairs]
+    return [], [pipe for pair in pairs for pipe in pair], parts
+
+
+def _one_by_one(pairs: Sequence[tuple[str, str]], taken: set[str]) -> Compared:
+    """The i-th events are equal, which meet in an equality processor for each pair."""
     names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], taken)
-    compare = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
-    outputs = tuple((name, name) for name in names)
+    besides = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
+    return besides, names, [_always_equal(name) for name in names]
 
-    def agrees(name: str) -> Property:
-        def term(system: System) -> Term:
-            found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
-            if system.end is None:
-                return found
-            # whole streams have the same length
-            waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
-            complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
-            whole: Term = both(found, complete)
-            return whole
 
-        def question(system: System) -> Question:
-            ends = " or, when the streams have ended, in length" if system.end else ""
-            cases = ((f"'{name}' compares two events", system.pipes[name].present),)
-            failure = f"the outputs differ in a value{ends}"
-            return Question(system, "invar", atom(term(system)), failure=failure, compares=True, exercised=cases)
+def _always_equal(name: str) -> Property:
+    """What an equality processor says is true; where streams end, it has compared all events of both."""
 
-        return Property(f"{name}.present -> {name}.value", question)
+    def term(system: System) -> Term:
+        found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
+        if system.end is None:
+            return found
+        # whole streams have the same length
+        waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
+        complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
+        whole: Term = both(found, complete)
+        return whole
 
-    parts = [agrees(name) for name in names]
-    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), conjoined(COMPARISONS["sequence"].compared, parts)
+    def question(system: System) -> Question:
+        ends = " or, when the streams have ended, in length" if system.end else ""
+        cases = ((f"'{name}' compares two events", system.pipes[name].present),)
+        failure = f"the outputs differ in a value{ends}"
+        return Question(system, "invar", atom(term(system)), failure=failure, compares=True, exercised=cases)
+
+    return Property(f"{name}.present -> {name}.value", question)
+
+
+COMPARISONS = {
+    "sequence": ComparisonRow(PROPERTIES["equivalent"], _one_by_one),
+    "stepwise": ComparisonRow(PROPERTIES["stepwise-equivalent"], _step_by_step),
+    "approximates": ComparisonRow(PROPERTIES["approximates"], partial(_step_by_step, implies=True), implies=True),
+}
+"""Every sense in which two pipelines are compared."""
 
 
 def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
@@ -150,7 +180,7 @@ def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
         for number, (a, b) in enumerate(zip(ours, theirs, strict=True), 1):
             if not same_domain(a, b):
                 raise TypingError(f"{what} {number} carries {a} in {left.name} and {b} in {right.name}")
-            if mode == "approximates" and what == "output" and not isinstance(a, Bool):
+            if COMPARISONS[mode].implies and what == "output" and not isinstance(a, Bool):
                 raise TypingError(f"approximation compares bool outputs, {left.name} emits {a}")
 
 
