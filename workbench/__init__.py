@@ -124,7 +124,8 @@ if TYPE_CHECKING:
         Problem as Problem, check as check, comparison as comparison, equivalent as equivalent,
         problem as problem, problems as problems, tolerates as tolerates,
     )
-    from workbench.verify.answer.verdict import Outcome as Outcome, Trace as Trace, Verdict as Verdict
+    from workbench.verify.answer.trace import Trace as Trace
+    from workbench.verify.answer.verdict import Outcome as Outcome, Verdict as Verdict
     from workbench.verify.ask.environment import Environment as Environment
     from workbench.verify.ask.equivalence import (
         equivalent_to as equivalent_to, side_by_side as side_by_side, tolerating as tolerating,

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from experiments.monitors import FORMULAS, MONITORS, SYSTEMS, Case, ask_formula, cases, decide
 from workbench.smv.engines.engine import Query, Task
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.trace import Trace
 from workbench.verify.decide.table import get_engine
 
 CASES = cases()

@@ -18,8 +18,8 @@ from workbench.executors.reference.executor import Reference
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.show.explorer import MOST_SLOTS, explorer
-from workbench.verify.answer.rests_on import Ground
-from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict, buffered
+from workbench.verify.answer.trace import Trace, TraceStep, buffered
+from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)

@@ -6,7 +6,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.readable import show_value
 from workbench.processors import Trim  # type: ignore[attr-defined]
 from workbench.show.timeline import render_timeline, show_queue, timeline
-from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.trace import Trace, TraceStep
 
 PIPELINE = Pipeline("late", (("x", INT),), (Node("trim", Trim(1), ("x",), ("trim",)),), (("out", "trim"),))
 

@@ -17,7 +17,7 @@ from workbench.language import parse_property
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.examine import examine
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.answer.rests_on import Ground, Reliance
+from workbench.verify.answer.verdict import Ground, Reliance
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.independence import enough_values, tabulated
 

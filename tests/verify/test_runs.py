@@ -17,7 +17,7 @@ from workbench.processors.held.group import flatten
 from workbench.show.explorer import explorer
 from workbench.verify.answer import replay
 from workbench.verify.answer.replay import contents, events_of
-from workbench.verify.answer.verdict import buffered
+from workbench.verify.answer.trace import buffered
 
 
 @given(data=st.data(), q=st.integers(0, 3))

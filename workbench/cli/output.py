@@ -17,7 +17,8 @@ from workbench.cli.progress import Progress
 from workbench.core.readable import plural
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.events.files import unwritten
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict, worst_exit_code
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Outcome, Verdict, worst_exit_code
 
 if TYPE_CHECKING:
     import argparse

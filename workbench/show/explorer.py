@@ -19,7 +19,8 @@ from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
 from workbench.show.style import asset, begin_page
-from workbench.verify.answer.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
+from workbench.verify.answer.trace import MOST_WAITING, Trace, buffered
+from workbench.verify.answer.verdict import Outcome, Verdict
 
 WIDEST = 14
 """Characters of a value that a drawing shows."""

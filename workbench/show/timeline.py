@@ -21,7 +21,7 @@ from workbench.core.readable import show_value
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
-from workbench.verify.answer.verdict import Trace, buffered
+from workbench.verify.answer.trace import Trace, buffered
 
 RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"

@@ -11,7 +11,8 @@ from typing import Any
 
 from workbench.budget import remaining, share
 from workbench.errors import LimitMet, Refused
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Outcome, Verdict
 
 BEFORE_OVERFLOW = " (within bounds: before a queue overflows)"
 TELLING = 2.0

@@ -16,7 +16,6 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import focus
 from workbench.ir.system import System
 from workbench.language import PROPERTIES, PropertySyntax
-from workbench.processors.held.group import flatten
 from workbench.smv.printer import print_model
 from workbench.tesla.model.machine import ModelledRules
 from workbench.verify.answer.rests_on import misfortunes
@@ -42,7 +41,7 @@ def model_text(
     ------
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     """
-    flat = flatten(settings.over(pipeline)[0])
+    flat = settings.flat(pipeline)
     system, questions = _asked(compose(flat, settings.q), asked)
     roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
     model = focus(system, roots)

@@ -68,7 +68,6 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = pipeline_settings(args, pipeline)
     from workbench.cli.analyse_report import Section, section
-    from workbench.processors.held.group import flatten
 
     def asked(row: AnalysisRow) -> Section:
         try:
@@ -77,7 +76,7 @@ def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Ca
             if row.refused is None:
                 raise
             return Section(row.title, (f"? {error.what}",), (), {**row.refused, "reason": error.what}, False)
-        return section(row, found, lambda: flatten(settings.over(pipeline)[0]))
+        return section(row, found, lambda: settings.flat(pipeline))
 
     rows = analyses("pipeline").items()
     sections: dict[str, Callable[[], Section]] = {

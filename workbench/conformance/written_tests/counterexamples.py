@@ -17,7 +17,8 @@ from workbench.conformance.written_tests.rule_runs import rule_difference, rule_
 from workbench.conformance.written_tests.timed_runs import timed, timed_run
 from workbench.conformance.written_tests.written_file import WrittenFile
 from workbench.errors import WorkbenchError
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import Equivalence
 
 

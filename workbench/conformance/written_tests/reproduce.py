@@ -18,7 +18,7 @@ from workbench.language import parse_property
 from workbench.language.syntax import Expression, PropertySyntax
 from workbench.processors.held.group import Group
 from workbench.verify.answer.replay import events_of
-from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROUNDS = 3

@@ -18,7 +18,7 @@ from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Occurrence
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.trace import Trace
 
 EventRow = dict[str, Any]
 """An event, with its type and time; with its time only, the time that the clock has reached."""

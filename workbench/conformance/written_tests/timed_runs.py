@@ -16,7 +16,7 @@ from workbench.core.units import ELAPSED
 from workbench.processors.held.group import flatten
 from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.trace import Trace
 
 
 def timed(run: Trace) -> bool:

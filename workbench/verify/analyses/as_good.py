@@ -14,7 +14,7 @@ from workbench.ir.held import DEFAULT_CAPACITY
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.constants import PROVED, never_speaks
+from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -73,7 +73,7 @@ def _compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: 
     comparisons = [name for name, _ in both.outputs]
     verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(settings))]), given)
     for name in comparisons:
-        if verdict.outcome in PROVED:
+        if verdict.outcome.proved:
             later = check(both, _catches_up(name), given)
             verdict = later if later.outcome is not Outcome.HOLDS else verdict
             strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)

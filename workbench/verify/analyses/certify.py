@@ -26,7 +26,8 @@ from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
+from workbench.verify.answer.trace import Trace, TraceStep
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 
 LONGEST = 3

@@ -18,16 +18,14 @@ from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import Pipe, System
-from workbench.processors.held.group import flatten
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
+from workbench.verify.answer.trace import Trace, plain
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
-
-PROVED = (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
 
 class PipeBehaviour(StrEnum):
@@ -76,7 +74,7 @@ def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Find
     A witness is a run on which it carries two values.
     """
     settings = (settings or Settings()).fitted(pipeline)
-    flat = flatten(settings.over(pipeline)[0])
+    flat = settings.flat(pipeline)
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
     return tuple(_decide_constant(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
@@ -103,7 +101,7 @@ def _report(
     kind = PipeBehaviour.VARIES
     if verdict is not None and verdict.outcome is not Outcome.FAILS:
         settled = PipeBehaviour.CONSTANT if values else PipeBehaviour.SILENT
-        kind = settled if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
+        kind = settled if verdict.outcome.proved else PipeBehaviour.UNKNOWN
     domain, decided = pipeline.domains[pipe], kind is not PipeBehaviour.UNKNOWN
     outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
     name = f"{pipe} = {', '.join(outputs)}" if outputs else pipe

@@ -24,7 +24,6 @@ from workbench.budget import Budget
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import LimitMet
-from workbench.processors.held.group import flatten
 from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, as_good, compare
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
@@ -193,7 +192,7 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
 
 
 def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
-    whole = flatten(settings.over(pipeline)[0])
+    whole = settings.flat(pipeline)
     live = without_unread(whole)
     own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)

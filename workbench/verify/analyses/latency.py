@@ -24,13 +24,12 @@ from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
-from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import measure
 from workbench.verify.analyses.tagged import FIRST, tagged
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.trace import Trace
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, arrivals
 from workbench.verify.finding import Finding
@@ -94,7 +93,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
 def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Finding:
     """The most steps from an event of an input to an output event that it causes: `measure`."""
     settings = (settings or Settings()).fitted(pipeline)
-    flat = flatten(settings.over(pipeline)[0])
+    flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
         raise Refused(what, hint="ask for the others: --only dead-paths,silence,constants,order")

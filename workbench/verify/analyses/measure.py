@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.core.readable import plural
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.finding import Finding
 
 MEASURE = {

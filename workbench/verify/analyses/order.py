@@ -16,7 +16,6 @@ from enum import StrEnum
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.processors.held.group import flatten
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -55,7 +54,7 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     `Overflows`, with a run to it; no queue where there is one input only.
     """
     settings = (settings or Settings()).fitted(pipeline)
-    flat = flatten(settings.over(pipeline)[0])
+    flat = settings.flat(pipeline)
     columns_hold(flat, settings)
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)

@@ -43,7 +43,7 @@ def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding
     was not decided.
     """
     settings = (settings or Settings()).fitted(pipeline)
-    flat = flatten(settings.over(pipeline)[0])
+    flat = settings.flat(pipeline)
     found = []
     for node in flat.nodes:
         if isinstance(node.processor, Moore):

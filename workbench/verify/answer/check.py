@@ -19,18 +19,11 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
-from workbench.verify.answer.rests_on import (
-    EngineRemarks,
-    Ground,
-    beyond,
-    depends_on_no_n,
-    ending,
-    find_grounds,
-    misfortunes,
-)
+from workbench.verify.answer.rests_on import EngineRemarks, beyond, depends_on_no_n, ending, find_grounds, misfortunes
 from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.vacuity import find_vacuity
-from workbench.verify.answer.verdict import Depth, Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict
 from workbench.verify.ask.properties import Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
@@ -169,7 +162,7 @@ class _Conclusion:
     def _lacking(self) -> str:
         """Why there is no run that is wanted."""
         outcome = self.remarks.outcome
-        if not self.question.wanted or outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        if not self.question.wanted or not outcome.proved:
             return ""
         return NO_RUN + (" before the bounds are met" if outcome is Outcome.WITHIN_BOUNDS else "")
 
@@ -243,7 +236,7 @@ class _Conclusion:
         never = [words for words, answer in cases if answer is not None and answer.truth is True]
         # of rules by themselves `verify.rules.growing_question` looks for it
         looked_for = settings.vacuity and not prepared.trivial and not settings.environment.row.single
-        if self.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) or not looked_for:
+        if not self.outcome.proved or not looked_for:
             return found
         if prepared.structure and not never:
             return found

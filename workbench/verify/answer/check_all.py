@@ -11,7 +11,8 @@ from workbench.budget import cores, share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
 from workbench.language.properties import PROPERTIES
 from workbench.verify.answer.problem import Problem
-from workbench.verify.answer.verdict import Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Verdict
 
 
 def check_all(

@@ -19,12 +19,11 @@ from workbench.core.term import var
 from workbench.errors import WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
-from workbench.processors.held.group import flatten
 from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
-from workbench.verify.answer.rests_on import Ground, Reliance
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
 from workbench.verify.decide.independence import enough_values, tabulated
@@ -167,7 +166,7 @@ class _Examination:
     def _enough(self, settings: Settings) -> int | None:
         """The N from which on it is the same, found with these settings."""
         pipeline, prop = self.pose(settings)
-        flat = flatten(settings.over(pipeline)[0])
+        flat = settings.flat(pipeline)
         if tabulated(flat):
             return None
         prepared = prepare(flat, prop, settings)

@@ -183,7 +183,7 @@ BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose 
 
 def discount_early(verdict: Verdict) -> Verdict:
     """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
-    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.proved:
         return verdict.mark_vacuous(verdict.vacuity, unknown=True)
     early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
     return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict

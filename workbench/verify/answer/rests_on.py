@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from workbench.core.domain import Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.term import FALSE
 from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
 from workbench.ir.system import System
-from workbench.verify.answer.verdict import Outcome, Trace
-
-
-class Reliance(StrEnum):
-    """How far a verdict can be relied on in one respect, as examining it found."""
-
-    CONFIRMED = "confirmed"
-    WEAK = "weak"
-    UNKNOWN = "unknown"
-
-    @property
-    def sign(self) -> str:
-        """One character for it."""
-        return {Reliance.CONFIRMED: "✓", Reliance.WEAK: "!", Reliance.UNKNOWN: "?"}[self]
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Something that a verdict rests on, or one respect in which it was examined.
-
-    Attributes
-    ----------
-    kind: what it is about, for programs: `queues`, `wraps`, ... (`answer.rests_on`); where it was examined `vacuity`,
-        `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
-    text: a sentence; empty where nothing is to be said.
-    data: the same as data.
-    finding: `confirmed`: the verdict can be relied on in this respect; `weak`: it says less than it seems to.
-    witness: a run that shows what was found.
-    """
-
-    kind: str
-    text: str = ""
-    data: Any = None
-    finding: Reliance | None = None
-    witness: Trace | None = None
-
-    def __str__(self) -> str:
-        return f"{self.finding.sign if self.finding else '-'} {self.kind}: {self.text}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data of one that was examined."""
-        witness = None if self.witness is None else self.witness.to_json()
-        return {"aspect": self.kind, "finding": str(self.finding), "text": self.text, "witness": witness}
+from workbench.verify.answer.verdict import Ground, Outcome
 
 
 class EngineRemarks(NamedTuple):

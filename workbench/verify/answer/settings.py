@@ -11,6 +11,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import DomainError, WorkbenchError, refuse_unknown
 from workbench.ir.held import DEFAULT_CAPACITY
+from workbench.processors.held.group import flatten
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.scope import LARGEST_N, SMALLEST_N, Adjustable, numbers_for, power_of_two, texts_of
 
@@ -99,6 +100,10 @@ class Settings:
         floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
         letters = SMALLEST_N if isinstance(self.n, Adjustable) else self.n
         return ModelScope(self.domain, texts_of(programs, self.texts, letters), floats)
+
+    def flat(self, program: Program) -> Pipeline:
+        """The pipeline over finite domains, its groups in place."""
+        return flatten(self.over(program)[0])
 
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
         """The pipelines over finite domains, those of a model in which they are together."""

@@ -24,12 +24,13 @@ from workbench.core.program import Program
 from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
-from workbench.processors.held.group import flatten, with_room
+from workbench.processors.held.group import with_room
 from workbench.verify.answer.repeated import ROUNDS
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Trace, worst_exit_code
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import worst_exit_code
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import search_waiting
 from workbench.verify.buffers.region import Regions
@@ -210,7 +211,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
-    flat = flatten(settings.over(pipeline)[0]).with_capacities({})  # else no queue could be named
+    flat = settings.flat(pipeline).with_capacities({})  # else no queue could be named
     try:
         with Budget(settings.seconds, settings.memory_mb):
             columns_hold(flat, settings)

@@ -21,7 +21,8 @@ from workbench.processors.held.waiting_copies import waiting_place
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.repeated import Growth
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth
 from workbench.verify.buffers.search import QueueMost, upstream

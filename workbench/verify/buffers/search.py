@@ -26,7 +26,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.repeated import InputSteps
 from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.trace import Trace
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider

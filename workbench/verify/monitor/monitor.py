@@ -17,12 +17,10 @@ from workbench.core.units import ELAPSED
 from workbench.errors import InputError
 from workbench.ir.compose import outline
 from workbench.language import PROPERTIES, PropertySyntax
-from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
-from workbench.verify.answer.rests_on import Ground
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
@@ -87,7 +85,7 @@ class Watching:
                 "the system says when inputs carry events, so nothing else can be assumed of them",
                 hint="say it with when, or leave --inputs and --fair out",
             )
-        flat = flatten(settings.over(self.subject)[0])
+        flat = settings.flat(self.subject)
         self._check_time(source)
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
@@ -139,7 +137,7 @@ class MonitorProblem(Problem):
             verdict = super().decide()
         except Undecided as error:  # the inputs could not even be bound
             return replace(self.undecided(error.what), engine=self.settings.engine)
-        if self.prop.name != never_false().name or verdict.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        if self.prop.name != never_false().name or not verdict.outcome.proved:
             return verdict
         heard = Problem(self.subject, silent(), replace(self.settings, environment=self.environment)).decide()
         return replace(

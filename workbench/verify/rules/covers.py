@@ -15,7 +15,7 @@ from itertools import combinations
 from workbench.tesla.model.outputs import output_of
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Rule
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.fires import find_firing
@@ -68,7 +68,7 @@ def _compare_both_ways(
 ) -> Iterator[Finding]:
     ways = (one, other), (other, one)
     verdicts = [covered_by(*way) for way in ways]
-    held = [each.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS) for each in verdicts]
+    held = [each.outcome.proved for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
         says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"

@@ -116,7 +116,7 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
         return Finding(EVENTS, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
-    if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+    if verdict.outcome.proved:
         return Finding(EVENTS, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
     return report_unknown(EVENTS, verdict)
 

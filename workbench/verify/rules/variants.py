@@ -12,7 +12,7 @@ from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import check, comparison
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant
 from workbench.verify.finding import Finding, limits, report_unknown
@@ -60,7 +60,7 @@ class Variation:
             models = zip(sides.items(), build_models((one, other), bounds), strict=True)
             streams = {name: RuleStream.of(modelled_in(each), inputs).made_by(rules) for (name, rules), each in models}
             return Finding(about, self.answers[0], self.says[0], verdict, streams)
-        if verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        if verdict.outcome.proved:
             return Finding(about, self.answers[1], self.says[1] + limits(verdict), verdict)
         return report_unknown(about, verdict)
 

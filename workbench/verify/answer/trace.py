@@ -1,0 +1,149 @@
+"""Runs: what every pipe carries and every queue holds, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, Record, Tuple
+from workbench.core.pipeline import Pipeline
+from workbench.core.readable import plural
+from workbench.faults.struck import place, struck
+from workbench.processors.held.group import flatten
+
+MOST_WAITING = 100
+"""Of a queue that holds more events, JSON has so many of the oldest."""
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One step of a run, over the user's names."""
+
+    inputs: Mapping[str, Value]
+    """Events on the inputs; an input that is absent carries none."""
+    pipes: Mapping[str, Value | None]
+    """Pipe to the value it carries, None when it carries no event."""
+    queues: Mapping[str, int]
+    """Queue to the number of events waiting at the end of the step."""
+    overflows: tuple[str, ...] = ()
+    """Queues at which an event arrived and found no room."""
+    contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    """Queue to the events waiting in it at the end of the step, oldest first; of those inside processors, columns."""
+    ends: bool = False
+    """All input streams end at this step."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """For a monitor: the variables of the system that it watches, as the engine prints their values."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run that shows something: a path, or a lasso whose last step is followed by step `loop`."""
+
+    steps: tuple[TraceStep, ...]
+    loop: int | None = None
+    shows: str = ""
+    """What the last step (or the loop) shows."""
+    shortest: bool = False
+    """Whether no shorter run shows it."""
+    replay: str = ""
+    """`confirmed by execution`, or `model gap at step k`; empty when it was not replayed."""
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    capacities: Mapping[str, int] = field(default_factory=dict)
+    """The queues that were bounded, with their capacities in events; others had room for the whole run."""
+    varies: tuple[str, ...] = ()
+    """Pipes and queues that the property does not look at and that change from one round of the loop to the next."""
+    pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
+    """What was run: over finite domains, its groups in place."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
+        return {**self.__dict__, "pipeline": None}
+
+    @property
+    def length(self) -> str:
+        """How long it is, in words."""
+        return plural(len(self.steps), "step")
+
+    def __repr__(self) -> str:
+        loop = "" if self.loop is None else f", from step {self.loop} on again and again"
+        return f"<a run of {self.length}{loop}{f': {self.shows}' if self.shows else ''}>"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the open inputs."""
+        if self.pipeline is not None:
+            return tuple(name for name, _ in self.pipeline.inputs)
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.inputs))
+
+    @property
+    def buffered(self) -> dict[str, str]:
+        """Queue to the pipe whose events wait in it."""
+        return buffered(flatten(self.pipeline)) if self.pipeline else {}
+
+    @property
+    def gap(self) -> bool:
+        """Whether the running pipeline disagreed with the model."""
+        return self.replay.startswith("model gap")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
+        pipes = self.buffered
+        flat = flatten(self.pipeline) if self.pipeline else None
+        steps = [
+            {
+                "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
+                "queues": dict(s.queues),
+                "contents": {
+                    queue: [plain(v, self.domains.get(pipes.get(queue, queue))) for v in values[:MOST_WAITING]]
+                    for queue, values in s.contents.items()
+                },
+                "overflows": list(s.overflows),
+                **({"ends": True} if s.ends else {}),
+                **_strikes(flat, s.pipes),
+                **({"system": dict(s.outside)} if s.outside else {}),
+            }
+            for s in self.steps
+        ]
+        return {
+            "steps": steps,
+            "loop": self.loop,
+            "shows": self.shows,
+            "shortest": self.shortest,
+            "replay": self.replay,
+            "inputs": list(self.inputs),
+            "outputs": dict(flat.outputs) if flat else {},
+            **({"oracles": {o: place(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
+            "capacities": dict(self.capacities),
+            "varies": list(self.varies),
+        }
+
+
+def _strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
+    """The faults that strike at a step, where any do."""
+    found = [] if flat is None else struck(flat, pipes)
+    faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]
+    return {"faults": faults} if faults else {}
+
+
+def buffered(flat: Pipeline) -> dict[str, str]:
+    """Queue to the pipe whose events wait in it."""
+    joins = (node for node in flat.nodes if node.queues)
+    return {queue: pipe for node in joins for queue, pipe in zip(node.queues, node.inputs, strict=True)}
+
+
+def plain(value: Value | None, domain: Domain | None) -> Any:
+    """A value as JSON data: records become objects, tuples lists."""
+    if value is None:
+        return None
+    if isinstance(value, list):  # what a wide pipe carries
+        return [plain(event, domain) for event in value]
+    if isinstance(domain, Record):
+        fields = zip(domain.labels, value, domain.fields, strict=True)
+        return {label: plain(v, d) for label, v, d in fields}
+    if isinstance(domain, Map):
+        return {key: plain(item, domain.value) for key, item in domain.shown(value)}
+    if isinstance(domain, Tuple):
+        return [plain(v, d) for v, d in zip(value, domain.fields, strict=True)]
+    return value
