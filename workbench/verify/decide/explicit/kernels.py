@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 from workbench.executors.compiled.code.llvm import LANES
 from workbench.executors.compiled.code.objects import may_load_all
 from workbench.verify.decide.explicit import graph
-from workbench.verify.decide.explicit.records import Steps
+from workbench.verify.decide.explicit.records import BlockSteps
 
 BITMAP, WORDS, INDEX = 0, 1, 2
 
@@ -161,7 +161,7 @@ def explore(code, found, listed, reach, wanted, hits):
     while done < min(reach.last, size) and size + code.block * moves <= reach.room:
         count = min(code.block, size - done)
         apart = expand(code.address, listed.states, done, count, code.inputs, code.after, code.flags)
-        steps = Steps(code.after, code.flags, done, count, apart, moves)
+        steps = BlockSteps(code.after, code.flags, done, count, apart, moves)
         if wanted:
             wanted = _note(steps, wanted, hits)
         if found.kind == BITMAP:

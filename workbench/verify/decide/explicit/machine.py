@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.interrupts import checkpoint
 from workbench.verify.decide.explicit.graph import Graph
-from workbench.verify.decide.explicit.records import Edges, Expander, Reach, StateList, StateSet, Steps
+from workbench.verify.decide.explicit.records import BlockSteps, Edges, Expander, SearchProgress, StateList, StateSet
 from workbench.verify.decide.explicit.search import Edge, Exploration, Stopped
 from workbench.verify.decide.explicit.space import WORD, Space
 
@@ -107,7 +107,7 @@ class CompiledSearch(Exploration):
             checkpoint()
             room = self._room(self._size + self._expander.block * self._many)
             wanted = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
-            reach = Reach(self._size, self._done, last, room)
+            reach = SearchProgress(self._size, self._done, last, room)
             self._size, self._done = self._kernels.explore(
                 self._expander, self._found, self._listed, reach, wanted, self._hits
             )
@@ -152,13 +152,13 @@ class CompiledSearch(Exploration):
             self._kernels.count_moves(steps, self.space.void, counts)
         return [int(count) for count in counts]
 
-    def _blocks(self) -> Iterator[Steps]:
+    def _blocks(self) -> Iterator[BlockSteps]:
         """The steps of all states, block by block, each in the same buffers."""
         address, inputs, block, after, flags = self._expander
         for first in range(0, self._size, block):
             count = min(block, self._size - first)
             apart = int(self._kernels.expand(address, self._listed.states, first, count, inputs, after, flags))
-            yield Steps(after, flags, first, count, apart, self._many)
+            yield BlockSteps(after, flags, first, count, apart, self._many)
 
     def graph(self) -> Graph:
         """See `Exploration.graph`.

@@ -27,7 +27,7 @@ class Expander(NamedTuple):
     flags: Any
 
 
-class Steps(NamedTuple):
+class BlockSteps(NamedTuple):
     """The steps of a block of states: move m of its state j is at `m * apart + j` of `after` and `flags`.
 
     Attributes
@@ -65,7 +65,7 @@ class StateList(NamedTuple):
     parents: Any
 
 
-class Reach(NamedTuple):
+class SearchProgress(NamedTuple):
     """How far a search is, and may go.
 
     Attributes
