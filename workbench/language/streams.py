@@ -1,0 +1,305 @@
+"""Expressions over streams: operators that are lifted, and calls of processors, pipelines and functions.
+
+Constants become part of a function that is lifted, several streams are joined. The rule of this module: what an
+expression means is processors of a pipeline under construction; names are given by statements (`body`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.builder import SHORT, Builder, BuiltStream, BuiltStreams, NamedStreams, partial
+from workbench.core.fields import Tuple
+from workbench.core.function import Function
+from workbench.core.kinds import FileProcessor
+from workbench.core.processor import Processor
+from workbench.core.readable import plural
+from workbench.errors import LanguageError, Location, did_you_mean
+from workbench.language import arguments as args
+from workbench.language import syntax as s
+from workbench.language import types
+from workbench.language.evaluate import at, projection
+from workbench.language.findings import FollowUp
+from workbench.named_files import find_named
+from workbench.processors import PROCESSORS
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.held.group import Group
+
+if TYPE_CHECKING:
+    from workbench.language.elaborate import Elaborator
+
+NODE_NAMES = {
+    **SHORT, "and": "both", "or": "either", "not": "negate", "div": "quotient", "mod": "remainder",
+    "if": "choose",
+}  # fmt: skip
+"""Names of anonymous nodes for operators; words of the language cannot be names in a property."""
+
+
+class NamingBuilder(Builder):
+    """A Builder that keeps the user's names for the user."""
+
+    def __init__(self, name: str, reserved: frozenset[str]) -> None:
+        super().__init__(name)
+        self.reserved = reserved
+
+    def fresh(self, name: str) -> str:
+        """A name for an anonymous node."""
+        candidate, count = super().fresh(name), 1
+        while candidate in self.reserved:
+            count += 1
+            candidate = super().fresh(f"{name}{count}")
+        return candidate
+
+    def give(self, pipe: str, name: str) -> BuiltStream:
+        """An anonymous pipe gets the user's name, and so does its processor if it has one output."""
+        kept, self.reserved = self.reserved, frozenset()
+        try:
+            return self.stream(pipe).named(name)
+        finally:
+            self.reserved = kept
+
+
+class StreamReader(args.Reader):
+    """The values of expressions in one pipeline: constants, and streams of the builder.
+
+    Attributes
+    ----------
+    anonymous: the pipes that no user has named.
+    lost: names that have no meaning because of a mistake.
+    """
+
+    def __init__(self, file: Elaborator, syntax: s.PipelineSyntax) -> None:
+        super().__init__({}, file.functions, file.labels_in(syntax))
+        bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]
+        shown = [p.name or "out" for p in syntax.outputs]
+        self.file, self.builder = file, NamingBuilder(syntax.name, frozenset([*bound, *shown]))
+        self.anonymous: set[str] = set()
+        self.lost: set[str] = set()
+        self._streams: dict[int, tuple[s.Expression, frozenset[str], bool]] = {}
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        for part, value in zip(e.parts, arguments, strict=False):
+            if is_many(value):
+                raise _several(part, value)
+        streams = [a for a in arguments if isinstance(a, BuiltStream)]
+        if not streams:
+            return super().apply(function, arguments, e)
+        name = NODE_NAMES.get(function.name, function.name)
+        made = self.add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
+        return self._note(
+            made, [part for part, a in zip(e.parts, arguments, strict=True) if isinstance(a, BuiltStream)]
+        )
+
+    def call(self, e: s.Call) -> Any:
+        if self.file.is_pipeline(e.name):
+            return self._group(e)
+        if e.name in PROCESSORS and e.name not in self.file.own:
+            cls = PROCESSORS[e.name]
+            return self._of_file(cls, e) if issubclass(cls, FileProcessor) else self._processor(cls, e)
+        function = self.functions.get(e.name)
+        if function is None:
+            what = f"there is no processor, pipeline or function '{e.name}'"
+            raise LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
+        return self.applied(function, e, [self.value(a) for a in e.arguments])
+
+    def field(self, e: s.Field) -> Any:
+        value = self.value(e.value)
+        if isinstance(value, NamedStreams):
+            with at(e.where):
+                return getattr(value, e.name)
+        if not isinstance(value, BuiltStream):
+            return super().field(e)
+        domain = self.builder.build(value).domains[value.pipe]
+        names = domain.names() if isinstance(domain, Tuple) else ()
+        label = f"field{e.name}" if e.name.isdigit() else e.name
+        if e.name in names:
+            return self.add(ApplyFunction(projection(names.index(e.name), e.name)), [value], label, e.where)
+        raise LanguageError(
+            f"'{e.value}' carries {domain}, which has no field '{e.name}'",
+            where=e.where,
+            hint=did_you_mean(e.name, names, "its fields are: ") or "only tuples and records have fields",
+        )
+
+    # --- processors and pipelines ---
+
+    def add(self, processor: Processor, streams: Sequence[BuiltStream], name: str, where: Location) -> Any:
+        with at(where):
+            made = self.builder.add(processor, streams, name, where)
+        self.anonymous |= {stream.pipe for stream in (made if is_many(made) else [made])}
+        return made
+
+    def _note(self, made: Any, parts: Sequence[s.Expression]) -> Any:
+        """Keep beside the last node what the user wrote for its streams."""
+        node = self.builder.nodes[-1]
+        written = tuple(str(e) if s.is_short(e) else pipe for e, pipe in zip(parts, node.inputs, strict=False))
+        self.builder.nodes[-1] = replace(node, written=written)
+        return made
+
+    def _processor(self, cls: type[Processor], e: s.Call) -> Any:
+        if e.given:
+            hint = f"write {args.signature(cls)}"
+            raise LanguageError(f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint)
+        count = self._leading_streams(cls, e)
+        if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
+            raise self.constant_error(e.arguments[count])
+        processor = self._instance(cls, e.arguments[count:], e.where)
+        if processor.merges and count > 1 and hasattr(processor, "ways"):
+            processor = replace(processor, ways=count)  # type: ignore[call-arg]
+        if processor.in_arity != count:
+            what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
+            raise self.miscounted(cls, what, e.where)
+        made = self.add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+        return self._note(made, e.arguments[:count])
+
+    def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
+        first, *rest = e.arguments or (None,)
+        if e.given or not isinstance(first, s.Literal) or not isinstance(first.value, str):
+            what = f"'{e.name}' is given the name of a file first, in quotes"
+            raise LanguageError(what, where=e.where, hint=f"write {args.signature(cls)}")
+        ordered, named = list[s.Expression](), dict[str, s.Expression]()
+        for each in rest:
+            name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
+            if not isinstance(name, s.Identifier):
+                ordered.append(each)
+            elif name.name in named:
+                raise LanguageError(f"two streams are given for '{name.name}'", where=name.where, hint="leave one out")
+            else:
+                named[name.name] = each.parts[1]
+        streams = [self._stream(each) for each in (*ordered, *named.values())]
+        with at(e.where):
+            path = find_named(first.value, Path(e.where.file).parent, e.where)
+            processor, order = cls.of_file(str(path), len(ordered), list(named))
+        return self.add(processor, [streams[place] for place in order], e.name, e.where)
+
+    def _instance(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> Processor:
+        fields = self.fields(cls, rest, where)
+        with at(where):
+            return cls(**fields)
+
+    def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
+        """How many arguments are streams; they all stand before the parameters."""
+        words = args.words(cls)
+        for argument in e.arguments:
+            self._check_parameter(cls, argument)
+        found = [
+            args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, i, a))
+            for i, a in enumerate(e.arguments)
+        ]
+        count = found.index(False) if False in found else len(found)
+        if True in found[count:]:
+            late = e.arguments[count + found[count:].index(True)]
+            raise LanguageError(
+                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
+            )
+        return count
+
+    def _check_parameter(self, cls: type[Processor], e: s.Expression) -> None:
+        """That `name = value`, where nothing is called `name`, is not the name of a parameter misspelt."""
+        first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
+        names = [slot.name for slot in args.slots(cls)]
+        if isinstance(first, s.Identifier) and first.name not in {*self.scope, *self.labels, *names}:
+            error = LanguageError(
+                f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
+                where=first.where,
+                hint=did_you_mean(first.name, [*names, *self.scope], "parameters and streams are: "),
+            )
+            raise FollowUp if first.name in self.lost else error
+
+    def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
+        """Whether a part of an expression is a stream; of what lies inside others that is asked again and again."""
+        found = self._streams.get(id(e))
+        if found is None or found[0] is not e or found[1] != words:
+            found = self._streams[id(e)] = e, words, self._has_stream(e, words)
+        return found[2]
+
+    def _has_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
+        if isinstance(e, s.Identifier):
+            if e.name in self.scope:
+                return isinstance(self.scope[e.name], BuiltStream | NamedStreams)
+            known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
+            if not known:
+                raise self.unknown(e)
+            return False
+        if types.is_type(e):
+            return False
+        parts = e.parts
+        if isinstance(e, s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            cls = PROCESSORS[e.name]
+            if issubclass(cls, FileProcessor):
+                return True
+            words |= args.words(cls)
+            parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
+        found = [self._is_stream(part, words) for part in parts]  # all: each may hold an unknown name
+        return any(found)
+
+    def _stream(self, e: s.Expression) -> BuiltStream:
+        value = self.value(e)
+        if is_many(value):
+            raise _several(e, value)
+        if not isinstance(value, BuiltStream):
+            raise self.constant_error(e)
+        return value
+
+    def constant_error(self, e: s.Expression) -> LanguageError:
+        first = next(iter(self.builder.inputs), ("x",))[0]
+        return LanguageError(
+            f"'{e}' is a constant where a stream is needed",
+            where=e.where,
+            hint=f"a constant for every event of {first} is turn({first}, {e})",
+        )
+
+    def _group(self, e: s.Call) -> Any:
+        syntax = self.file.pipelines[e.name]
+        given = self.file.given(syntax, e.given, self)
+        if len(e.arguments) != len(syntax.inputs):
+            takes = plural(len(syntax.inputs) or "no", "stream")
+            what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
+            raise LanguageError(what, where=e.where, hint=f"write {syntax.signature}")
+        made = self.file.pipeline(e.name, given, e.where)
+        return self.add(Group(made), [self._stream(a) for a in e.arguments], e.name, e.where)
+
+    # --- processors as parameters (Reader) ---
+
+    def is_callable(self, name: str) -> bool:
+        return name in self.file.callables()
+
+    def inner(self, what: str, e: s.Expression) -> Processor:
+        """A processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
+        if isinstance(e, s.Identifier | s.Instantiation) and self.file.is_pipeline(e.name):
+            items = e.given if isinstance(e, s.Instantiation) else ()
+            given = self.file.given(self.file.pipelines[e.name], items, self)
+            return Group(self.file.pipeline(e.name, given, e.where))
+        if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            if issubclass(PROCESSORS[e.name], FileProcessor):
+                hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
+                raise LanguageError(f"{what} cannot be '{e.name}', which is given streams", where=e.where, hint=hint)
+            return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
+        if isinstance(e, s.Identifier) and e.name in self.functions:
+            return ApplyFunction(self.functions[e.name])
+        name = e.name if isinstance(e, s.Identifier | s.Call | s.Instantiation) else ""
+        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else did_you_mean(name, self.file.callables())
+        raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
+
+
+def _streams(cls: type[Processor]) -> int:
+    """The number of inputs, where all processors of the class have the same; else 0."""
+    return cls.streams if cls.in_arity is Processor.in_arity else 0
+
+
+def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
+    """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
+    return frozenset({e.name} if isinstance(e, s.Identifier) and position >= max(1, _streams(cls)) else ())
+
+
+def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
+    names = value.names if isinstance(value, NamedStreams) else ()
+    hint = f"take one of them: {e}.{names[0]}" if names else "name them first: a, b = ..."
+    return LanguageError(f"'{e}' gives {len(value)} streams where one is needed", where=e.where, hint=hint)
+
+
+def is_many(value: Any) -> bool:
+    """Whether a value is the several outputs of one processor (a tuple constant is not)."""
+    return isinstance(value, BuiltStreams)
