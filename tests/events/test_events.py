@@ -201,6 +201,7 @@ def test_what_is_written_where_the_name_does_not_tell(tmp_path):
     assert output_format("a.out", "jsonl", "b.csv") == output_format("a", None, "b.jsonl") == "jsonl"
     assert output_format("-", None, "b") == output_format(fifo, None, "b.csv") == "csv"
     assert output_format("a", None, "b.parquet") == "parquet"
+    assert output_format("a.csv", "jsonl", "b.csv", wanted="tsv") == output_format("-", wanted="tsv") == "tsv"
     assert output_format("-", None, "b.parquet") == output_format(fifo, "parquet", "-") == "jsonl"
 
 

@@ -18,7 +18,7 @@ from tests.examples import examples
 from workbench.conformance.generate.domains import EXTREMES, values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
 from workbench.core.fields import Record, Tuple
-from workbench.events.arrays import given_array
+from workbench.events.input_columns import given_array
 from workbench.events.values import dump_json, to_json
 from workbench.executors.compiled.execute.columns import column
 

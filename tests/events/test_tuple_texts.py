@@ -14,8 +14,8 @@ from workbench.conformance.generate.domains import values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Port, Ports
-from workbench.events.arrays import shown_events
 from workbench.events.columns import arrays_of
+from workbench.events.output_columns import shown_events
 from workbench.events.read import read_events
 from workbench.events.values import dump_json, to_json
 from workbench.events.write import write_events

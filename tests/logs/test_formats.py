@@ -271,3 +271,28 @@ def test_a_mark_of_byte_order_is_one_at_the_beginning_only(backend, tmp_path, mo
     cells = ["\ufeffa", "b", "\ufeffcdefgh", "\ufeff", "\ufeffi"]
     (tmp_path / "in.csv").write_text("\ufeffs\n" + "".join(f"{cell}\n" for cell in cells), encoding="utf-8")
     assert wb.run(PROGRAMS.get("text"), tmp_path / "in.csv", backend=backend).to_dict() == {"out": cells}
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_the_format_that_is_asked_for_is_written_whatever_the_name_tells(backend, tmp_path):
+    log, output = tmp_path / "log.csv", tmp_path / "out.csv"
+    log.write_text("x\n1\n2\n")
+    program = PROGRAMS.get("total")
+    wb.run(program, log, output=output, output_format="jsonl", backend=backend)
+    assert [json.loads(line) for line in output.read_text().splitlines()] == [{"out": 1}, {"out": 3}]
+    wb.run(program, log, output=output, output_format="tsv", backend=backend)
+    assert output.read_text() == "out\n1\n3\n"
+    with pytest.raises(InputError, match="text is only read"):
+        wb.run(program, log, output=output, output_format="text", backend=backend)
+    with pytest.raises(InputError, match="there is no format 'jsn'"):
+        wb.run(program, log, output=output, output_format="jsn", backend=backend)
+
+
+def test_rules_write_the_format_that_is_asked_for(tmp_path):
+    rules, output = wb.rules("declare A(x: int)\ndeclare B(x: int)\nrule r: from A emit B(x = A.x)"), tmp_path / "out"
+    log = tmp_path / "log.csv"
+    log.write_text("type,time,x\nA,1,7\n")
+    rows = [{"type": "A", "time": 1, "x": 7}]
+    for data in (log, rows):
+        wb.run(rules, data, output=output, output_format="jsonl")
+        assert json.loads(output.read_text()) == {"type": "B", "time": 1, "x": 7}

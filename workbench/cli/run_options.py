@@ -37,6 +37,15 @@ def _integers(args: argparse.Namespace) -> Integer | None:
     return Integer(o.N if count is None else count, Overflowing(kind or o.KINDS[0]))
 
 
+def log_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `Reading`, and the format of what is written."""
+    reading_options(parser)
+    parser.add_argument(
+        "--output-format", choices=format_names(),
+        help="of the output (default: by its name, else that of the input; JSON lines where that cannot be written)",
+    )  # fmt: skip
+
+
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
     parser.add_argument(
@@ -109,7 +118,7 @@ def show_formats(page: argparse.ArgumentParser) -> None:
     group = page.add_argument_group("formats, which names of files tell (also with .gz or .zst)")
     for row in format_rows().values():
         group.add_argument(row.name, help=f"{row.what} ({' '.join(row.endings)})")
-    reading_options(page)
+    log_options(page)
 
 
 def _run_rows() -> list[BackendRow]:

@@ -7,7 +7,7 @@ program counts the rest, and a run whose account does not balance ends with an e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from workbench.budget import phase
 from workbench.errors import LostRows, listed
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
+    from workbench.events.batch import Columns
 
 BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
 """Why rows are ignored."""
@@ -71,12 +71,10 @@ class Account:
         """Count the rows of another part of the log, too."""
         self.__dict__.update(vars(self + other))
 
-    def take(self, columns: Mapping[str, EventArray]) -> None:
+    def take(self, columns: Columns) -> None:
         """Count rows that have been decoded as columns."""
-        for i, each in enumerate(columns.values()):
-            count = each.rows
-            self.rows += 0 if i else count
-            self.events_in += count if each.present is None else int(each.present.sum())
+        self.rows += next((each.rows for each in columns.values()), 0)
+        self.events_in += sum(each.total for each in columns.values())
 
     def check(self) -> None:
         """Raise LostRows where rows are missing, or are there twice."""

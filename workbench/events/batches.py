@@ -15,21 +15,19 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
+from typing import IO, Any, ClassVar, cast
 
 from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError
+from workbench.events.batch import Columns, column_steps
 from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
 from workbench.interrupts import hold
-
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
 
 BATCH = 4096
 """Rows that are made, or kept to be written, at a time."""
@@ -90,21 +88,18 @@ class BatchReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         for first, columns, count in self._batches(lines, shown):
-            yield LogBlock(
-                partial(self._steps, first, columns, shown),
-                partial(self._arrays, columns),
-                partial(self.lists_of, columns.__getitem__),
-                count,
-            )
+            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns), count)
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
-        steps = self.steps_of(columns.__getitem__) if self.flat else None
-        return self.located(self._numbered(first, columns), shown) if steps is None else steps
+        found = self._arrays(columns) if self.flat else None
+        if found is None:
+            return self.located(self._numbered(first, columns), shown)
+        return column_steps(found, self.domains)
 
-    def _arrays(self, columns: Mapping[int, Any]) -> dict[str, EventArray] | None:
+    def _arrays(self, columns: Mapping[int, Any]) -> Columns | None:
         if not self.plain:
             return None
-        from workbench.events.arrays import given_array
+        from workbench.events.input_columns import given_array
 
         return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
@@ -247,7 +242,7 @@ class BatchWriter(RowWriter):
             return
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_events
+        from workbench.events.output_columns import shown_events
 
         domain = self.domains[name]
         arrays = arrays_of(domain, values) if has_columns(domain) else None  # Arrow would import pandas for the same

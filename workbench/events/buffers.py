@@ -90,3 +90,14 @@ def bits_of(column: Any, buffer: int) -> Any:
 def packed_bits(flags: Any) -> Any:
     """Bools as bits."""
     return np.packbits(flags, bitorder="little")
+
+
+def is_text_type(kind: Any) -> bool:
+    """Whether an Arrow column of this type has texts, each by itself or from a dictionary."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def one_piece(column: Any) -> Any:
+    """A column that is an array, and no list of such."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

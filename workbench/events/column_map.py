@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
+from workbench.events.batch import EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
 from workbench.events.reading import Reading
 from workbench.events.values import padding
 
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
-
 T = TypeVar("T")
-Columns = int | tuple["Columns", ...] | None
+ColumnPlaces = int | tuple["ColumnPlaces", ...] | None
 """The position of a column, or these of the fields of a tuple; None where there is none."""
 
 
@@ -40,7 +38,7 @@ class ColumnMap:
     """
 
     names: tuple[str, ...]
-    inputs: Mapping[str, Columns]
+    inputs: Mapping[str, ColumnPlaces]
     domains: Mapping[str, Domain]
 
     @property
@@ -65,7 +63,7 @@ class ColumnMap:
         """
         return self.each_input(lambda columns, domain: _array(columns, domain, given, pads))
 
-    def each_input(self, make: Callable[[Columns, Domain], T | None]) -> dict[str, T] | None:
+    def each_input(self, make: Callable[[ColumnPlaces, Domain], T | None]) -> dict[str, T] | None:
         """What is made of the columns of each input; None where nothing can be made of one."""
         found = {}
         for name, columns in self.inputs.items():
@@ -75,7 +73,7 @@ class ColumnMap:
         return found
 
 
-def leaves(columns: Columns, domain: Domain) -> Iterator[tuple[int, Domain]]:
+def leaves(columns: ColumnPlaces, domain: Domain) -> Iterator[tuple[int, Domain]]:
     """The single columns, with what each holds."""
     if isinstance(columns, int):
         yield columns, domain
@@ -104,7 +102,7 @@ def has_cells(domain: Domain) -> bool:
 
 
 def _array(
-    columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None], pads: bool
+    columns: ColumnPlaces, domain: Domain, given: Callable[[int, Domain], EventArray | None], pads: bool
 ) -> EventArray | None:
     parts = [given(i, field) if has_arrays(field) else None for i, field in leaves(columns, domain)]
     arrays = [part for part in parts if part is not None]
@@ -126,12 +124,12 @@ def _array(
     return first._replace(events=_nested(columns, iter([part.events for part in arrays])))
 
 
-def _nested(columns: Columns, parts: Iterator[T]) -> object:
+def _nested(columns: ColumnPlaces, parts: Iterator[T]) -> object:
     return tuple(_nested(each, parts) for each in columns) if isinstance(columns, tuple) else next(parts)
 
 
 def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "column") -> ColumnMap:
-    """Columns of these names, and what they are for.
+    """ColumnPlaces of these names, and what they are for.
 
     Parameters
     ----------
@@ -179,7 +177,7 @@ class _Matching:
                 raise self.missing(name)
         return made
 
-    def columns(self, path: str, domain: Domain) -> Columns:
+    def columns(self, path: str, domain: Domain) -> ColumnPlaces:
         """Those of an input, or of a field of one."""
         if path in self.reading.columns:
             return self.named(path)
@@ -201,7 +199,7 @@ class _Matching:
             raise self.missing(f"{path}.{labels[parts.index(None)]}")
         return tuple(parts)
 
-    def named(self, path: str) -> Columns:
+    def named(self, path: str) -> ColumnPlaces:
         column = self.reading.columns[path]
         if column in self.places:
             return self.position(column)

@@ -8,6 +8,7 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
@@ -122,13 +123,14 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
 
 def values_of(domain: Domain, arrays: Sequence[Any]) -> list[Value]:
     """The values of a domain of which each scalar field is an array: the inverse of `arrays_of`."""
-    parts = [part for _, part in scalars(domain)]
-    columns = [
-        [part.labels[number] for number in array.tolist()] if isinstance(part, Enum) else array.tolist()
-        for part, array in zip(parts, arrays, strict=True)
-    ]
+    if isinstance(domain, Tuple):
+        rest = iter(arrays)
+        parts = [values_of(field, list(islice(rest, len(scalars(field))))) for field in domain.fields]
+        return list(zip(*parts, strict=True))
     if scalars(domain) == (((), domain),):
-        return columns[0]
+        found: list[Value] = arrays[0].tolist()
+        return [domain.labels[number] for number in found] if isinstance(domain, Enum) else found
+    columns = [values_of(part, [array]) for (_, part), array in zip(scalars(domain), arrays, strict=True)]
     return [joined(domain, iter(row)) for row in zip(*columns, strict=True)]
 
 

@@ -18,7 +18,7 @@ from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import did_you_mean, listed
 from workbench.events.account import Reporter
-from workbench.events.column_map import ColumnMap, Columns
+from workbench.events.column_map import ColumnMap, ColumnPlaces
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import opened_log
 from workbench.events.reading import Reading
@@ -144,7 +144,7 @@ def _found(
 def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
     found: dict[int, list[tuple[str, Domain]]] = {}
 
-    def walk(path: str, places: Columns, domain: Domain) -> None:
+    def walk(path: str, places: ColumnPlaces, domain: Domain) -> None:
         if isinstance(places, int):
             found.setdefault(places, []).append((path, domain))
         elif places is not None and isinstance(domain, Tuple):

@@ -7,27 +7,25 @@ format, and an ending that tells none is refused; without one the first bytes te
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Ports
 from workbench.errors import InputError
-from workbench.events.account import BLANK, Account, Reporter
+from workbench.events.account import Account, Reporter
 from workbench.events.column_map import see_inputs
-from workbench.events.files import format_of, opened, readable, shown_name, sniffed
+from workbench.events.decoding import counted_blocks, enough
+from workbench.events.files import format_of, opened, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
 from workbench.events.values import Words
-
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
 
 
 def read_events(
@@ -75,17 +73,6 @@ def read_blocks(
                 yield LogBlock(partial(_ended, reader, shown), rows=0)
 
 
-def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
-    """The same blocks, as long as rows are asked for; the account counts their steps."""
-    account.is_exact &= reading.head is None
-    for block in blocks:
-        account.read += block.rows or 0
-        steps = partial(_counted, block, shown, reading, account)
-        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account))
-        if enough(reading, account):
-            return
-
-
 def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
     try:
         reader.end()
@@ -94,39 +81,12 @@ def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
     return iter(())
 
 
-def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
-    before = account.rows + account.ignored[BLANK]
-    with readable(shown):
-        for step in block.steps():
-            account.rows += 1
-            account.events_in += len(step)
-            yield step
-            if enough(reading, account):
-                break
-    if block.rows is None:
-        account.read += account.rows + account.ignored[BLANK] - before
-
-
-def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Mapping[str, EventArray] | None:
-    """The columns of as many rows as are still asked for."""
-    found = block.columns()
-    if found is None or reading.head is None:
-        return found
-    left = reading.head - account.rows
-    return {name: each.part(slice(left)) for name, each in found.items()}
-
-
 def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account) -> Iterator[LogPath]:
     """The files of a log, as long as rows are asked for."""
     see_inputs(program.ports, reading)
     for file in log_files(path):
         if not enough(reading, account):
             yield file
-
-
-def enough(reading: Reading, account: Account) -> bool:
-    """Whether as many rows have been read as are asked for."""
-    return reading.head is not None and account.rows >= reading.head
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
+from typing import IO, Any, ClassVar, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import BLANK, BadRow, Reporter
+from workbench.events.batch import Columns, EventArray
 from workbench.events.clock import timed
-from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match, missing, see_inputs
+from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.files import is_stream, opened
 from workbench.events.lines import is_whole
 from workbench.events.packing import COMPRESSIONS
@@ -31,9 +32,6 @@ from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.values import UnreadableError, Words, in_words, padding
-
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
 
 OFTEN = 0.5
 """Seconds after which rows that have been written are to be seen."""
@@ -56,13 +54,11 @@ class LogBlock:
     ----------
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
-    lists: reads them as Python values, where all rows have all of them; None where rows must tell.
     rows: how many there are, lines that are no steps among them; None where only reading them tells.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
-    columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
-    lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
+    columns: Callable[[], Columns | None] = lambda: None
     rows: int | None = None
 
 
@@ -196,7 +192,7 @@ class RowReader(ABC):
                 each += [None] * (number - len(each)) + [here.get(name)]
         return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
 
-    def _taker(self, path: str, columns: Columns, domain: Domain) -> Taker:
+    def _taker(self, path: str, columns: ColumnPlaces, domain: Domain) -> Taker:
         """What reads the event of an input, or of a field of one, from the cells of a row."""
         read, shown = self.cell, self.shown
         if isinstance(columns, int):
@@ -300,7 +296,7 @@ class RowReader(ABC):
 
     def arrays(
         self, given: Callable[[int, Domain], EventArray | None], columns: ColumnMap | None = None
-    ) -> dict[str, EventArray] | None:
+    ) -> Columns | None:
         """The events of all inputs, from those of single columns; None where rows must tell.
 
         Parameters
@@ -314,28 +310,6 @@ class RowReader(ABC):
             all_there = len(found) == len(self.domains) and all(each.present is None for each in found.values())
             return found if all_there else None
         return found
-
-    def steps_of(self, column: Callable[[int], Any], columns: ColumnMap | None = None) -> Iterator[InputEvents] | None:
-        """The same as steps, of Arrow columns by their positions."""
-        from workbench.events.tables import table_steps
-
-        columns = columns or self.columns
-        assert columns is not None
-        nulls = self.reading.null != "error"
-        return table_steps(columns, column, nulls=nulls, pads=self.pads) if self.flat else None
-
-    def lists_of(
-        self, column: Callable[[int], Any] | None, columns: ColumnMap | None = None
-    ) -> Mapping[str, list[Value]] | None:
-        """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
-        if column is None or not self.flat or self.reading.head is not None:
-            return None
-        from workbench.events.tables import table_lists
-
-        columns = columns or self.columns
-        assert columns is not None
-        found = table_lists(columns, column, self.pads)
-        return None if found is None or any(None in each for each in found.values()) else found
 
     @property
     def pads(self) -> bool:
@@ -386,7 +360,7 @@ class RowWriter(ABC):
         return partial(self._by_rows, table)
 
     def _by_rows(self, table: Any) -> None:
-        from workbench.events.tables import table_rows
+        from workbench.events.output_columns import table_rows
 
         for row in table_rows(table, self.domains):
             self.row(row)

@@ -41,6 +41,9 @@ class StoredTexts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         letters = self.letters.tobytes()
         places = zip(self.begins.tolist(), self.ends.tolist(), strict=True)
+        if letters.isascii():  # then bytes are characters, and all are decoded together
+            text = letters.decode()
+            return (text[begin:end] for begin, end in places)
         return (letters[begin:end].decode("utf-8", "surrogatepass") for begin, end in places)
 
     def with_empty(self) -> tuple[StoredTexts, int]:
@@ -118,4 +121,21 @@ class TextColumn:
 
     def tolist(self) -> list[str]:
         """The texts, one after the other."""
-        return [self.texts[number] for number in self.numbers.tolist()]
+        texts = self.texts
+        if isinstance(texts, StoredTexts):
+            if self.apart:
+                return list(texts)
+            if len(self) < len(texts):
+                return list(texts.some(self.numbers))
+            texts = list(texts)
+        return [texts[number] for number in self.numbers.tolist()]
+
+    def padded(self, present: Any) -> TextColumn:
+        """The same with the empty text where nothing is present."""
+        if present is None or self.apart:  # which are empty there
+            return self
+        if isinstance(self.texts, StoredTexts):
+            texts, empty = self.texts.with_empty()
+            return TextColumn(np.where(present, self.numbers, empty), texts)
+        known = self.texts if "" in self.texts else [*self.texts, ""]
+        return TextColumn(np.where(present, self.numbers, known.index("")), known)

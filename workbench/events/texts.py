@@ -6,11 +6,13 @@ to be put beside others, rows have to be written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from workbench.core.domain import Domain
+from workbench.core.fields import Record, Tuple
 from workbench.events import compute as pc
 from workbench.events.columns import text_array
 from workbench.events.values import dump_json
@@ -117,10 +119,9 @@ def constant(text: str) -> Any:
 
 
 def _json(column: Any) -> Any:
-    if pa.types.is_floating(column.type):
-        return float_texts(column) if pc.all(pc.is_finite(column), min_count=0).as_py() else None
+    """The cells as JSON; None where some text needs an escape."""
     if not pa.types.is_string(column.type):
-        return column.cast(pa.string())
+        return _json_numbers(column)
     found = Letters(column)
     if found.controls or found.holds('"', "\\"):
         return None
@@ -135,3 +136,42 @@ def written(texts: Any) -> memoryview:
     _, places, data = texts.buffers()
     first, last = memoryview(places).cast("i")[texts.offset], memoryview(places).cast("i")[texts.offset + len(texts)]
     return memoryview(data or b"")[first:last]
+
+
+def tuple_texts(domain: Tuple, fields: Iterator[Any]) -> Any:
+    """Tuples as JSON; null where the fields are.
+
+    Parameters
+    ----------
+    fields: a column for each scalar in the tuple, in their order, texts among them as JSON already.
+    """
+    pieces: list[Any] = []
+    for piece in _tuple_pieces(domain, fields):
+        if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    return pc.binary_join_element_wise(*(constant(p) if isinstance(p, str) else p for p in pieces), constant(""))
+
+
+def _tuple_pieces(domain: Domain, fields: Iterator[Any]) -> Iterator[Any]:
+    if not isinstance(domain, Tuple):
+        yield _json_numbers(next(fields))  # texts are JSON already
+        return
+    names = [f"{dump_json(label)}: " for label in domain.labels] if isinstance(domain, Record) else None
+    yield "{" if names else "["
+    for i, field in enumerate(domain.fields):
+        yield (", " if i else "") + (names[i] if names else "")
+        yield from _tuple_pieces(field, fields)
+    yield "}" if names else "]"
+
+
+def _json_numbers(column: Any) -> Any:
+    """Numbers and truth values as JSON, and texts as they are."""
+    if not pa.types.is_floating(column.type):
+        return column.cast(pa.string())
+    texts, odd = float_texts(column), pc.invert(pc.is_finite(column))
+    if not pc.any(odd).as_py():
+        return texts
+    odd = pc.fill_null(odd, False)
+    return pc.replace_with_mask(texts, odd, text_array(map(dump_json, column.filter(odd).to_pylist())))

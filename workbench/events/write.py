@@ -22,11 +22,21 @@ from workbench.events.rows import RowWriter
 from workbench.events.table import PIPED, USUAL, format_row
 
 
-def output_format(output: str | Path, given: str | None, read: str | Path) -> str:
-    """The format to write: what the output's name tells, else what is `given`, else that of the input.
+def output_format(
+    output: str | Path, given: str | None = None, read: str | Path = "-", *, wanted: str | None = None
+) -> str:
+    """The format to write: what is wanted, else what the output's name tells, or the log has.
 
-    Where a format cannot be written (Parquet to a pipe, what nobody can read to a terminal) it is JSON lines.
+    Where a format that is not wanted cannot be written (Parquet to a pipe, what nobody can read to a terminal) it is
+    JSON lines.
+
+    Parameters
+    ----------
+    given: the format that is said of the log.
+    read: a file of the log, whose format counts where none is said.
     """
+    if wanted is not None:
+        return wanted
     try:
         named = None if is_stream(output) else format_of(output)
     except InputError:
@@ -73,7 +83,7 @@ def write_events(
     idle: whether a step without output takes a row too.
     live: whether the log comes as somebody writes it.
     """
-    row = format_row(format or output_format(path, None, "-"))
+    row = format_row(format or output_format(path))
     if not row.piped and is_stream(path):
         raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"--output out{row.endings[0]}")
     if row.writer is None:

@@ -16,7 +16,8 @@ from workbench.core.domain import INT, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import KEYLESS
-from workbench.executors.session import BatchOutput, LogBatch, RowEvents, Session, spread
+from workbench.events.batch import LogBatch, RowEvents
+from workbench.executors.session import BatchOutput, Session, spread
 
 if TYPE_CHECKING:
     from workbench.executors.reference.executor import Reference

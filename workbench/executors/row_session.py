@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from workbench.core.domain import Value
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
-from workbench.executors.session import LISTS, ROWS, BatchOutput, LogBatch, RowEvents, Session, spread
+from workbench.events.batch import LogBatch, RowEvents
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread
 from workbench.faults.struck import struck
 
 if TYPE_CHECKING:
@@ -81,15 +82,17 @@ class ReferenceSession(RowSession):
 class LockstepSession(ReferenceSession):
     """A pipeline whose only output makes the rows: lists of events go in, and a list comes out."""
 
-    takes = frozenset({ROWS, LISTS})
+    takes = frozenset({ROWS, COLUMNS})
+    row_by_row = True
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        if batch.lists is None:
+        lists = batch.as_lists(self.outputs.domains)
+        if lists is None:
             return super().step_batch(batch)
         made: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}
         before, failed = self.running.steps, batch.failed
         try:
-            self.running.lockstep(batch.lists, made)
+            self.running.lockstep(lists, made)
         except WorkbenchError as error:
             failed = error
         done, (events,) = self.running.steps - before, made.values()

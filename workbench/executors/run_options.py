@@ -66,6 +66,8 @@ class RunOptions:
     """How many rows are read at most."""
     format: str | None = None
     """Of files, where their names do not tell."""
+    output_format: str | None = None
+    """Of the output, whatever its name tells."""
     header: str | Sequence[str] = ()
     """The columns of a CSV file without a line of names."""
     pattern: str = ""

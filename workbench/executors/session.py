@@ -8,84 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Value
 from workbench.core.program import Ports
 from workbench.errors import Refused, WorkbenchError
-from workbench.events.columns import values_of
+from workbench.events.batch import LogBatch, RowEvents
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
     from workbench.executors.pending import Pool
 
 BATCH = 4096
 """Rows of a batch, where they are Python values."""
-RowEvents = Mapping[str, Value]
-"""What a row holds: input, or output, name to event."""
-ROWS, COLUMNS, LISTS = "rows", "columns", "lists"
+ROWS, COLUMNS = "rows", "columns"
 """The forms in which a batch may have its rows."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LogBatch:
-    """Successive rows of a log, decoded, in one of three forms.
-
-    Attributes
-    ----------
-    numbers: those of the rows in the log, from 1 on; where nobody asks for them, those of as many successive rows.
-    rows: each as its events.
-    columns: the events of each input, as compiled code takes them.
-    lists: the events of each input as Python values, where all rows have all of them.
-    failed: why the row behind the last one cannot be read.
-    """
-
-    numbers: Sequence[int]
-    rows: Sequence[RowEvents] | None = None
-    columns: Mapping[str, EventArray] | None = None
-    lists: Mapping[str, list[Value]] | None = None
-    failed: WorkbenchError | None = None
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def before(self, end: int) -> LogBatch:
-        """The rows before this one of the batch."""
-        return replace(
-            self,
-            numbers=self.numbers[:end],
-            rows=None if self.rows is None else self.rows[:end],
-            columns=None if self.columns is None else {n: each.part(slice(end)) for n, each in self.columns.items()},
-            lists=None if self.lists is None else {name: each[:end] for name, each in self.lists.items()},
-            failed=None,
-        )
-
-    def as_rows(self, domains: Mapping[str, Domain]) -> Sequence[RowEvents]:
-        """The rows as their events, whatever the form; `domains` are those of the inputs."""
-        if self.rows is not None:
-            return self.rows
-        if self.lists is not None:
-            return [dict(zip(self.lists, events, strict=True)) for events in zip(*self.lists.values(), strict=True)]
-        assert self.columns is not None
-        found: list[dict[str, Value]] = [{} for _ in self.numbers]
-        for name, column in self.columns.items():
-            events = values_of(domains[name], column.fields)
-            present = [True] * len(events) if column.present is None else column.present.tolist()
-            for row, event, there in zip(found, events, present, strict=True):
-                if there:
-                    row[name] = event
-        return found
-
-    @property
-    def events(self) -> int:
-        """How many events the rows have."""
-        if self.rows is not None:
-            return sum(map(len, self.rows))
-        if self.lists is not None:
-            return len(self) * len(self.lists)
-        present = [each.present for each in (self.columns or {}).values()]
-        return sum(len(self) if each is None else int(each.sum()) for each in present)
 
 
 class OutputEvents(Protocol):
@@ -147,6 +84,7 @@ class Session(ABC):
     outputs: the columns of what comes out.
     takes: the forms of batches that it takes; rows it always does.
     size: rows of a batch of Python values, at most.
+    row_by_row: whether it runs columns row by row, too, so that its batches of them are no larger than others.
     numbered: whether it asks for the numbers of rows.
     threads: how many may read, run and write a log for it.
     """
@@ -154,6 +92,7 @@ class Session(ABC):
     outputs: Ports
     takes: frozenset[str] = frozenset({ROWS})
     size: int = BATCH
+    row_by_row: bool = False
     numbered: bool = False
     threads: int = 1
 

@@ -37,7 +37,7 @@ def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunR
 
 def table_rows(table: Any, shown: Mapping[str, Domain]) -> Iterator[RunRow]:
     """The rows of an Arrow table."""
-    from workbench.events.tables import table_rows
+    from workbench.events.output_columns import table_rows
 
     return table_rows(table, shown)
 
@@ -57,7 +57,7 @@ def table_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Any:
     """An Arrow table of what has come out; None where that are Python values."""
     if emission.columns is None:
         return emission.table
-    from workbench.events.arrays import shown_table
+    from workbench.events.output_columns import shown_table
 
     return shown_table(emission.columns, shown)
 

@@ -5,14 +5,14 @@ The rule of this module: rows that can be read make a batch, and what is wrong w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+import sys
+from collections.abc import Iterator
 
-from workbench.core.domain import Value
-from workbench.errors import WorkbenchError
 from workbench.events.account import Account
+from workbench.events.batch import LogBatch
+from workbench.events.decoding import decode
 from workbench.events.rows import LogBlock
-from workbench.executors.session import COLUMNS, LISTS, LogBatch, RowEvents, Session
+from workbench.executors.session import COLUMNS, Session
 
 WAIT = 0.05
 """Seconds after which what comes out is given away, where somebody waits for it."""
@@ -43,41 +43,8 @@ class BatchPace:
 
 def batches_of(blocks: Iterator[LogBlock], session: Session, pace: BatchPace, account: Account) -> Iterator[LogBatch]:
     """The rows of blocks in batches, each read when the one before it has been run."""
-    for block in blocks:
-        columns = block.columns() if COLUMNS in session.takes else None
-        if columns is not None:
-            first = account.rows + 1
-            account.take(columns)
-            yield LogBatch(range(first, account.rows + 1), columns=columns)
-            continue
-        lists = block.lists() if LISTS in session.takes else None
-        yield from _of_rows(block, session, pace, account) if lists is None else _of_lists(lists, pace, account)
 
+    def size(columns: bool) -> int:
+        return sys.maxsize if columns and not (pace.waited and session.row_by_row) else pace.size
 
-def _of_lists(lists: Mapping[str, list[Value]], pace: BatchPace, account: Account) -> Iterator[LogBatch]:
-    rows, at = min(map(len, lists.values())), 0
-    while at < rows:
-        size = min(rows - at, pace.size if pace.waited else rows)
-        first = account.rows + 1
-        account.rows += size
-        account.events_in += size * len(lists)
-        yield LogBatch(range(first, first + size), lists={name: each[at : at + size] for name, each in lists.items()})
-        at += size
-
-
-def _of_rows(block: LogBlock, session: Session, pace: BatchPace, account: Account) -> Iterator[LogBatch]:
-    steps, ended = block.steps(), False
-    while not ended:
-        rows, numbers, failed, size = list[RowEvents](), list[int](), None, pace.size
-        try:
-            if session.numbered:
-                for row in islice(steps, size):
-                    rows.append(row)
-                    numbers.append(account.rows)
-            else:
-                rows.extend(islice(steps, size))
-        except WorkbenchError as error:
-            failed = error
-        ended = failed is not None or len(rows) < size
-        if rows or failed is not None:
-            yield LogBatch(numbers if session.numbered else range(1, len(rows) + 1), rows, failed=failed)
+    return decode(blocks, account, size, columns=COLUMNS in session.takes, numbered=session.numbered)

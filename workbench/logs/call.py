@@ -140,9 +140,9 @@ def _ruled(rules: RuleSet, data: Any, output: Place | None, start: Start) -> Any
         return Path(output)
     run = rule_run(rules, start, events_of(data))
     if output is not None:
-        from workbench.events.write import output_format, write_events
+        from workbench.events.write import write_events
 
-        with write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
+        with write_events(output, run.ports, format=start.options.output_format) as writer:
             for some in run.made():
                 write_made(writer, some)
         return Path(output)

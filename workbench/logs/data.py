@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from workbench.core.domain import FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.batch import Columns, EventArray
 from workbench.events.batches import LARGE, BatchReader
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
@@ -23,9 +24,6 @@ from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Words, from_json, is_encodable, short
-
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
 
 SIZE = 4096
 """Entries of arrays that are made Python values at a time."""
@@ -128,7 +126,7 @@ class ArraysReader(RowReader):
     def _steps(self, lines: io.TextIOWrapper, shown: str) -> Iterator[InputEvents]:
         return self.located(self.rows(lines, shown), shown)
 
-    def _arrays(self) -> Mapping[str, EventArray] | None:
+    def _arrays(self) -> Columns | None:
         return self.arrays(lambda i, domain: _array(self._given[i], domain))
 
     def cell(self, cell: Any, domain: Domain) -> Value | None:
@@ -166,7 +164,7 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
     import numpy as np
 
-    from workbench.events.arrays import EventArray, given_array
+    from workbench.events.input_columns import given_array
 
     present = None
     if isinstance(given, np.ma.MaskedArray):

@@ -14,9 +14,10 @@ from workbench.core.domain import Integers
 from workbench.core.fields import scalars
 from workbench.errors import WorkbenchError
 from workbench.events.account import Reporter
+from workbench.events.batch import LogBatch
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Pool
-from workbench.executors.session import BATCH, BatchOutput, LogBatch, Session
+from workbench.executors.session import BATCH, BatchOutput, Session
 from workbench.logs.batching import BatchPace, batches_of
 
 if TYPE_CHECKING:

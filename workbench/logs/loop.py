@@ -11,9 +11,10 @@ from contextlib import closing
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from workbench.events.batch import LogBatch
 from workbench.events.files import is_stream
 from workbench.events.rows import LogBlock
-from workbench.executors.session import BatchOutput, LogBatch, Session
+from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
 from workbench.logs.batching import BatchPace, batches_of
 from workbench.logs.overlap import OverlappedWriter, overlap
@@ -83,7 +84,9 @@ class LogRun:
         from workbench.events.write import output_format, write_events
 
         options, session, start = self.start.options, self.session, self.start
-        written = output_format(options.output, self._reading.format, self.source.format_of)
+        written = output_format(
+            options.output, self._reading.format, self.source.format_of, wanted=options.output_format
+        )
         with (
             write_events(options.output, session.outputs, format=written, live=start.live) as into,
             start.watched(),
@@ -118,7 +121,7 @@ def write_emission(emission: BatchOutput, session: Session, writer: RowWriter | 
     """Write what has come out."""
     table = emission.table
     if emission.columns is not None:
-        from workbench.events.arrays import shown_table
+        from workbench.events.output_columns import shown_table
 
         table = shown_table(emission.columns, session.outputs.shown)
     if table is not None and table.num_rows:

@@ -26,6 +26,7 @@ class RunKeywords(TypedDict, total=False):
     bad_rows: str
     head: int
     format: str
+    output_format: str
     header: str | Sequence[str]
     pattern: str
     xml: str

@@ -20,7 +20,7 @@ from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
+    from workbench.events.batch import EventArray
     from workbench.events.text_column import TextColumn
     from workbench.tesla.tree import Declaration
 

@@ -30,7 +30,7 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
+    from workbench.events.batch import EventArray
     from workbench.tesla.tree import Declaration
 
 

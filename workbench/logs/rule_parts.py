@@ -142,8 +142,8 @@ class EventLayout:
         """The events in a record batch as columns, and their places as one; None where two texts have one number."""
         import numpy as np
 
-        from workbench.events.arrays import given_array
         from workbench.events.buffers import numbers_of, shown_column
+        from workbench.events.input_columns import given_array
 
         types: Any = numbers_of(batch.column(3))
         if (types < 0).any():

@@ -61,7 +61,8 @@ def run_rules(rules: RuleSet, start: Start) -> None:
         row.whole(rules, start)
         return
     inputs = options.input if isinstance(options.input, list) else [options.input]
-    written = output_format(options.output, options.reading().format, str(inputs[0]).rpartition("=")[2])
+    read = str(inputs[0]).rpartition("=")[2]
+    written = output_format(options.output, options.reading().format, read, wanted=options.output_format)
     run = rule_run(rules, start, lambda log: log.pieces(inputs))
     with write_events(options.output, run.ports, format=written, live=start.live) as writer, start.watched():
         for made in run.made():

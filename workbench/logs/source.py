@@ -15,9 +15,10 @@ from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.decoding import counted_blocks
 from workbench.events.files import shown_name
 from workbench.events.inputs import LogPath, named_files
-from workbench.events.read import counted_blocks, key_domain, read_blocks
+from workbench.events.read import key_domain, read_blocks
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words

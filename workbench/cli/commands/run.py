@@ -18,7 +18,7 @@ from workbench.cli.rule_runs import all_fact_options, ports_of_log, rule_options
 from workbench.cli.run_options import (
     backend_options,
     backend_pages,
-    reading_options,
+    log_options,
     run_options,
     show_backends,
     show_formats,
@@ -66,7 +66,7 @@ def options(parser: PagedParser) -> None:
         "--threads": "so many, of backends that take threads",
     }
     pages = {
-        "formats": Page("Logs: their formats, columns and rows.", reading_options, read_every_day, show_formats),
+        "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),
         "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
         "facts": Page("Facts in databases, which rules ask for.", all_fact_options),
         "backends": Page("What runs a program.", backend_options, run_every_day, show_backends),

@@ -16,13 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, WorkbenchError, listed
 from workbench.events import lines as lines_of
-from workbench.events.clock import Times
+from workbench.events.batch import Columns, column_steps
 from workbench.events.column_map import ColumnMap, see_inputs
-from workbench.events.columns import arrow_type
 from workbench.events.files import not_text, opened
 from workbench.events.lines import (
     BOM,
@@ -42,7 +41,7 @@ from workbench.events.table import FormatRow
 from workbench.events.values import UnreadableError, from_text, short, to_text
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
+    from workbench.events.csv_tables import CsvTables
 
 PIECE = 1 << 15
 """Bytes that are read at a time where some rows are odd."""
@@ -68,10 +67,13 @@ class CsvReader(RowReader):
     """Rows of cells under a header."""
 
     between = ","
-    _many: frozenset[str] = frozenset()
-    """The columns in which there are many different texts, which are told apart later."""
-    _odd = False
-    """Whether some rows were no columns."""
+    _tables: CsvTables | None = None
+    """What parses rows under the header."""
+
+    @property
+    def _odd(self) -> bool:
+        """Whether some rows were no columns."""
+        return self._tables is not None and self._tables.odd
 
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
@@ -137,7 +139,6 @@ class CsvReader(RowReader):
                     yield LogBlock(
                         partial(self._steps, block, shown, first),
                         partial(self._arrays, block),
-                        partial(self._lists, block),
                         rows=count_rows(block),
                     )
                     first += block.count(b"\n")
@@ -202,10 +203,9 @@ class CsvReader(RowReader):
             raise found.error
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        table = self._table(block) if self.flat else None
-        steps = None if table is None else self.steps_of(lambda i: table[str(i)])
-        if steps is not None:
-            return steps
+        columns = self._arrays(block) if self.flat else None
+        if columns is not None:
+            return column_steps(columns, self.domains)
         if self._odd and len(block) > PIECE and len(pieces := list(self._pieces(block))) > 1:
             return itertools.chain.from_iterable(self._pieced(pieces, shown, first))
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
@@ -218,83 +218,16 @@ class CsvReader(RowReader):
             yield self._steps(piece, shown, first)
             first += piece.count(b"\n")
 
-    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table = self._table(block) if self.flat else None
-        return self.lists_of(None if table is None else lambda i: table[str(i)])
-
-    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
-        if not self.plain:
+    def _arrays(self, block: bytes) -> Columns | None:
+        short = len(block) < lines_of.FEW  # rows are there sooner than pyarrow
+        if not self.plain or short or block.startswith(BOM) or not find_spec("pyarrow") or not is_text(block):
             return None
-        table = self._table(block)
-        if table is None:
-            return None
-        import pyarrow as pa
-
-        from workbench.events.arrays import given_array, given_texts
-
-        def given(place: int, domain: Domain) -> EventArray | None:
-            column = table[str(place)].combine_chunks()
-            apart = type(domain) is Texts and pa.types.is_string(column.type)
-            return given_texts(column) if apart else given_array(domain, column, stored=True)
-
-        return self.arrays(given)
-
-    def _table(self, lines: bytes) -> Any:
-        """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
-        if len(lines) < lines_of.FEW or lines.startswith(BOM) or not find_spec("pyarrow") or not is_text(lines):
-            return None
-        import pyarrow as pa
-
-        from workbench.events.tables import are_spelt, blank, many_texts, odd_floats
+        from workbench.events.csv_tables import CsvTables
 
         assert self.columns is not None
-        types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
-        letters = b"x" in lines or b"X" in lines  # which are found sooner
-        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
-            return None
-        texts, used = pa.dictionary(pa.int32(), pa.string()), self.columns.used  # hardly a time occurs twice
-        named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
-        named -= self._many
-        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
-        if table is None or blank(table):
-            self._odd = True
-            return None
-        self._many |= {i for i in named if many_texts(table[i])}
-        if odd := odd_floats(table):
-            spelt = self._parsed(lines, dict.fromkeys(odd, pa.string()))
-            return table if spelt is not None and are_spelt(table, spelt) else None
-        return table
-
-    def _parsed(self, lines: bytes, types: Mapping[str, Any]) -> Any:
-        """Columns of these types, by position; None where Arrow finds others."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        assert self.columns is not None
-        quoted = b'"' in lines
-        names = [str(i) for i in range(len(self.columns.names))]
-        try:
-            pa.enable_signal_handlers(False)  # its own would take a signal for itself, and may lose it
-            return arrow.read_csv(
-                pa.BufferReader(lines),
-                arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
-                arrow.ParseOptions(
-                    delimiter=self.between, quote_char='"' if quoted else False, newlines_in_values=quoted,
-                    ignore_empty_lines=False,
-                ),
-                arrow.ConvertOptions(
-                    column_types=dict(types),
-                    include_columns=list(types),
-                    null_values=[""],
-                    true_values=["true", "True", "TRUE", "1"],
-                    false_values=["false", "False", "FALSE", "0"],
-                    strings_can_be_null=True,
-                ),
-            )  # fmt: skip
-        except pa.ArrowInvalid:
-            return None
-        finally:
-            pa.enable_signal_handlers(True)
+        self._tables = self._tables or CsvTables(self.columns, self.between)
+        given = self._tables.events(block)
+        return None if given is None else self.arrays(given)
 
     def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None
@@ -415,10 +348,10 @@ class CsvWriter(RowWriter):
 
     def _lines(self, table: Any) -> Sequence[memoryview] | None:
         """The rows of a table as text; None where some need more thought."""
-        from workbench.events.tables import whole
+        from workbench.events.buffers import one_piece
         from workbench.events.texts import cell_texts, is_quoted, line_texts, written
 
-        given = list(map(whole, table.columns))
+        given = list(map(one_piece, table.columns))
         columns = [cell_texts(column, self.between) for column in given]
         if any(column is None for column in columns):
             return None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
@@ -20,6 +20,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
 from workbench.events.account import Reporter
+from workbench.events.batch import Columns, column_steps
 from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
@@ -30,9 +31,6 @@ from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowWriter
 from workbench.events.table import FormatRow
 from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
-
-if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
 
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A whole number that Arrow makes the float -0.0 of, and Python 0."""
@@ -51,25 +49,17 @@ class JsonReader(RecordReader):
 
     def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
         """In columns where each line is one object beyond doubt."""
-        return replace(
-            super().lines_block(lines, shown, first, count),
-            columns=partial(self._arrays, lines), lists=partial(self._lists, lines),
-        )  # fmt: skip
+        return replace(super().lines_block(lines, shown, first, count), columns=partial(self._arrays, lines))
 
     def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        table, columns = self._table(lines) if self.flat else (None, None)
-        steps = None if table is None else self.steps_of(table.column, columns)
-        return super().line_steps(lines, shown, first) if steps is None else steps
+        columns = self._arrays(lines) if self.flat else None
+        return super().line_steps(lines, shown, first) if columns is None else column_steps(columns, self.domains)
 
-    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
-        table, columns = self._table(block) if self.flat else (None, None)
-        return self.lists_of(None if table is None else table.column, columns)
-
-    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
+    def _arrays(self, block: bytes) -> Columns | None:
         table, columns = self._table(block) if self.plain else (None, None)
         if table is None:
             return None
-        from workbench.events.arrays import given_array
+        from workbench.events.input_columns import given_array
 
         return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()), columns)
 
@@ -198,7 +188,7 @@ class JsonWriter(RowWriter):
     """An object a line."""
 
     def ready(self, table: Any) -> Callable[[], object]:
-        from workbench.events.tables import is_texts_of_numbers
+        from workbench.events.output_columns import is_texts_of_numbers
         from workbench.events.texts import json_lines, written
 
         ready = [

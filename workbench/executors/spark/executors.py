@@ -160,7 +160,7 @@ class OnKeys(Executor):
         return self.keys.states.steps(0)
 
     def events(self, domain: Domain, column: Any, name: str) -> Any:
-        from workbench.events.arrays import given_array
+        from workbench.events.input_columns import given_array
         from workbench.executors.compiled.execute import columns
 
         given: Any = given_array(domain, column) if has_array(domain) else None

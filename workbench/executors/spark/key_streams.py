@@ -270,7 +270,7 @@ def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:
 
 def truths(column: Any) -> Any:
     """An Arrow array of truth values as one of numpy."""
-    from workbench.events.arrays import given_array
+    from workbench.events.input_columns import given_array
 
     found = given_array(BOOL, column)
     assert found is not None

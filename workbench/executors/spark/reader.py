@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,14 +20,16 @@ from workbench.core.domain import INT, Value
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError
 from workbench.events.account import KEYLESS, BadRow, Reporter
-from workbench.events.arrays import EventArray, shown_events
+from workbench.events.batch import EventArray, LogBatch
 from workbench.events.buffers import shown_column
 from workbench.events.columns import to_column
+from workbench.events.decoding import counted_blocks, decode, enough
 from workbench.events.files import opened, readable
 from workbench.events.order import order_columns
+from workbench.events.output_columns import shown_events
 from workbench.events.packing import decompressed
 from workbench.events.parts import WHOLE, FilePart, part_stream
-from workbench.events.read import counted_blocks, enough, log_reader
+from workbench.events.read import log_reader
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import Words
@@ -101,27 +104,24 @@ class LogReader(ABC):
         self, blocks: Iterator[LogBlock], shown: str, place: Mapping[str, Value], reporter: TaskReporter
     ) -> Iterator[Any]:  # fmt: skip
         """The rows of blocks, of a file that messages call `shown`, as columns."""
-        for block in blocks:
-            yield from self._block(block, shown, place, reporter)
+        sizes = {True: sys.maxsize, False: BATCH}
+        for batch in decode(blocks, reporter.account, sizes.__getitem__, columns=True, numbered=True):
+            if len(batch):
+                yield self._batch(self._columns(batch, shown), batch.number_array(), shown, place, reporter)
+            if batch.failed is not None:
+                raise batch.failed
 
-    def _block(self, block: LogBlock, shown: str, place: Mapping[str, Value], reporter: TaskReporter) -> Iterator[Any]:
-        import numpy as np
-
-        first, columns = reporter.account.rows, block.columns()
-        if columns is not None:
-            reporter.account.take(columns)
-            found = {name: self._column(name, each) for name, each in columns.items()}
-            yield self._batch(found, np.arange(first + 1, reporter.account.rows + 1), shown, place, reporter)
-            return
-        steps = ((step, reporter.account.rows) for step in block.steps())
-        while some := list(itertools.islice(steps, BATCH)):
-            found = {}
-            for name, domain in self.rows.domains.items():
-                try:
-                    found[name] = to_column(domain, [step.get(name) for step, _ in some], f"input '{name}'")
-                except DomainError as error:
-                    raise InputError(error.what, where=shown, hint=error.hint) from error
-            yield self._batch(found, np.array([row for _, row in some]), shown, place, reporter)
+    def _columns(self, batch: LogBatch, shown: str) -> Mapping[str, Any]:
+        """The rows of a batch as Arrow columns."""
+        if batch.columns is not None:
+            return {name: self._column(name, each) for name, each in batch.columns.items()}
+        found = {}
+        for name, domain in self.rows.domains.items():
+            try:
+                found[name] = to_column(domain, [row.get(name) for row in batch.rows or ()], f"input '{name}'")
+            except DomainError as error:
+                raise InputError(error.what, where=shown, hint=error.hint) from error
+        return found
 
     def _column(self, name: str, given: EventArray) -> Any:
         domain = self.rows.domains[name]

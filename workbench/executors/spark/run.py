@@ -213,10 +213,10 @@ def check_files(args: RunOptions) -> None:
 
 
 def written_format(args: RunOptions) -> str:
-    """The format that is written: what the output's name tells, or `--format`, or the input."""
+    """The format that is written: what is asked for, or the output's name tells, or `--format`, or the input."""
     from workbench.executors.spark.logs import first_file, is_remote, named
 
-    named_so = None if args.output == "-" else endings().get(ending(args.output))
+    named_so = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))
     known = written_formats()
     if named_so not in (None, *known):
         hint = f"it writes {', '.join(known)}"

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.errors import WorkbenchError
+from workbench.events.batch import LogBatch
 from workbench.events.column_map import has_columns
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.pending import Pool
-from workbench.executors.session import COLUMNS, ROWS, BatchOutput, LogBatch, Session, spread
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread
 
 
 class ColumnSession(Session):

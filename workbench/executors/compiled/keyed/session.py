@@ -14,16 +14,17 @@ import numpy as np
 from workbench.core.domain import INT, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import KEYLESS
+from workbench.events.batch import LogBatch, RowEvents
 from workbench.events.column_map import has_columns
 from workbench.executors.compiled.execute.columns import Column, column
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.compiled.keyed.keys import ColumnKeys
 from workbench.executors.compiled.keyed.tables import TabledKeys
 from workbench.executors.keyed import ROW, KeyedOutputs, Partition, keyless
-from workbench.executors.session import COLUMNS, ROWS, BatchOutput, LogBatch, RowEvents, Session
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session
 
 if TYPE_CHECKING:
-    from workbench.events.arrays import EventArray
+    from workbench.events.batch import EventArray
 
 
 class KeyedBatch(NamedTuple):
@@ -69,7 +70,7 @@ class KeyedColumnSession(Session):
         if made.wrong is not None:
             computed, error = made.wrong
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
-        numbers = _numbers(batch)[given.places] if self.partition.with_row else None
+        numbers = batch.number_array()[given.places] if self.partition.with_row else None
         rows, table, steps = self._made(made, given, numbers)
         return BatchOutput(
             rows, table=table, cause=given.places[steps], computed=computed,
@@ -136,8 +137,8 @@ class KeyedColumnSession(Session):
             return self._as_rows(made, given, numbers)
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_columns
         from workbench.events.buffers import shown_column, taken
+        from workbench.events.output_columns import shown_columns
 
         shown = self.partition.ports.shown
         steps, columns = shown_columns(made.outputs, shown)
@@ -160,12 +161,6 @@ class KeyedColumnSession(Session):
             rows += self.partition.rows_of(key, None if numbers is None else int(numbers[step]), found[step])
             causes += [step] * (len(rows) - len(causes))
         return rows, None, np.array(causes, np.int64)
-
-
-def _numbers(batch: LogBatch) -> Any:
-    """The numbers of the rows of a batch, as an array."""
-    of = batch.numbers
-    return np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.int64)
 
 
 def _filled(given: Mapping[str, EventArray], rows: int) -> Any:

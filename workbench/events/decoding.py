@@ -1,0 +1,107 @@
+"""Blocks of a log are decoded, and their rows counted.
+
+The rule of this module: a row counts when it has been decoded, as a column or by itself, so that who takes rows counts
+none of them, and `--head` means the same to everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from workbench.errors import WorkbenchError
+from workbench.events.account import BLANK, Account
+from workbench.events.batch import Columns, LogBatch, RowEvents
+from workbench.events.files import readable
+from workbench.events.reading import Reading
+from workbench.events.rows import InputEvents, LogBlock
+
+
+def decode(
+    blocks: Iterator[LogBlock], account: Account, size: Callable[[bool], int], *, columns: bool, numbered: bool
+) -> Iterator[LogBatch]:
+    """The rows of blocks (`counted_blocks`) in batches, each decoded when it is asked for.
+
+    A row that cannot be read ends them: it fails behind those before it.
+
+    Parameters
+    ----------
+    size: the most rows of the next batch, of columns or not.
+    columns: whether rows may be columns.
+    numbered: whether anybody asks for the numbers of rows.
+    """
+    for block in blocks:
+        found = block.columns() if columns else None
+        if found is None:
+            yield from _rows(block, account, size, numbered)
+        else:
+            yield from _parts(found, account, size)
+
+
+def _parts(columns: Columns, account: Account, size: Callable[[bool], int]) -> Iterator[LogBatch]:
+    rows = next((each.rows for each in columns.values()), 0)
+    rest = LogBatch(range(account.rows + 1, account.rows + rows + 1), columns=columns)
+    while len(rest):
+        most = size(True)
+        part = rest if len(rest) <= most else rest.part(slice(most))
+        rest = rest.part(slice(len(part), None))
+        account.take(part.columns or {})
+        yield part
+
+
+def _rows(block: LogBlock, account: Account, size: Callable[[bool], int], numbered: bool) -> Iterator[LogBatch]:
+    steps, ended = block.steps(), False
+    while not ended:
+        rows, numbers, failed, most = list[RowEvents](), list[int](), None, size(False)
+        try:
+            if numbered:
+                for row in islice(steps, most):
+                    rows.append(row)
+                    numbers.append(account.rows)
+            else:
+                rows.extend(islice(steps, most))
+        except WorkbenchError as error:
+            failed = error
+        ended = failed is not None or len(rows) < most
+        if rows or failed is not None:
+            yield LogBatch(numbers if numbered else range(1, len(rows) + 1), rows, failed=failed)
+
+
+def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
+    """The same blocks, as long as rows are asked for; the account counts their steps."""
+    account.is_exact &= reading.head is None
+    for block in blocks:
+        account.read += block.rows or 0
+        steps = partial(_counted, block, shown, reading, account)
+        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account))
+        if enough(reading, account):
+            return
+
+
+def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
+    before = account.rows + account.ignored[BLANK]
+    with readable(shown):
+        for step in block.steps():
+            account.rows += 1
+            account.events_in += len(step)
+            yield step
+            if enough(reading, account):
+                break
+    if block.rows is None:
+        account.read += account.rows + account.ignored[BLANK] - before
+
+
+def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Columns | None:
+    """The columns of as many rows as are still asked for."""
+    found = block.columns()
+    if found is None or reading.head is None:
+        return found
+    left = reading.head - account.rows
+    return {name: each.part(slice(left)) for name, each in found.items()}
+
+
+def enough(reading: Reading, account: Account) -> bool:
+    """Whether as many rows have been read as are asked for."""
+    return reading.head is not None and account.rows >= reading.head

@@ -1,0 +1,93 @@
+"""The arrays of compiled code as Arrow columns of what a program shows, and the rows of those.
+
+The rule of this module: a column is what `columns.kind` says; a null is no event, and tuples are JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.core.domain import ANY, Domain, Reals, Value
+from workbench.core.fields import Tuple, scalars
+from workbench.events.batch import rows_of
+from workbench.events.buffers import shown_column
+from workbench.events.columns import as_json
+from workbench.events.text_column import TextColumn
+from workbench.events.texts import tuple_texts
+from workbench.events.values import from_text
+
+
+def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
+    """What outputs show as an Arrow table with a row a step; several events of one in a step take several rows.
+
+    Parameters
+    ----------
+    outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
+    domains: those of the outputs, whose events are columns (`column_map.has_columns`). A null is no event.
+    """
+    return pa.table(shown_columns(outputs, domains)[1], list(domains))
+
+
+def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
+    """The columns of that table, and the step of each of its rows, where outputs have `steps`."""
+    rows: list[Any] = []
+    of_rows = next(iter(outputs.values())).steps
+    if len(domains) > 1:
+        steps = [outputs[name].steps for name in domains]
+        numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
+        width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
+        rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
+        every = np.unique(np.concatenate(rows))
+        of_rows = every // width
+    columns = []
+    for i, (name, domain) in enumerate(domains.items()):
+        arrays = outputs[name].fields
+        there: Any = None
+        if rows and len(rows[i]) < len(every):
+            places = np.searchsorted(every, rows[i])
+            there = np.zeros(len(every), np.bool_)
+            there[places] = True
+            arrays = tuple(_spread(array, places, len(every)) for array in arrays)
+        columns.append(shown_events(domain, arrays, there))
+    return of_rows, columns
+
+
+def shown_events(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
+    """The same of events with an array per scalar field: tuples are JSON text."""
+    if not isinstance(domain, Tuple):
+        return shown_column(domain, arrays[0], there)
+    fields = (
+        shown_column(part, array, there, quoted=True) for (_, part), array in zip(scalars(domain), arrays, strict=True)
+    )
+    return tuple_texts(domain, fields)
+
+
+def _spread(array: Any, places: Any, count: int) -> Any:
+    """An array of so many entries, those of another one at these places."""
+    if isinstance(array, TextColumn):
+        return TextColumn(_spread(array.numbers, places, count), array.texts)
+    made = np.zeros(count, array.dtype)
+    made[places] = array
+    return made
+
+
+def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:
+    """What is in the rows of a table of outputs, the values of JSON texts among it."""
+    lists = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        domain, values = domains[name], column.to_pylist()
+        if as_json(domain) or is_texts_of_numbers(domain, column):
+            held = domain if as_json(domain) else ANY
+            known = {text: from_text(text, held) for text in set(values) - {None}}
+            values = [known.get(text) for text in values]
+        lists[name] = values
+    return rows_of(lists)
+
+
+def is_texts_of_numbers(domain: Domain, column: Any) -> bool:
+    """Whether a column of floats has their texts, some of which are whole numbers."""
+    return isinstance(domain, Reals) and pa.types.is_string(column.type)
