@@ -12,6 +12,7 @@ from workbench.conformance.generate.pipelines import pipelines
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.verify.buffers import region as buffer_region
+from workbench.verify.buffers.question import QueueQuestion
 from workbench.verify.buffers.region import Regions
 
 
@@ -62,7 +63,7 @@ def test_a_number_that_overflows_on_the_busy_run(monkeypatch: pytest.MonkeyPatch
 
 def test_no_single_pipe_decides() -> None:
     flat = flatten(wb.parse("pipeline p(x: int, y: int) -> int { return x + y }").get().pipeline.resolve(wb.Integer(4)))
-    assert Regions(flat).find("add.left", {}, wb.Settings(), 8) is None
+    assert Regions(flat).find(QueueQuestion(flat, "add.left", {}, wb.Settings(), 8)) is None
 
 
 @given(data=st.data())

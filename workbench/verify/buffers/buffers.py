@@ -33,8 +33,9 @@ from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import worst_exit_code
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import search_waiting
+from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
+from workbench.verify.buffers.search import QueueSearch
 from workbench.verify.finding import Finding
 
 MOST = 64
@@ -209,63 +210,69 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
 
 
 def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
+    search = _BufferSearch(settings.flat(pipeline).with_capacities({}), settings, most)  # else no queue could be named
     start = time.monotonic()
-    found: list[Buffer] = []
-    flat = settings.flat(pipeline).with_capacities({})  # else no queue could be named
-    try:
-        with Budget(settings.seconds, settings.memory_mb):
-            columns_hold(flat, settings)
-            _each(flat, settings, most, found)
-    except LimitMet as met:  # between two queues
-        found += [_report(flat, queue, _undecided(met), settings) for _, queue in _queues(flat)[len(found) :]]
+    found = tuple(search.run())
     elapsed = time.monotonic() - start
-    return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
+    return Buffers(pipeline.name, found, settings.n, str(settings.integers), most, elapsed)
 
 
-def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
-    """All queues with their processors, those inside them too."""
-    return [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+class _BufferSearch:
+    """The search for all queues of a flat pipeline, each asked about with what is proven of those before it."""
 
+    def __init__(self, flat: Pipeline, settings: Settings, most: int) -> None:
+        self.flat, self.settings, self.most = flat, settings, most
+        self.regions = Regions(flat)
+        self.queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+        """All queues with their processors, those inside them too."""
+        self.found: list[Buffer] = []
 
-def _undecided(met: LimitMet) -> QueueMost:
-    return QueueMost(reason=met.what, engine="none")
+    def run(self) -> list[Buffer]:
+        """What is known of each, within the limits."""
+        try:
+            with Budget(self.settings.seconds, self.settings.memory_mb):
+                columns_hold(self.flat, self.settings)
+                for node, queue in self.queues:
+                    self._find(node, queue)
+        except LimitMet as met:  # between two queues
+            self.found += [self._give_up(queue, met) for _, queue in self.queues[len(self.found) :]]
+        return self.found
 
-
-def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
-    """Find the queues, each asked about with what is proven of those before it."""
-    names = _queues(flat)
-    regions = Regions(flat)
-    for node, queue in names:
-        proven = {each.queue: each.capacity for each in found if each.capacity is not None}
+    def _find(self, node: Node, queue: str) -> None:
         inside = queue == node.pending
         if not inside and node.boundless:  # its queues do not depend on it
-            regions = Regions(with_room(flat, {node.pending: 1}))
+            self.regions = Regions(with_room(self.flat, {node.pending: 1}))
         start = time.monotonic()
         try:
-            with share(len(names) - len(found)):
-                if inside:
-                    known = search_waiting(flat, queue, proven, settings, most)
-                else:
-                    known = _search_queue(regions, queue, proven, settings, most)
-                found.append(_report(regions.pipeline, queue, known, settings, start))
+            with share(len(self.queues) - len(self.found)):
+                known = search_waiting(self._ask(self.flat, queue)) if inside else self._search(queue)
+                self.found.append(_report(self._ask(self.regions.pipeline, queue), known, start))
         except LimitMet as met:
-            found.append(_report(flat, queue, _undecided(met), settings))
+            self.found.append(self._give_up(queue, met))
         if inside:
-            capacity = found[-1].capacity
-            flat = flat if capacity is None else with_room(flat, {queue: capacity})
-            regions = Regions(flat)
+            capacity = self.found[-1].capacity
+            self.flat = self.flat if capacity is None else with_room(self.flat, {queue: capacity})
+            self.regions = Regions(self.flat)
+
+    def _ask(self, pipeline: Pipeline, queue: str) -> QueueQuestion:
+        proven = {each.queue: each.capacity for each in self.found if each.capacity is not None}
+        return QueueQuestion(pipeline, queue, proven, self.settings, self.most)
+
+    def _search(self, queue: str) -> QueueMost:
+        """What is known of a queue in front of a processor."""
+        question = self._ask(self.regions.pipeline, queue)
+        boundless = [node.pending for node in question.upstream().nodes if node.boundless]
+        if boundless:
+            return QueueMost(reason=depends_on(boundless))
+        return self.regions.find(question) or QueueSearch(question).run()
+
+    def _give_up(self, queue: str, met: LimitMet) -> Buffer:
+        return _report(self._ask(self.flat, queue), QueueMost(reason=met.what, engine="none"))
 
 
-def _search_queue(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost:
-    boundless = [node.pending for node in upstream(regions.pipeline, queue).nodes if node.boundless]
-    if boundless:
-        return QueueMost(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
-    part = regions.find(queue, proven, settings, most)
-    return part or QueueSearch(regions.pipeline, queue, proven, settings, most).run()
-
-
-def _report(pipeline: Pipeline, queue: str, found: QueueMost, settings: Settings, start: float = math.inf) -> Buffer:
+def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) -> Buffer:
     """What is reported of a queue; the positions that wait inside a processor need no memory but their number."""
+    pipeline, queue, settings = question.pipeline, question.queue, question.settings
     pipe = pipeline.sources.get(queue)
     every_n = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
     status, answer = QueueStatus.BOUNDED, f"capacity {found.at_least}"

@@ -25,25 +25,23 @@ from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth
-from workbench.verify.buffers.search import QueueMost, upstream
+from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.most import Counted, GivenUp, find_most
 
 LEFT = "a number can leave its checked domain, and nothing is concluded from what follows"
 
 
-def search_waiting(
-    pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int
-) -> QueueMost:
-    """The smallest capacity of this queue of a flat and resolved pipeline; other queues have their proven ones."""
-    part = upstream(pipeline, queue)
+def search_waiting(question: QueueQuestion) -> QueueMost:
+    """The smallest capacity of a queue inside a processor; other queues have their proven ones."""
+    part, queue, proven = question.upstream(), question.queue, question.proven
     found = QueueMost(at_least=1, part=part)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
     if unknown := sorted(others - set(proven)):
-        found.reason = f"it depends on queues that have no proven capacity: {', '.join(unknown)}"
+        found.reason = depends_on(unknown)
         return found
     part = found.part = with_room(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
-    settings = replace(settings, q=q)
+    settings = replace(question.settings, q=q)
 
     def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
         length = numbers[len(numbers) // 2]  # one at a time
@@ -58,7 +56,7 @@ def search_waiting(
             raise GivenUp(verdict.reason or LEFT)
         return [run is not None if number == length else None for number in numbers]
 
-    find_most(Counted(found, exceeds, "positions", max(most, 1), 2))
+    find_most(Counted(found, exceeds, "positions", max(question.most, 1), 2))
     return found
 
 

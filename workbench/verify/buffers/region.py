@@ -23,9 +23,9 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
 from workbench.verify.answer.repeated import InputSteps
-from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
-from workbench.verify.buffers.search import QueueMost, QueueSearch, upstream
+from workbench.verify.buffers.question import QueueMost, QueueQuestion
+from workbench.verify.buffers.search import QueueSearch
 
 LONG = 12
 """From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
@@ -37,22 +37,21 @@ class Regions:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
 
-    def find(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> QueueMost | None:
+    def find(self, question: QueueQuestion) -> QueueMost | None:
         """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
-        before = upstream(self.pipeline, queue)
+        before = question.upstream()
         if len(before.nodes) < LONG or before.late or before.oracles:
             return None
         source = self._source(before.nodes[-1])
         if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
             return None
-        part = upstream(self.pipeline, queue, source)
-        free = replace(settings, environment=Environment())
-        found = QueueSearch(part, queue, proven, free, most).run()
+        free = replace(question.settings, environment=Environment())
+        found = QueueSearch(replace(question, pipeline=question.upstream(source), settings=free)).run()
         if found.at_most == math.inf or found.reason or found.model is None:
             return None
         if found.model.integers or found.model.instead:
             return None
-        lengths = [held[queue] for held in self._busy]
+        lengths = [held[question.queue] for held in self._busy]
         if max(lengths, default=-1) < found.at_most:
             return None
         capacity = int(found.at_most)

@@ -8,8 +8,8 @@ everything; only what then happens counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from workbench.budget import phase, share
 from workbench.core.domain import BOOL
@@ -18,47 +18,23 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.errors import LimitMet
 from workbench.ir.compose import compose, outline
-from workbench.ir.reduce import Model, focus
+from workbench.ir.reduce import focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.repeated import InputSteps
 from workbench.verify.answer.replay import inputs_of
-from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.trace import Trace
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
+from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
-from workbench.verify.most import Counted, GivenUp, Most, find_most
+from workbench.verify.most import Counted, GivenUp, find_most
 
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""
-
-
-@dataclass(kw_only=True)
-class QueueMost(Most):
-    """What is known of the length of one queue.
-
-    Attributes
-    ----------
-    shortest: whether no shorter run reaches it.
-    model: the last model that was asked.
-    wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
-    region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
-    witness: of a queue inside a processor, the run that overflows the next smaller capacity.
-    part: of such a queue, the pipeline up to that processor.
-    """
-
-    shortest: bool = True
-    model: Model | None = None
-    wraps: bool | None = False
-    engine: str = "none needed"
-    region: str = ""
-    witness: Trace | None = None
-    part: Pipeline | None = None
 
 
 NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
@@ -96,45 +72,15 @@ def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> 
     return emits is takes or (emits.op is AND and any(arg is takes for arg in emits.args))
 
 
-def upstream(pipeline: Pipeline, queue: str, source: str = "") -> Pipeline:
-    """The part of a flat pipeline that ends with the processor of this queue, and begins with `source` if one is given.
-
-    That is a pipe, which becomes the input.
-    """
-    last = next(node for node in pipeline.nodes if queue in (*node.queues, node.pending))
-    wanted, kept = set(last.inputs) - {source}, [last]
-    for node in reversed(pipeline.nodes):
-        if node is not last and wanted.intersection(node.outputs):
-            wanted.update({*node.inputs} - {source})
-            kept.append(node)
-    nodes: tuple[Node, ...] = tuple(reversed(kept))
-    inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
-    inputs = ((source, pipeline.domains[source]),) if source else inputs
-    return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
-
-
 class QueueSearch:
-    """The search for one queue.
+    """The search for one queue."""
 
-    Parameters
-    ----------
-    pipeline: flat and resolved.
-    queue: the queue.
-    proven: capacities known to be enough, of other queues.
-    settings: how to ask; what is left to the work that this belongs to limits it.
-    most: the largest capacity to ask about.
-    """
-
-    def __init__(
-        self, pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int
-    ) -> None:
-        self.pipeline = upstream(pipeline, queue)
-        self.queue = queue
-        self.proven = {name: size for name, size in proven.items() if name in self.pipeline.queues}
-        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != queue}
+    def __init__(self, question: QueueQuestion) -> None:
+        self.pipeline, self.queue = question.upstream(), question.queue
+        self.settings, self.most = question.settings, question.most
+        self.proven = {name: size for name, size in question.proven.items() if name in self.pipeline.queues}
+        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != self.queue}
         self.taken = look_ahead(self.pipeline)
-        self.settings = settings
-        self.most = most
         self.room = 1
         """The capacity of open queues: with more, the model allows fewer runs that there are not."""
         self.found = QueueMost()
@@ -180,7 +126,7 @@ class QueueSearch:
             return None
         self.room *= 2
         if self.room > self.most:
-            raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
+            raise GivenUp(depends_on(others))
         return None
 
     # --- the engine ---------------------------------------------------------------------------------------
