@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.budget import phase, share
 from workbench.cli import options as o
@@ -15,6 +14,7 @@ from workbench.verify.analysis import AnalysisRow, analyses
 
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
+    from workbench.core.pipeline import Pipeline
 
 UNDECIDED = 3
 
@@ -38,6 +38,23 @@ def _chosen(text: str | None, there_are: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in there_are if name in names)
 
 
+class _Analysed(NamedTuple):
+    """What is analysed.
+
+    Attributes
+    ----------
+    head: its name and bounds, as JSON has them.
+    rows: the analyses of it that have something to ask about, by name.
+    given: what these take.
+    flat: makes the pipeline over finite domains of which runs are drawn; None for rules.
+    """
+
+    head: dict[str, Any]
+    rows: Mapping[str, AnalysisRow]
+    given: tuple[Any, ...]
+    flat: Callable[[], Pipeline] | None = None
+
+
 def execute(args: argparse.Namespace) -> int:
     """Analyse and print."""
     import json
@@ -46,14 +63,14 @@ def execute(args: argparse.Namespace) -> int:
 
     rules = o.is_rules(args.file)
     only = _chosen(args.only, analyses("rules" if rules else "pipeline"))
-    head, sections = _of_rules(args) if rules else _of_pipeline(args)
-    only = tuple(name for name in only if name in sections or args.only)
+    analysed = _load_rules(args) if rules else _load_pipeline(args)
+    head, rows = analysed.head, [analysed.rows[name] for name in only if name in analysed.rows]
     code = 0
-    for number, name in enumerate(only):
-        with Progress(f"{name} of {next(iter(head.values()))}"):
-            section = _section(name, sections[name], len(only) - number)
+    for number, row in enumerate(rows):
+        with Progress(f"{row.name} of {next(iter(head.values()))}"):
+            section = _analyse(analysed, row, len(rows) - number)
         if args.json:
-            print(json.dumps({**head, "analysis": name, **section.data}), flush=True)
+            print(json.dumps({**head, "analysis": row.name, **section.data}), flush=True)
         else:
             bounds = ", ".join(f"{bound} = {value}" for bound, value in list(head.items())[1:]) if args.quiet else None
             print(("\n" if number and not args.quiet else "") + section.text(bounds), flush=True)
@@ -62,50 +79,36 @@ def execute(args: argparse.Namespace) -> int:
     return code
 
 
-def _of_pipeline(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
-    """What is analysed, and what each analysis says of it."""
+def _load_pipeline(args: argparse.Namespace) -> _Analysed:
     refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = pipeline_settings(args, pipeline)
-    from workbench.cli.analyse_report import Section, section
-
-    def asked(row: AnalysisRow) -> Section:
-        try:
-            found = row.ask(pipeline, settings)
-        except Refused as error:
-            if row.refused is None:
-                raise
-            return Section(row.title, (f"? {error.what}",), (), {**row.refused, "reason": error.what}, False)
-        return section(row, found, lambda: settings.flat(pipeline))
-
-    rows = analyses("pipeline").items()
-    sections: dict[str, Callable[[], Section]] = {
-        name: partial(asked, row) for name, row in rows if args.only or row.applies(pipeline)
-    }
     fitted = settings.fitted(pipeline)
     head = {"pipeline": pipeline.name, "Q": settings.q, "N": fitted.n}
-    return head if fitted.floats is None else head | {"float": "{}..{}".format(*fitted.floats)}, sections
+    if fitted.floats is not None:
+        head["float"] = "{}..{}".format(*fitted.floats)
+    rows = {name: row for name, row in analyses("pipeline").items() if args.only or row.applies(pipeline)}
+    return _Analysed(head, rows, (pipeline, settings), lambda: settings.flat(pipeline))
 
 
-def _of_rules(args: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Callable[[], Section]]]:
+def _load_rules(args: argparse.Namespace) -> _Analysed:
     settings, rules = rule_settings(args), o.rules(args.file)
-    from workbench.cli.analyse_report import section
     from workbench.verify.rules.subject import RuleSubject
 
     subject = RuleSubject(rules, rule_bounds(args, [rules]), settings, deepen=not args.Q)
-
-    def answer(row: AnalysisRow) -> Section:
-        return section(row, row.ask(subject))
-
-    return {"rules": rules.name}, {name: partial(answer, row) for name, row in analyses("rules").items()}
+    return _Analysed({"rules": rules.name}, analyses("rules"), (subject,))
 
 
-def _section(name: str, make: Callable[[], Section], parts: int) -> Section:
+def _analyse(analysed: _Analysed, row: AnalysisRow, parts: int) -> Section:
     """What an analysis says with its share of the time that is left."""
-    from workbench.cli.analyse_report import Section
+    from workbench.cli.analyse_report import Section, section
 
     try:
-        with share(parts), phase(f"analysing {name}"):
-            return make()
+        with share(parts), phase(f"analysing {row.name}"):
+            return section(row, row.ask(*analysed.given), analysed.flat)
     except LimitMet as met:
-        return Section(name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)
+        return Section(row.name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)
+    except Refused as error:
+        if row.refused is None:
+            raise
+        return Section(row.title, (f"? {error.what}",), (), {**row.refused, "reason": error.what}, False)
