@@ -45,14 +45,14 @@ def load() -> None:
 )  # fmt: skip
 def agree(engine: str, first: int) -> dict[str, Any]:
     """An engine, on the cases of a range of numbers."""
-    from workbench.conformance.compare.rule_engines import meant_by, smallest_disagreement
+    from workbench.conformance.compare.rule_engines import evaluate_meaning, smallest_disagreement
     from workbench.conformance.generate.rule_cases import random_case
 
     only = {engine: engines_here()[engine]}
     found = dict.fromkeys(("cases", "rules", "events", "composites", "disagreements"), 0)
     for number in range(first, first + SIZE):
         case = random_case(number)
-        meant = meant_by(case)
+        meant = evaluate_meaning(case)
         found["cases"] += 1
         found["rules"] += len(case.rules.rules)
         found["events"] += len(case.events)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.conformance.compare import rule_engines
-from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.table import rule_engines as table
 from workbench.tesla.check import load_rules
@@ -54,6 +54,6 @@ def test_something_comes_of_the_streams(model):
     """Every rule of every model fires on some of them, but the one that is there to show that it cannot."""
     rules = in_units(load_rules(model), "us")
     told = Counter(
-        composite.rule for seed in range(150) for composite in meant_by(stream_case(rules, seed, 24))
+        composite.rule for seed in range(150) for composite in evaluate_meaning(stream_case(rules, seed, 24))
     )  # fmt: skip
     assert {rule.name for rule in rules.rules if rule.name != "never"} <= told.keys()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.conformance.compare.contenders import excused
+from workbench.conformance.compare.contenders import is_excused
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
 from workbench.conformance.generate.domains import domains
@@ -67,7 +67,7 @@ def expected(pipeline: Pipeline, bounds: dict[str, int], steps: Sequence[Any]) -
         try:
             rows.append(dict(executor.step(events).outputs))
         except Overflow as error:
-            return Expected((rows, True), not excused(error))
+            return Expected((rows, True), not is_excused(error))
     return Expected((rows, False), True)
 
 
@@ -145,7 +145,7 @@ def same(ours: Callable[[], Any], theirs: Callable[[], Any]) -> bool:
     try:
         expected = ours()
     except Overflow as error:
-        if not excused(error):
+        if not is_excused(error):
             with pytest.raises(Overflow):
                 theirs()
         return False

@@ -11,9 +11,9 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import play
-from workbench.conformance.compare.conform import conform, conform_random, contenders
+from workbench.conformance.compare.conform import conform, conform_random
 from workbench.conformance.compare.conformity import ROUND, Conformity, Search
-from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match
+from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, choose_contenders
 from workbench.conformance.compare.executables import Blocks, Running, Seen
 from workbench.conformance.compare.explanation import account
 from workbench.conformance.compare.plans import plans
@@ -99,7 +99,7 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     play(kept.read_text(), kept)
     mended = conform(subject(str(mine)).pipeline, ["reference", "threaded", "compiled", "model"], FAST)
     assert {o.backend: o.refused for o in mended if not o.agreements} == {
-        **{each.name: REASON.format("`Rising` (processor 'rising')") for each in contenders(["compiled"])},
+        **{each.name: REASON.format("`Rising` (processor 'rising')") for each in choose_contenders(["compiled"])},
         "model": "Rising is not supported by the model: it is plain Python",
         "NuSMV": "Rising is not supported by the model: it is plain Python",
     }

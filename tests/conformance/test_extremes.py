@@ -13,7 +13,7 @@ import workbench as wb
 from tests.conformance.test_conform import only, sums, total
 from workbench.conformance.compare.conform import conform
 from workbench.conformance.compare.conformity import Search
-from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, excused
+from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, is_excused
 from workbench.conformance.compare.executables import OnGpu, Running, Seen
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
@@ -96,7 +96,7 @@ def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
 
     def run(steps: Any) -> None:
         error = overflow(compiled, steps)
-        assert error is None or excused(error)
+        assert error is None or is_excused(error)
         ended.append(error is None)
 
     for seed in range(6):  # a search prefers what it has seen: one alone may have few extreme numbers, or many
@@ -109,4 +109,4 @@ def test_a_gpu_is_not_given_what_no_word_holds() -> None:
     gpu.pipeline = flatten(sums)
     with pytest.raises(WorkbenchError, match="no integer of 64 bits") as raised:
         list(gpu.trace([{"x": 2**63}]))
-    assert excused(raised.value)
+    assert is_excused(raised.value)

@@ -8,8 +8,8 @@ import pytest
 import workbench as wb
 from workbench.builder import Builder
 from workbench.cli.main import main
-from workbench.conformance.compare.conform import contenders
 from workbench.conformance.compare.conformity import Search
+from workbench.conformance.compare.contenders import choose_contenders
 from workbench.core.domain import BOOL, INT, Domain, Integer
 from workbench.core.fault import Fault, Kind
 from workbench.core.pipeline import Node, Pipeline
@@ -192,7 +192,7 @@ def test_what_is_no_pipeline_is_compared(merging, squares):
     outcomes = wb.conform(Merge(), ["specification", "compiled, step by step", "model", "merging"], few)
     assert {each.backend for each in outcomes} > {"specification", "compiled, step by step", "merging"}
     assert {(each.pipeline, each.refused, each.failure) for each in outcomes} == {("merge", "", None)}
-    assert "merging" in {each.name for each in contenders((), "rule set")}
-    assert "merging" not in {each.name for each in contenders(())}
+    assert "merging" in {each.name for each in choose_contenders((), "rule set")}
+    assert "merging" not in {each.name for each in choose_contenders(())}
     (outcome,) = wb.conform(squares, ["merging"], few)
     assert outcome.refused.startswith("pipeline squares is not supported by backend 'merging'")

@@ -18,8 +18,8 @@ from tests.tesla.rule_cases import rule_cases
 from workbench.conformance.compare.rule_engines import (
     RuleDisagreement,
     all_engines,
+    evaluate_meaning,
     held_to_meaning,
-    meant_by,
     smallest_disagreement,
 )
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
@@ -110,7 +110,7 @@ def test_random_rules_read_back(case):
 
 def composites(case: RuleCase) -> list[Occurrence]:
     """What the formulas tell, where no error ends it."""
-    told = meant_by(case)
+    told = evaluate_meaning(case)
     assert not isinstance(told, str)
     return list(told)
 
@@ -223,7 +223,7 @@ def test_every_operator_is_among_random_rules():
         "limit", "pause", "per", "consuming", "where_clause",
     }  # fmt: skip
     assert {each for each in expected if met[each] < 10} == set()
-    told = [meant_by(random_case(seed)) for seed in range(SOME)]
+    told = [evaluate_meaning(random_case(seed)) for seed in range(SOME)]
     assert sum(map(bool, told)) > SOME / 4
 
 

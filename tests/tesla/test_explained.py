@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import EngineGap, InputError
 from workbench.logs.rule_columns import text_codes
@@ -28,7 +28,7 @@ SOME = 300
 
 def record_of(case: RuleCase) -> RunRecord | None:
     """A run as the formulas have it; None where an error ends it."""
-    told = meant_by(case)
+    told = evaluate_meaning(case)
     if isinstance(told, str):
         return None
     order = EventOrder(case.rules, [case.events], [told])

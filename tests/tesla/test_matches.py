@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.conformance.compare.rule_engines import meant_by
+from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules import matching_program
@@ -53,7 +53,7 @@ def little_room(monkeypatch):
 
 def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
     """The matches of the formulas' composites: rows are counted from 1 on, composites are told by their place."""
-    told = meant_by(case)
+    told = evaluate_meaning(case)
     assert not isinstance(told, str)
     ids = {each.number: -place for place, each in enumerate(told, 1)}
     rows = itertools.count(1)

@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench import Outcome, Settings
-from workbench.conformance.compare.models import Simulated, whole
+from workbench.conformance.compare.models import Simulated, compose_whole
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
 from workbench.smv.engines.engine import Query, Task
@@ -170,7 +170,7 @@ def _confirmed(verdict: Verdict) -> None:
 
 
 def printed(file: str, n: int = 5, q: int = 2) -> str:
-    return print_model(whole(load(file).resolve(wb.Integer(n)), q).system).text
+    return print_model(compose_whole(load(file).resolve(wb.Integer(n)), q).system).text
 
 
 @pytest.mark.parametrize("file", FILES)

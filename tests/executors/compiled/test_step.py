@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.conformance.compare.models import whole
+from workbench.conformance.compare.models import compose_whole
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.ops import ADD, EVEN, MUL, SUB
@@ -32,7 +32,7 @@ def function(source: str) -> Any:
 @examples(150)
 def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=40))
-    model = whole(pipeline, q)
+    model = compose_whole(pipeline, q)
     system = model.system
     simulator = Simulator(system, [model.overflow])
     step = function(step_code(system, [model.overflow]).function())

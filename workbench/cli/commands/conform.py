@@ -118,9 +118,10 @@ def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> 
     if not (files or args.random):
         return
     _hypothesis()
-    from workbench.conformance.compare.conform import conform, conform_random, contenders
+    from workbench.conformance.compare.conform import conform, conform_random
+    from workbench.conformance.compare.contenders import choose_contenders
 
-    among = contenders(args.backend)
+    among = choose_contenders(args.backend)
     subjects = [subject for file in files for subject in _subjects(file, args.param)]
     what, reached = "", search.seed
 
@@ -130,7 +131,7 @@ def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> 
 
     try:
         for subject in subjects:
-            for contender in contenders(args.backend, subject.pipeline.kind):
+            for contender in choose_contenders(args.backend, subject.pipeline.kind):
                 what, reached = f"{subject.name} on {contender.name}", search.seed
                 yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, tell))
         if args.random:

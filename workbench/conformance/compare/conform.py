@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from workbench.conformance.compare.conformity import RANDOM_PIPELINES, ROUND, Conformity, Search
-from workbench.conformance.compare.contenders import Contender, Match, chosen
+from workbench.conformance.compare.contenders import Contender, Match, choose_contenders
 from workbench.conformance.compare.differential import Disagreement, agree
 from workbench.conformance.compare.executables import InputSequence, Running
 from workbench.conformance.compare.plans import plans
@@ -44,7 +44,7 @@ def conform(
     """
     search, found = search or Search(), []
     pipeline = pipeline.pipeline
-    for contender in contenders(backends, pipeline.kind):
+    for contender in choose_contenders(backends, pipeline.kind):
         outcome = begin(pipeline, contender, search)
         for number, count in search.rounds(contender.share):
             done = f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree"
@@ -52,13 +52,6 @@ def conform(
             outcome = go_on(pipeline, contender, outcome, search, number, count)
         found.append(outcome)
     return found
-
-
-def contenders(backends: Sequence[str | Contender], kind: str = Pipeline.kind) -> tuple[Contender, ...]:
-    """The contenders that are meant; where none is named, all that are for programs of this kind."""
-    own = tuple(each for each in backends if isinstance(each, Contender))
-    names = [each for each in backends if isinstance(each, str)]
-    return own + (chosen(names, kind) if names or not own else ())
 
 
 def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Conformity:
@@ -80,7 +73,7 @@ def go_on(
         return outcome
     match = Match(contender, pipeline, search.n, search.q)
     try:
-        failure = searched(match, search, number, count)
+        failure = search_round(match, search, number, count)
     except NotImplementedError as error:  # a specification that is not there
         return replace(outcome, refused=str(error) or "it is not implemented")
     if failure is None:
@@ -92,23 +85,23 @@ def go_on(
     return replace(outcome, failure=failure, part=part, repeatable=repeatable)
 
 
-def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
+def search_round(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
     """The simplest failure among so many traces; what few switches of threads show is shown so."""
     contender = match.contender
     how = {"ends": contender.ends, "together": contender.complete, "regrouped": contender.reassociates}
     traces = long_traces(match.flat, search.steps, **how)
     if not contender.threads:
-        return smallest(traces, lambda steps: compared(match, steps, Plan()), count, number)
+        return smallest(traces, lambda steps: compare_trace(match, steps, Plan()), count, number)
     certified = tuple(match.certificates)
     for seeded, part in ((False, (count + 1) // 2), (True, count // 2)):
         runs = st.tuples(traces, plans(match.flat, certified, seeded=seeded))
-        failure = smallest(runs, lambda run: compared(match, *run), part, number) if part else None
+        failure = smallest(runs, lambda run: compare_trace(match, *run), part, number) if part else None
         if failure is not None:
             return failure
     return None
 
 
-def compared(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
+def compare_trace(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
     """The disagreement on one trace."""
     ours, theirs = match.executables(plan)
     found = agree(match.pipeline, steps, ours, theirs, match.terms)
@@ -118,7 +111,7 @@ def compared(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | N
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _RandomRun:
     """A random pipeline with a run of it."""
 
     match: Match
@@ -127,7 +120,7 @@ class _Drawn:
 
 
 @st.composite
-def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _Drawn | None:
+def _random_runs(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _RandomRun | None:
     """None where the contender refuses the pipeline."""
     contender = draw(st.sampled_from(among))
     pipeline = draw(pipelines(large=not contender.finite and draw(st.booleans())))
@@ -138,7 +131,7 @@ def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _D
     steps = draw(long_traces(match.flat, search.steps, ends=contender.ends))
     seeded = draw(st.booleans())
     plan = draw(plans(match.flat, tuple(match.certificates), seeded=seeded)) if contender.threads else Plan()
-    return _Drawn(match, steps, plan)
+    return _RandomRun(match, steps, plan)
 
 
 def conform_random(
@@ -151,7 +144,7 @@ def conform_random(
     What is slow to begin with each pipeline has a quicker stand-in (`Contender.quick`), or is left out.
     """
     search = search or Search()
-    quick = [each.quick or each for each in contenders(backends) if each.share == 1]
+    quick = [each.quick or each for each in choose_contenders(backends) if each.share == 1]
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)
@@ -167,13 +160,13 @@ def go_on_randomly(
         return outcome
     tried = 0
 
-    def differs(drawn: _Drawn | None) -> tuple[_Drawn, Disagreement] | None:
+    def differs(drawn: _RandomRun | None) -> tuple[_RandomRun, Disagreement] | None:
         nonlocal tried
         tried += drawn is not None
-        found = None if drawn is None else compared(drawn.match, drawn.steps, drawn.plan)
+        found = None if drawn is None else compare_trace(drawn.match, drawn.steps, drawn.plan)
         return None if drawn is None or found is None else (drawn, found)
 
-    failure = smallest(_drawn(among, search), differs, count, number)
+    failure = smallest(_random_runs(among, search), differs, count, number)
     if failure is None:
         return replace(outcome, agreements=outcome.agreements + tried)
     drawn, found = failure
@@ -186,9 +179,9 @@ def _part(match: Match, found: Disagreement, search: Search, number: int) -> Sma
 
     def differs(pipeline: Pipeline, steps: InputSequence | None) -> Disagreement | None:
         again = Match(match.contender, pipeline, search.n, search.q)
-        known = None if steps is None else compared(again, steps, Plan())
+        known = None if steps is None else compare_trace(again, steps, Plan())
         if known is None and steps is not None and not match.contender.threads:
             return None
-        return searched(again, search, number, ROUND) or known
+        return search_round(again, search, number, ROUND) or known
 
     return smallest_part(match.flat, found, differs)

@@ -26,7 +26,7 @@ from workbench.conformance.compare.executables import (
     Streams,
 )
 from workbench.conformance.compare.models import Evaluated, Simulated
-from workbench.conformance.compare.state_guard import Watched, watched
+from workbench.conformance.compare.state_guard import Watched, foreign_processors
 from workbench.conformance.compare.threaded import Plan, Scheduled, ScheduledFlow
 from workbench.core.determinism import contracts
 from workbench.core.domain import Integer
@@ -165,7 +165,7 @@ class Match:
         """The reference executor and the contender, which follows the plan if it has threads."""
         if self._made is None or (self.contender.threads and self._made[0] != plan):
             self._made = plan, self._contender(plan)
-        kind = Watched if watched(self.flat) else Running
+        kind = Watched if foreign_processors(self.flat) else Running
         ours: Executable = kind(self.pipeline, self.capacities)
         return ours if self.contender.steps else Streams(ours, self.pipeline), self._made[1]
 
@@ -180,7 +180,7 @@ class Match:
 def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
     """How a contender is compared with the reference executor: contracts, and errors in the same step."""
     found = contracts(flatten(pipeline)) if reassociates else {}
-    return Terms(found, True, excused)
+    return Terms(found, True, is_excused)
 
 
 def _finite(pipeline: Pipeline, n: int) -> Pipeline:
@@ -190,7 +190,7 @@ def _finite(pipeline: Pipeline, n: int) -> Pipeline:
         raise Refused(f"it is not defined over int mod {n}: {error.what}", hint=error.hint) from error
 
 
-def excused(error: Exception) -> bool:
+def is_excused(error: Exception) -> bool:
     """Whether an error of one side only is no disagreement: compiled integers have 64 bits, and say so.
 
     They say so of a result (Overflow), and of an event that comes in (DomainError).
@@ -198,13 +198,20 @@ def excused(error: Exception) -> bool:
     return isinstance(error, Overflow | DomainError) and error.beyond_words
 
 
-def chosen(names: Sequence[str], kind: str) -> tuple[Contender, ...]:
-    """The contenders of these backends, or with these names; where none is named, all for programs of this kind."""
+def choose_contenders(backends: Sequence[str | Contender], kind: str = Pipeline.kind) -> tuple[Contender, ...]:
+    """The contenders that are meant, given or by the names of backends or their own; without any, all for a kind.
+
+    Raises
+    ------
+    WorkbenchError: there is no backend of this name.
+    """
     every = [each for some in contenders().values() for each in some]
-    known, names = [*contenders(), *(each.name for each in every)], [ALIASES.get(name, name) for name in names]
+    known = [*contenders(), *(each.name for each in every)]
+    names = [ALIASES.get(name, name) for name in backends if isinstance(name, str)]
     for name in names:
         if name not in known:
             raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))
-    if not names:
+    own = tuple(each for each in backends if isinstance(each, Contender))
+    if not (own or names):
         return tuple(each for each in every if backend_row(each.backend).takes(kind))
-    return tuple(each for each in every if {each.name, each.backend}.intersection(names))
+    return own + tuple(each for each in every if {each.name, each.backend}.intersection(names))

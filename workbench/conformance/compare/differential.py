@@ -90,12 +90,12 @@ def agree(
     names = name_of(left), name_of(right)
     if names[0] == names[1]:
         names = f"{names[0]} (left)", f"{names[1]} (right)"
-    runs = zip(_observed(left, steps), _observed(right, steps), strict=False)
+    runs = zip(_observe(left, steps), _observe(right, steps), strict=False)
     shown: list[tuple[Observation, Observation]] = []
     for position, (ours, theirs) in zip(range(len(steps)), runs, strict=False):
         failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
         lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
-        if lazily or _over(failures, terms):
+        if lazily or _ends_comparison(failures, terms):
             return None
         found = _difference(pipeline, ours, theirs, terms)
         if not failures:
@@ -112,15 +112,15 @@ def agree(
 
 def _imports(*executables: Executable) -> tuple[str, ...]:
     kinds = [type(getattr(each, "executable", each)) for each in executables]
-    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if foreign(kind))
+    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if is_foreign(kind))
 
 
-def foreign(kind: type) -> bool:
+def is_foreign(kind: type) -> bool:
     """Whether a class is a user's own."""
     return not kind.__module__.startswith("workbench.")
 
 
-def _over(failures: list[Exception], terms: Terms) -> bool:
+def _ends_comparison(failures: list[Exception], terms: Terms) -> bool:
     """Whether these errors of one step end the comparison."""
     overflows = [error for error in failures if isinstance(error, Overflow)]
     if len(failures) == 2:
@@ -135,7 +135,7 @@ def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Exe
         raise AssertionError(str(found))
 
 
-def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
+def _observe(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
     """The observations; then, where the run ends early, the reason, again and again."""
     count = 0
     try:
@@ -149,7 +149,7 @@ def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observat
         reason = error
         if isinstance(error, Overflow) and count == 0 and len(steps) > 1:
             # an executable that makes its list at once: what it shows before the overflow counts too
-            yield from _observed(executable, steps[:-1])
+            yield from _observe(executable, steps[:-1])
     while True:
         yield reason
 

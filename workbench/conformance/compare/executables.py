@@ -80,9 +80,9 @@ class Running:
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
-        return map(self.checked, _stepped(self.executor, steps))
+        return map(self.check_domains, _step_through(self.executor, steps))
 
-    def checked(self, shown: Seen) -> Seen:
+    def check_domains(self, shown: Seen) -> Seen:
         """The same; PipelineError where a value is none of the domain of its pipe."""
         flat = self.executor.flat
         for pipe, content in shown.pipes.items():
@@ -109,7 +109,7 @@ class CompiledRun:
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
-        return _stepped(self.executor, steps)
+        return _step_through(self.executor, steps)
 
 
 class Started:
@@ -135,7 +135,7 @@ class Started:
                 yield seen(self.running.step(events))
 
 
-def _stepped(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:
+def _step_through(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:
     executor.reset()
     for events in steps:
         yield seen(executor.step(events))
@@ -254,9 +254,9 @@ class Pieces:
         ends = len(steps) - 1 if steps and steps[-1] is END else len(steps)
         cut = ends // 2
         for piece in (steps[:cut], steps[cut:ends]):
-            yield from map(self._seen, self._outputs(piece))
+            yield from map(self._observation, self._outputs(piece))
         if ends < len(steps):
-            yield self._seen({name: output.events() for name, output in self.executor.finish().items()})
+            yield self._observation({name: output.events() for name, output in self.executor.finish().items()})
 
     def _outputs(self, piece: InputSequence) -> Iterable[Mapping[str, list[Value]]]:
         try:
@@ -264,7 +264,7 @@ class Pieces:
         except WorkbenchError:  # none of the steps has happened: do those before it
             return (self.executor.outputs([events])[0] for events in piece)
 
-    def _seen(self, outputs: Mapping[str, list[Value]]) -> Seen:
+    def _observation(self, outputs: Mapping[str, list[Value]]) -> Seen:
         flat = self.executor.flat
         return Seen({pipe: carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
 
@@ -314,9 +314,9 @@ class OnGpu(Streams):
             if made.wrong is not None:  # arrays hold words of 64 bits
                 raise made.wrong[1]
             fields = readable([part for _, part in scalars(domain)], made.fields, texts.reader())
-            streams[name] = tuple(_twice(np.asarray(part)) for part in fields)
+            streams[name] = tuple(_double(np.asarray(part)) for part in fields)
             if not all(here):  # else it runs the loops for streams without gaps
-                present[name] = _twice(made.present)
+                present[name] = _double(made.present)
         found = self.batch.run(streams, present, end=ends)
         shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
         if not all(same(events, shown[1][pipe]) for pipe, events in shown[0].items()):  # NaN is not equal to itself
@@ -324,5 +324,5 @@ class OnGpu(Streams):
         return shown[0]
 
 
-def _twice(part: Any) -> Any:
+def _double(part: Any) -> Any:
     return part.reshape(-1, 1).repeat(2, axis=1)

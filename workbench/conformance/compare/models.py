@@ -25,7 +25,7 @@ from workbench.verify.decide.table import get_simulator
 QueueCapacity = int | Mapping[str, int]
 
 
-def whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
+def compose_whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
     """The guarded model of everything that a pipeline shows."""
     system = compose(pipeline, capacity)
     shown = [pipe.slots for pipe in system.pipes.values()]
@@ -39,7 +39,7 @@ class Evaluated:
     name = "model"
 
     def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
-        model = whole(pipeline, capacity)
+        model = compose_whole(pipeline, capacity)
         self.simulator = Simulator(model.system, [model.overflow])
         self.source = f"Evaluated(pipeline, {capacity!r})"
 
@@ -61,7 +61,7 @@ class Simulated:
     name = "NuSMV"
 
     def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
-        model = whole(pipeline, capacity)
+        model = compose_whole(pipeline, capacity)
         self.system: System = model.system
         self.smv: SmvModel = print_model(self.system)
         self.source = f"Simulated(pipeline, {capacity!r})"
@@ -77,11 +77,11 @@ class Simulated:
     def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
         """Several runs on the model loaded once."""
         names = [self.smv.names[name] for name in self.watch]
-        given = [[self._fixed(events) for events in steps] for steps in runs]
+        given = [[self._fix_inputs(events) for events in steps] for steps in runs]
         found = get_simulator().simulate_many(self.smv.text, self.smv.order, given, names)
-        return [self._shown(run) for run in found]
+        return [self._read_run(run) for run in found]
 
-    def _fixed(self, events: Mapping[str, Value]) -> dict[str, str]:
+    def _fix_inputs(self, events: Mapping[str, Value]) -> dict[str, str]:
         fixed: dict[str, str] = {}
         for source in self.system.inputs:
             present = source.name in events
@@ -94,7 +94,7 @@ class Simulated:
             fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
         return fixed
 
-    def _shown(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:
+    def _read_run(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:
         for position, state in enumerate(run):
             if self.flag and self._read(state, self.flag):
                 raise Overflow(f"the flag is set at step {position}")

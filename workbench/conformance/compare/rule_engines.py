@@ -21,44 +21,44 @@ from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import Occurrence
 
-Told = Sequence[Occurrence] | str
-"""What a rule set tells: its composites; or the kind of the error that ends it."""
+RuleOutcome = Sequence[Occurrence] | str
+"""What a rule set emits: its composites; or the kind of the error that ends it."""
 
 
 @dataclass(frozen=True)
 class RuleDisagreement:
-    """An engine that tells something else than the formulas.
+    """An engine that emits something else than the formulas.
 
     Attributes
     ----------
-    at: the place among the composites where they part.
+    at: the index of the first composite that differs.
     """
 
     case: RuleCase
     engine: str
-    meant: Told
-    found: Told
+    meant: RuleOutcome
+    found: RuleOutcome
     at: int
 
     def __str__(self) -> str:
-        meant, found = (_shown(each, self.at) for each in (self.meant, self.found))
+        meant, found = (_show(each, self.at) for each in (self.meant, self.found))
         return f"{self.engine} parts from the formulas at composite {self.at}: it has {found}, they have {meant}"
 
 
 def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = None) -> RuleDisagreement | None:
-    """The first of the engines, by name, that tells something else than `meaning`; None if all agree.
+    """The first of the engines, by name, that emits something else than `meaning`; None if all agree.
 
     Parameters
     ----------
     engines: None: all there are.
     """
-    meant = meant_by(case)
+    meant = evaluate_meaning(case)
     for name, make in (all_engines() if engines is None else engines).items():
         try:
-            found = told_by(case, make)
+            found = run_engine(case, make)
         except Refused:  # before the first event
             continue
-        at = _parting(meant, found)
+        at = _first_difference(meant, found)
         if at is not None:
             return RuleDisagreement(case, name, meant, found, at)
     return None
@@ -83,15 +83,15 @@ def all_engines() -> dict[str, MakesEngine]:
     return dict(engines_here())
 
 
-def meant_by(case: RuleCase) -> Told:
-    """What the formulas tell."""
+def evaluate_meaning(case: RuleCase) -> RuleOutcome:
+    """Evaluate the formulas: what they emit."""
     compat = TREX if case.trex else ""
-    return _told(lambda: meaning(case.rules, case.events, case.facts, until=case.until, compat=compat))
+    return _collect(lambda: meaning(case.rules, case.events, case.facts, until=case.until, compat=compat))
 
 
-def told_by(case: RuleCase, make: MakesEngine) -> Told:
-    """What an engine tells."""
-    return _told(lambda: _run(case, make))
+def run_engine(case: RuleCase, make: MakesEngine) -> RuleOutcome:
+    """Run an engine: what it emits."""
+    return _collect(lambda: _run(case, make))
 
 
 def _run(case: RuleCase, make: MakesEngine) -> list[Occurrence]:
@@ -106,14 +106,14 @@ def _run(case: RuleCase, make: MakesEngine) -> list[Occurrence]:
     return found if case.until is None else found + engine.advance(case.until)
 
 
-def _told(run: Callable[[], list[Occurrence]]) -> Told:
+def _collect(run: Callable[[], list[Occurrence]]) -> RuleOutcome:
     try:
         return run()
     except InputError as error:
         return type(error).__name__
 
 
-def _parting(meant: Told, found: Told) -> int | None:
+def _first_difference(meant: RuleOutcome, found: RuleOutcome) -> int | None:
     if isinstance(meant, str) or isinstance(found, str):
         return None if meant == found else 0
     pairs = enumerate(zip(meant, found, strict=False))
@@ -126,7 +126,7 @@ def same_occurrence(one: Occurrence, other: Occurrence) -> bool:
     return replace(one, values=()) == replace(other, values=()) and same(tuple(one.values), tuple(other.values))
 
 
-def _shown(told: Told, at: int) -> str:
-    if isinstance(told, str):
-        return told
-    return str(told[at]) if at < len(told) else "nothing"
+def _show(outcome: RuleOutcome, at: int) -> str:
+    if isinstance(outcome, str):
+        return outcome
+    return str(outcome[at]) if at < len(outcome) else "nothing"

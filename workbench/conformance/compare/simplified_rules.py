@@ -79,7 +79,7 @@ class _Asking:
         for at, rule in enumerate(rules.rules):
             for what, other in smaller(rules.resolved[at]):
                 after = replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
-                one, two = _alone(rules, rule), _alone(after, other)
+                one, two = _isolate(rules, rule), _isolate(after, other)
                 if one is None or two is None:  # it looks at what it emits itself
                     one, two = rules, after
                 begun = time.perf_counter()
@@ -96,7 +96,7 @@ class _Asking:
         if key in self.refused:
             return None
         self.refused[key] = ""
-        if told_apart(one, two):
+        if can_tell_apart(one, two):
             return None
         if any(one.declarations[name].fact for rule in one.rules for name in rule.types):
             self.refused[key] = "it looks at facts, whose values a model does not have"
@@ -120,7 +120,7 @@ class _Asking:
         return None
 
 
-def _alone(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
+def _isolate(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
     """One rule by itself: where it emits the same of any events, so does the whole set; None if it feeds itself."""
     if rule.emits in rule.types:
         return None
@@ -129,7 +129,7 @@ def _alone(rules: RuleSet, rule: t.Rule) -> RuleSet | None:
     return replace(rules, declarations=declared, rules=(rule,), warnings=())
 
 
-def told_apart(one: RuleSet, other: RuleSet) -> bool:
+def can_tell_apart(one: RuleSet, other: RuleSet) -> bool:
     """Whether a random stream tells two rule sets from each other."""
     unit = "us" if has_units(one) else None
     one, other = in_units(one, unit), in_units(other, unit)
@@ -142,7 +142,7 @@ def _differ(one: RuleSet, other: RuleSet, seed: int) -> bool:
     both: list[object] = []
     for rules in (one, other):
         try:
-            both.append(_told(meaning(rules, events, case.facts, until=case.until)))
+            both.append(_comparable(meaning(rules, events, case.facts, until=case.until)))
         except WorkbenchError as error:  # a cascade that does not end
             both.append(error.what)
     return both[0] != both[1]
@@ -152,5 +152,5 @@ def _or_null(values: tuple[Any, ...], rng: random.Random) -> Iterator[Any]:
     return (None if rng.random() < NULLS else each for each in values)
 
 
-def _told(composites: list[Occurrence]) -> list[tuple[str, int, str]]:
+def _comparable(composites: list[Occurrence]) -> list[tuple[str, int, str]]:
     return [(each.type, each.time, repr(each.values)) for each in composites]

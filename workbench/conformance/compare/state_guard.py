@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench.conformance.compare.differential import foreign
+from workbench.conformance.compare.differential import is_foreign
 from workbench.conformance.compare.executables import InputSequence, Running, Seen, seen
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
@@ -25,7 +25,7 @@ class Watched(Running):
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         super().__init__(pipeline, capacities)
-        self.names = watched(self.executor.flat)
+        self.names = foreign_processors(self.executor.flat)
         self.source = f"Watched(pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
@@ -33,19 +33,19 @@ class Watched(Running):
         self.executor.reset()
         for events in steps:
             states = self.executor.states
-            before = {name: _picture(states[name]) for name in self.names}
+            before = {name: _dump(states[name]) for name in self.names}
             shown = seen(self.executor.step(events))
-            changed = [name for name, picture in before.items() if picture != _picture(states[name])]
+            changed = [name for name, picture in before.items() if picture != _dump(states[name])]
             if changed:
                 when = "at the end of its stream" if events is END else "in a step"
                 raise PipelineError(
                     f"'{changed[0]}' ({self.executor.flat.typed[changed[0]]}) changes its state in place {when}",
                     hint="leave the state that it is given as it is, and make a new one: (*state, x), not append(x)",
                 )
-            yield self.checked(shown)
+            yield self.check_domains(shown)
 
 
-def watched(flat: Pipeline) -> tuple[str, ...]:
+def foreign_processors(flat: Pipeline) -> tuple[str, ...]:
     """The processors of a pipeline without groups that are not ours, or hold one, by name."""
     return tuple(node.name for node in flat.nodes if _not_ours(node.processor))
 
@@ -56,10 +56,10 @@ def _not_ours(value: object) -> bool:
         return any(_not_ours(node.processor) for node in value.nodes)
     if not isinstance(value, Processor):
         return False
-    return foreign(type(value)) or any(_not_ours(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return is_foreign(type(value)) or any(_not_ours(getattr(value, field.name)) for field in dataclasses.fields(value))
 
 
-def _picture(state: Any) -> bytes | None:
+def _dump(state: Any) -> bytes | None:
     """What differs when a state has been changed; None where it cannot be written, and so is not watched."""
     try:
         return pickle.dumps(state)

@@ -90,7 +90,7 @@ class Scheduled:
         def body() -> Exception | None:
             with ThreadManager(self.plan.limit, primitives=schedule) as manager:
                 running = self.running(manager)
-                running.observe(lambda cell: preempted(cell, schedule))
+                running.observe(lambda cell: preempt(cell, schedule))
                 try:
                     for record in running.records(steps):
                         found.append(seen(record))
@@ -121,7 +121,7 @@ class ScheduledFlow(Scheduled):
         )
 
 
-def preempted(cell: Cell, schedule: Schedule) -> Push:
+def preempt(cell: Cell, schedule: Schedule) -> Push:
     """The step of a processor with a point before and after it at which another thread may go on."""
     push = cell.step
 

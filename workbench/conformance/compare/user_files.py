@@ -44,7 +44,7 @@ def python_pipelines(file: str) -> dict[str, Pipeline]:
     ------
     InputError: it cannot be run, or defines none.
     """
-    found = {name: value for name, value in vars(_executed(file)).items() if isinstance(value, Pipeline)}
+    found = {name: value for name, value in vars(_execute(file)).items() if isinstance(value, Pipeline)}
     if not found:
         raise InputError(
             "there is no pipeline in this file", where=file, hint="define one: @wb.pipeline(x=wb.INT) above def name(x)"
@@ -52,7 +52,7 @@ def python_pipelines(file: str) -> dict[str, Pipeline]:
     return found
 
 
-def _executed(file: str) -> ModuleType:
+def _execute(file: str) -> ModuleType:
     path = Path(file)
     if not path.is_file():
         raise InputError("there is no such file", where=file)
@@ -67,10 +67,10 @@ def _executed(file: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except WorkbenchError as error:
-        error.where = error.where or _place(file, error)
+        error.where = error.where or _locate(file, error)
         raise
     except (Exception, SystemExit) as error:
-        raise InputError(f"it cannot be run: {_said(error)}", where=_place(file, error)) from error
+        raise InputError(f"it cannot be run: {_describe(error)}", where=_locate(file, error)) from error
     finally:
         sys.path.remove(str(path.parent))
         if before is not None:
@@ -78,12 +78,12 @@ def _executed(file: str) -> ModuleType:
     return module
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _place(file: str, error: BaseException) -> str:
+def _locate(file: str, error: BaseException) -> str:
     """The line of the file in which an error was raised, or from which that place was called."""
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.conformance.written_tests.recipe import written
+from workbench.conformance.written_tests.recipe import as_source
 from workbench.core.ops import AND, COMPARISONS, IMPLIES, NOT, OR
 from workbench.language import syntax as s
 from workbench.language.properties import dotted
@@ -34,7 +34,7 @@ def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str
     Untranslated: it computes, looks into a record, or speaks of something else than pipes and queues.
     """
     if isinstance(e, s.Literal):
-        return written(e.value)
+        return as_source(e.value)
     if isinstance(e, s.Operation):
         return _operation(e, names, capacities)
     if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
@@ -55,9 +55,9 @@ def _operation(e: s.Operation, names: Mapping[str, str], capacities: Mapping[str
 def _queue(call: s.Call, label: str, capacities: Mapping[str, int]) -> str:
     queue = dotted(call.arguments[0]) or ""
     if label == "full" and queue in capacities:
-        return f"(waiting[{written(queue)}] == {capacities[queue]})"
+        return f"(waiting[{as_source(queue)}] == {capacities[queue]})"
     if label == "length":
-        return f"waiting[{written(queue)}]"
+        return f"waiting[{as_source(queue)}]"
     raise Untranslated(f"queue({queue}).{label}")
 
 
@@ -68,10 +68,10 @@ def _named(parts: list[str], names: Mapping[str, str]) -> str:
             continue
         rest = parts[size:]
         if rest == ["present"]:
-            return f"({written(pipe)} in now)"
+            return f"({as_source(pipe)} in now)"
         if rest in ([], ["value"]):
-            return f"now[{written(pipe)}]"
+            return f"now[{as_source(pipe)}]"
         raise Untranslated(".".join(parts))
     if len(parts) == 1 and parts != ["overflow"]:
-        return written(parts[0])  # the label of an enumeration
+        return as_source(parts[0])  # the label of an enumeration
     raise Untranslated(".".join(parts))

@@ -14,7 +14,7 @@ from workbench.conformance.compare.differential import Disagreement
 from workbench.conformance.compare.rule_engines import RuleDisagreement
 from workbench.conformance.compare.user_files import PythonPipeline
 from workbench.conformance.generate.rule_cases import RuleCase
-from workbench.conformance.written_tests.recipe import Recipe, identifier, written
+from workbench.conformance.written_tests.recipe import Recipe, as_source, identifier
 from workbench.conformance.written_tests.written_file import WrittenFile
 from workbench.core.processor import END
 from workbench.language import Loaded
@@ -58,7 +58,7 @@ def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str
     lines = [
         f"pipeline = {file.pipeline(recipe or Recipe.of_pipeline(found.pipeline))}()",
         "steps = [",
-        *(f"    {written(events if events is END else dict(events))}," for events in found.steps[: found.step + 1]),
+        *(f"    {as_source(events if events is END else dict(events))}," for events in found.steps[: found.step + 1]),
         "]",
         f"check(pipeline, steps, {', '.join(_remade(found.made))}{', terms(pipeline)' if found.strict else ''})",
     ]
@@ -93,10 +93,10 @@ def _given(case: RuleCase) -> Iterator[str]:
     """What the rules are given, as arguments."""
     yield "    ["
     for event in case.events:
-        yield f"        Occurrence({written(event.type)}, {event.time}, {written(event.values)}),"
+        yield f"        Occurrence({as_source(event.type)}, {event.time}, {as_source(event.values)}),"
     yield "    ],"
     if any(case.facts.values()):
-        yield f"    facts={written({name: list(rows) for name, rows in case.facts.items() if rows})},"
+        yield f"    facts={as_source({name: list(rows) for name, rows in case.facts.items() if rows})},"
     for name in ("until", "trex", "saved"):
         if getattr(case, name) not in (None, False):
             yield f"    {name}={getattr(case, name)},"

@@ -53,19 +53,19 @@ class Recipe:
         domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
-            given = "".join(f", {key}={written(value)}" for key, value in subject.params.items())
+            given = "".join(f", {key}={as_source(value)}" for key, value in subject.params.items())
             place = ""
             if any(isinstance(each, FileProcessor) for each in flatten(subject).typed.values()):  # files beside it
-                place = f", str(Path(__file__).parent / {written(_from(folder, subject.source.file))})"
-            made = f"wb.parse(SOURCE{place}).get({written(subject.name)}{given}).pipeline"
+                place = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
+            made = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{given}).pipeline"
             if subject.added:
-                made = f"wb.faulty({made}, {', '.join(map(written, subject.added))})"
+                made = f"wb.faulty({made}, {', '.join(map(as_source, subject.added))})"
             made = f"wb.faultless({made})" if subject.sound else made
             name = f"{subject.name} without faults" if subject.sound else subject.name
             doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
             return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
-        path = written(_from(folder, subject.file))
-        made = f"subject(str(Path(__file__).parent / {path}), {written(subject.name)}).pipeline"
+        path = as_source(_from(folder, subject.file))
+        made = f"subject(str(Path(__file__).parent / {path}), {as_source(subject.name)}).pipeline"
         return cls(identifier(subject.name), f"return {made}{resolved}")
 
     @classmethod
@@ -84,7 +84,7 @@ class Recipe:
     def of_part(self, names: Sequence[str]) -> Recipe:
         """Of the pipeline that is built the processors of these names (`reduction.part`)."""
         *lines, last = self.result.splitlines()
-        made = f"return part({last.removeprefix('return ')}, {written(tuple(names))})"
+        made = f"return part({last.removeprefix('return ')}, {as_source(tuple(names))})"
         return replace(self, result="\n".join([*lines, made]))
 
     def function(self, source: str, name: str) -> str:
@@ -98,18 +98,18 @@ def _from(folder: str | Path, file: str) -> str:
     return os.path.relpath(os.path.realpath(file), os.path.realpath(folder))
 
 
-def written(value: Any) -> str:
+def as_source(value: Any) -> str:
     """A value, or what comes in at a step, as Python source, strings in double quotes."""
     if value is END:
         return "wb.END"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{as_source(k)}: {as_source(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(written, value)) + "]"
+        return "[" + ", ".join(map(as_source, value)) + "]"
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(written, value)) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(map(as_source, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)

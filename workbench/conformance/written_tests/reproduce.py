@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.conformance.written_tests.asserts import Untranslated, translate
-from workbench.conformance.written_tests.recipe import written
+from workbench.conformance.written_tests.recipe import as_source
 from workbench.core.domain import Value
 from workbench.core.processor import END
 from workbench.errors import Overflow, WorkbenchError
@@ -61,24 +61,24 @@ def played(run: Trace, function: str) -> Iterator[str]:
 
 def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
     """The steps, and that they show what the run shows."""
-    line = f"capacities = {written(dict(run.capacities))}"
-    each = (f"    {written(queue)}: {size}," for queue, size in run.capacities.items())
+    line = f"capacities = {as_source(dict(run.capacities))}"
+    each = (f"    {as_source(queue)}: {size}," for queue, size in run.capacities.items())
     yield from [line] if len(line) <= MOST_ON_A_LINE else ["capacities = {", *each, "}"]
     yield f"running = wb.Reference({pipeline}, capacities)"
     yield from _table("what comes in, what comes out", run, played.inputs, played.outputs)
     yield "seen = [running.step(events) for events, _ in steps]"
     yield "assert [record.outputs for record in seen] == [outputs for _, outputs in steps]"
     if played.overflow:
-        quoted = f'r"{played.overflow}"' if "\\" in played.overflow else written(played.overflow)
+        quoted = f'r"{played.overflow}"' if "\\" in played.overflow else as_source(played.overflow)
         yield f"with pytest.raises(Overflow, match={quoted}):"
-        yield f"    running.step({written(played.inputs[-1])})"
+        yield f"    running.step({as_source(played.inputs[-1])})"
 
 
 def _table(what: str, run: Trace, *columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The steps, one a line."""
     yield f"steps = [  # {what}"
     for step, parts in enumerate(zip(*columns, strict=False)):
-        yield f"    ({', '.join(map(written, parts))}),{_note(run, step)}"
+        yield f"    ({', '.join(map(as_source, parts))}),{_note(run, step)}"
     yield "]"
 
 
@@ -160,7 +160,7 @@ def _condition(run: Trace, e: Expression, text: str) -> Iterator[str]:
             raise Untranslated  # several events on a pipe
         condition = translate(e, names, run.capacities)
     except Untranslated:
-        yield f"assert now == {written({pipe: value for pipe, value in pipes.items() if value is not None})}"
+        yield f"assert now == {as_source({pipe: value for pipe, value in pipes.items() if value is not None})}"
         return
     if "waiting[" in condition:
         yield "waiting = seen[-1].queues"
@@ -172,7 +172,7 @@ def _full(run: Trace) -> Iterator[str]:
     full = {q: c for q, c in run.capacities.items() if run.steps[-1].queues.get(q) == c}
     yield "# full at the end of the last step"
     for queue, capacity in full.items():
-        yield f"assert seen[-1].queues[{written(queue)}] == {capacity}"
+        yield f"assert seen[-1].queues[{as_source(queue)}] == {capacity}"
 
 
 def _silent(played: _Played, most: int) -> Iterator[str]:
@@ -194,9 +194,9 @@ def _falls_silent(run: Trace) -> Iterator[str]:
     yield f"assert len(rounds) == {ROUNDS}"
     yield "for records in rounds:"
     for name, _ in run.pipeline.inputs:
-        yield f"    assert any(record.pipes[{written(name)}].present for record in records)"
+        yield f"    assert any(record.pipes[{as_source(name)}].present for record in records)"
     for name in silent:
-        yield f"    assert not any(record.outputs[{written(name)}] for record in records)"
+        yield f"    assert not any(record.outputs[{as_source(name)}] for record in records)"
 
 
 def _dead(run: Trace, played: _Played) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
     outputs, _ = _executed(executor, inputs)
     yield "# from here on no input brings an output: random ones are tried"
     yield "choose = random.Random(0)"
-    yield f"choices = {written(choices)}"
+    yield f"choices = {as_source(choices)}"
     yield f"for _ in range({len(outputs)}):"
     yield "    record = running.step({name: choose.choice(values) for name, values in choices.items()})"
     yield "    assert not any(record.outputs.values())"
@@ -229,7 +229,7 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iter
     """The test of a run on which two pipelines differ, or at which their comparison ends."""
     played = _play(run)
     if played.overflow:
-        yield f"both, _ = wb.side_by_side({left}(), {right}(), {written(mode)})"
+        yield f"both, _ = wb.side_by_side({left}(), {right}(), {as_source(mode)})"
         yield from _run(run, played, "both")
         return
     sides = _sides(run)
@@ -263,8 +263,8 @@ def _sequences(run: Trace, left: Outputs, right: Outputs) -> Iterator[str]:
         if _differ(_stream(run, one), _stream(run, two), ended=ended)
     )
     yield "# the streams have ended, and differ" if ended else "# as far as both have come, the streams differ"
-    yield f"ours = [value for outputs, _ in seen for value in outputs[{written(differing[0])}]]"
-    yield f"theirs = [value for _, outputs in seen for value in outputs[{written(differing[1])}]]"
+    yield f"ours = [value for outputs, _ in seen for value in outputs[{as_source(differing[0])}]]"
+    yield f"theirs = [value for _, outputs in seen for value in outputs[{as_source(differing[1])}]]"
     yield "assert ours != theirs" if ended else "assert any(one != two for one, two in zip(ours, theirs))"
 
 

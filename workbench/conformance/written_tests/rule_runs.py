@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from workbench.conformance.written_tests.recipe import Recipe, identifier, written
+from workbench.conformance.written_tests.recipe import Recipe, as_source, identifier
 from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
 from workbench.core.pipeline import Pipeline
 from workbench.core.units import MICROSECONDS
@@ -40,7 +40,7 @@ def running_rules(model: ModelledRules) -> Recipe:
     given = f', unit="{unit}"' if unit else ""
     names = {name: list(model.rules.declarations[name].domains) for name in model.frame.facts}
     facts = {name: [dict(zip(names[name], row, strict=True)) for row in model.frame.facts[name]] for name in names}
-    given += f", facts={written(facts)}" if facts else ""
+    given += f", facts={as_source(facts)}" if facts else ""
     given += ", trex=True" if model.trex else ""
     result = f"return wb.RunningRules(SOURCE{given})"
     return Recipe(identifier(model.rules.name), result, str(model.rules), kind="rules")
@@ -79,15 +79,15 @@ def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[Model
 
 def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[str]:
     """A step of the test; what is emitted stands on lines of its own where it is much."""
-    line = f"    ({', '.join(map(written, (row, *map(list, emitted))))}),"
+    line = f"    ({', '.join(map(as_source, (row, *map(list, emitted))))}),"
     if len(line) <= MOST_ON_A_LINE:
         yield line + note
         return
     yield f"    ({note}"
-    yield f"        {written(row)},"
+    yield f"        {as_source(row)},"
     for found in emitted:
         if found:
-            yield from ("        [", *(f"            {written(each)}," for each in found), "        ],")
+            yield from ("        [", *(f"            {as_source(each)}," for each in found), "        ],")
         else:
             yield "        [],"
     yield "    ),"
