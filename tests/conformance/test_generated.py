@@ -49,10 +49,10 @@ def test_a_value_outside_of_the_domain_of_its_pipe_is_an_error():
         {"x": 3, "stutter": [3, 3]},
         {"x": None, "stutter": None},
     ]
-    assert running.checked(Seen({"x": None, "stutter": []}, {})) is not None
+    assert running.check_domains(Seen({"x": None, "stutter": []}, {})) is not None
     for pipe, carried in (("stutter", [3, 4]), ("x", 4), ("x", True)):
         with pytest.raises(PipelineError, match=r"emits (4|True), which is not a value of 0\.\.3"):
-            running.checked(Seen({pipe: carried}, {}))
+            running.check_domains(Seen({pipe: carried}, {}))
 
 
 @examples(100)

@@ -20,7 +20,7 @@ from workbench.conformance.compare.models import Evaluated
 from workbench.conformance.written_tests.asserts import Untranslated, translate
 from workbench.conformance.written_tests.counterexamples import to_test
 from workbench.conformance.written_tests.disagreements import disagreement
-from workbench.conformance.written_tests.recipe import identifier, written
+from workbench.conformance.written_tests.recipe import as_source, identifier
 from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
 from workbench.language import parse_expression
@@ -241,7 +241,7 @@ def test_a_condition_that_computes_is_replaced_by_what_was_seen() -> None:
 
 
 def test_values_and_names_in_python() -> None:
-    assert written({"a": [(1, "b"), (True,)]}) == '{"a": [(1, "b"), (True,)]}'
+    assert as_source({"a": [(1, "b"), (True,)]}) == '{"a": [(1, "b"), (True,)]}'
     assert [identifier(text) for text in ("a.b", "class", "2nd", "!", "Ok")] == ["a_b", "class_", "_2nd", "it", "ok"]
 
 
