@@ -194,8 +194,13 @@ def test_one_file_is_written_when_the_other_cannot_be(workbench: Run, tmp_path: 
 
 
 @needs_full
-@pytest.mark.parametrize("form", ["--json", "--quiet"])
-@pytest.mark.parametrize(("asked", "code"), [("no-overflow", 1), ("liveness", 2)])
+@pytest.mark.parametrize(
+    ("asked", "code", "form"),
+    [("no-overflow", 1, "--json"), ("liveness", 2, "--quiet"), *(
+        pytest.param(*each, marks=pytest.mark.slow)
+        for each in (("no-overflow", 1, "--quiet"), ("liveness", 2, "--json"))
+    )],
+)  # fmt: skip
 def test_a_verdict_that_cannot_be_printed_is_in_the_exit_code(form: str, asked: str, code: int) -> None:
     """With Python's buffer, which the end of the process would write once more, and without."""
     given = command(["check", FIGURE, "-Q", 1, "-p", asked, form])

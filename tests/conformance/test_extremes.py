@@ -88,6 +88,7 @@ def overflow(compiled: Any, steps: Any) -> WorkbenchError | None:
     return None
 
 
+@pytest.mark.slow
 def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
     (numba,) = [each for each in CONTENDERS if each.name == "compiled, step by step"]
     match = Match(numba, sums, 4, 4)

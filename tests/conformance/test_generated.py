@@ -125,6 +125,7 @@ def test_traces_carry_events_of_the_inputs(given_):
     assert sum(map(len, pipeline.ports.received(steps).values())) == sum(map(len, steps))
 
 
+@pytest.mark.slow
 def test_every_kind_of_processor_is_generated():
     wanted = {"Trim", "CountDecimate", "Filter", "Cumulate", "ApplyFunction", "TurnInto", "Window", "Group", "Fork",
               "Cast", "Passthrough"}  # fmt: skip

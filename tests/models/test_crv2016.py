@@ -293,6 +293,7 @@ machine game(e: {a: {does: STATES, at: 0..1, way: -1..1}, b: {does: STATES, at: 
 """
 
 
+@pytest.mark.slow
 def test_both_forms_of_turning_around():
     around = "pipeline {0}_played(e: {{a: {1}, b: {1}}}) -> bool {{ return {0}(game(e)) }}\n"
     one = "{does: STATES, at: 0..1, way: -1..1}"

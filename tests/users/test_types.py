@@ -37,6 +37,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "venv" / "bin" / "python"
 
 
+@pytest.mark.slow
 def test_every_name_and_all_that_a_script_does_have_types(python: Path, tmp_path: Path) -> None:
     """What a strict type checker says of the names and of a script, in one run: reading the library takes longest."""
     names = sorted({*workbench.__all__} - {"Value"})  # which is what any event may be

@@ -56,7 +56,7 @@ def test_three_failed_logins_come():
     assert asked(FRAUD, "never(Takeover)", "can(Takeover)") == [("fails", 4), ("holds", 4)]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("text", "bounds", "settings"),
     [

@@ -315,7 +315,9 @@ def test_a_file_in_place_of_the_folder_is_left_as_it_is(folder: Path, caplog: py
     assert (folder.read_text(), folder.stat().st_mode & 0o777) == ("mine", 0o640)
 
 
-@pytest.mark.parametrize("how", ["in order", "folder", "file", "link"])
+@pytest.mark.parametrize(
+    "how", ["in order", "folder", *(pytest.param(n, marks=pytest.mark.slow) for n in ("file", "link"))]
+)
 def test_what_numba_keeps_itself_is_loaded_only_if_nobody_else_may_have_written_it(how: str, tmp_path: Path) -> None:
     """Files of numba's own hold pickled objects: whoever writes them runs what he likes."""
     code = "from workbench.verify.decide.explicit import kernels; print(kernels.CACHED, kernels._word_slot(5, 60)); "

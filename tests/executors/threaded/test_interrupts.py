@@ -133,7 +133,7 @@ def within_reason(asked, primitives):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
-@pytest.mark.parametrize(("limit", "seed"), [(1, 0), (2, 1)])
+@pytest.mark.parametrize(("limit", "seed"), [(1, 0), pytest.param(2, 1, marks=pytest.mark.slow)])
 def test_ctrl_c_anywhere_under_a_schedule(scenario, limit, seed):
     def run(interrupt):
         schedule = Schedule(seed)

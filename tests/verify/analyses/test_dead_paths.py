@@ -233,7 +233,7 @@ def test_what_is_proposed_can_be_deleted_beyond_the_bounds(data: st.DataObject) 
     _assert_claims(drawn, q)
 
 
-@pytest.mark.parametrize("q", [1, 2, 3])
+@pytest.mark.parametrize("q", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "body",
     [

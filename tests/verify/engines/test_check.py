@@ -188,7 +188,7 @@ def random_model(seed: int) -> tuple[str, tuple[Query, ...]]:
 def test_engines_agree() -> None:
     embedded, executable = engine_or_skip("pynusmv"), engine_or_skip("nusmv")
     seen = set()
-    for seed in range(40):
+    for seed in range(25):
         model, queries = random_model(seed)
         task = Task(model, queries, count_states=True)
         one, other = embedded.check(task), executable.check(task)
