@@ -320,11 +320,7 @@ def rates_in_ticks(
 def _time_amounts(rules: RuleSet) -> Iterator[int]:
     """How long windows and pauses are, and what times are compared with."""
     for rule in rules.resolved:
-        for window in (part.window for part in rule.predicates):
-            found = (getattr(window, "most", None), getattr(window, "least", None))
-            yield from (int(each.amount) for each in found if each is not None and not each.counts)
-        if rule.pause is not None:
-            yield int(rule.pause.amount)
+        yield from (int(each.amount) for each in rule.durations if not each.counts)
         for each in (each for expression in rule.expressions for each in t.within(expression)):
             if not isinstance(each, t.Operation) or not (is_comparison(each) or each.operator in ("+", "-")):
                 continue

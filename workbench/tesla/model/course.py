@@ -18,6 +18,7 @@ from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, 
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla.model.frame import CourseState, RuleFrame, has_several_matches, memory_of, needed_later, waiting_of
 from workbench.tesla.model.guarded import GuardedValue, evaluate, holds, select
+from workbench.tesla.model.layout import Consumer
 from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
 from workbench.tesla.model.retained import EventLine, merge
 from workbench.tesla.model.state import fill_in, values_of
@@ -27,7 +28,7 @@ from workbench.tesla.values import fitted
 
 Values = Mapping[str, GuardedValue]
 """The attributes of an event."""
-ConsumedSlots = Mapping[tuple[str, str], Sequence[tuple[int, Term]]]
+ConsumedSlots = Mapping[Consumer, Sequence[tuple[int, Term]]]
 """For whom which events are consumed where a match is one, each under its condition."""
 
 
@@ -215,11 +216,11 @@ class ModelCourse:
 
     def _find_consumed(self, rule: ResolvedRule, group: Sequence[GuardedMatch]) -> ConsumedSlots:
         """What matches consume, if that is asked for further on."""
-        found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
-        for name in rule.consuming:
-            consumer = self.frame.layout.consumer(rule, name)
+        found: dict[Consumer, list[tuple[int, Term]]] = {}
+        for place in rule.consumed:
+            consumer = self.frame.layout.consumer(rule, place)
             if consumer in self.frame.layout.consuming:
-                found.setdefault(consumer, []).extend((p.slots[name], p.when) for p in group if name in p.slots)
+                found.setdefault(consumer, []).extend((p.slots[place], p.when) for p in group)
         return found
 
     def _mark_events(
@@ -283,7 +284,7 @@ class ModelCourse:
     def _find_reserved(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
         """What a match that has waited consumes."""
         layout = self.frame.layout
-        found: dict[tuple[str, str], list[tuple[int, Term]]] = {}
+        found: dict[Consumer, list[tuple[int, Term]]] = {}
         for mark, (of, name, tag) in enumerate(layout.held, len(layout.consuming)):
             if of == rule.name:
                 known = [(i, both(EQ(waiting.tag, tag), slot.used[mark])) for i, slot in enumerate(self.line.slots)]

@@ -28,6 +28,8 @@ MOST_APART = 16
 """The most events of a column that have slots of their own."""
 Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute: by type and name."""
+Consumer = tuple[str, int]
+"""A rule that consumes events, and in T-Rex the place of the predicate that does; else 0."""
 
 
 @dataclass(frozen=True)
@@ -135,18 +137,18 @@ class LineLayout:
         return Range(0, max(len(self.columns), 1))
 
     @cached_property
-    def consuming(self) -> tuple[tuple[str, str], ...]:
+    def consuming(self) -> tuple[Consumer, ...]:
         """What an event remembers it is consumed by: rules that may select it again; in T-Rex, by each predicate."""
         found = {
-            self.consumer(rule, part.name): None
-            for rule in self.rules.rules
-            for part in rule.binding
-            if part.name in rule.consuming and (part is not rule.trigger if self.trex else consumes(rule, part.type))
+            self.consumer(rule, place): None
+            for rule in self.rules.resolved
+            for place in sorted(rule.consumed)
+            if (place if self.trex else consumes(rule, rule.parts[place].type))
         }
         return tuple(found)
 
     @cached_property
-    def held(self) -> tuple[tuple[str, str, int], ...]:
+    def held(self) -> tuple[tuple[str, int, int], ...]:
         """By which matches that wait an event will be consumed: for whom, and which of these matches."""
         return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
 
@@ -155,9 +157,9 @@ class LineLayout:
         """How much an event remembers of what consumes it."""
         return len(self.consuming) + len(self.held)
 
-    def consumer(self, rule: t.Rule, name: str) -> tuple[str, str]:
-        """For whom an event is consumed that a predicate of this name has bound: for the rule; in T-Rex, for itself."""
-        return rule.name, name if self.trex else ""
+    def consumer(self, rule: t.Rule, place: int) -> Consumer:
+        """For whom an event is consumed that the part at a place has bound: for the rule; in T-Rex, for itself."""
+        return rule.name, place if self.trex else 0
 
 
 def consumes(rule: t.Rule, type: str) -> bool:
@@ -245,17 +247,17 @@ def _newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
     found: dict[str, None] = {}
     oldest = _selects_oldest(roles)
     for role in roles:
-        part, window = role.part, role.part.window
+        part, window, rule = role.part, role.part.window, role.rule
         taken = part.policy.oldest if oldest else part.policy.newest
         if not (isinstance(part, t.Predicate) and (taken or part.policy.forbids)):
             return None
-        if not isinstance(window, t.WithinWindow) or window.of != role.rule.trigger.name:
+        if not isinstance(window, t.WithinWindow) or rule.anchors[role.place] != (0,):
             return None
         if role.trex or (window.least is not None and window.least.amount):
             return None
-        if any(each.name in role.rule.consuming and each.type == part.type for each in role.rule.binding):
+        if any(rule.parts[place].type == part.type for place in rule.consumed):
             return None
-        if sum(t.binds(p) and p.type == part.type for p in role.rule.predicates) > 1:
+        if sum(t.binds(p) and p.type == part.type for p in rule.predicates) > 1:
             return None
         for constraint in role.linked:
             key = _equated_attribute(constraint)
@@ -291,8 +293,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
         if not part.policy.forbids:
             if not _filters_alike(roles) or set(map(_equated_attribute, role.linked)) != set(newest):
                 return False
-            windows = (each.window for each in role.rule.predicates)
-            if any(part.name in (getattr(window, name, "") for name in ("of", "one", "two")) for window in windows):
+            if any(role.place in anchors for anchors in role.rule.anchors):
                 return False
     return all(tables[roles[0].part.type, name].distinct for name in newest)
 

@@ -37,13 +37,13 @@ class GuardedMatch:
     Attributes
     ----------
     when: whether it is one.
-    slots: where each event bound lies, by name; `TRIGGER` for the trigger.
+    slots: where each event bound lies, by part of the rule; `TRIGGER` for the trigger.
     bound: by part of the rule what its attributes are, its time less that of the trigger, or the parameter.
     choice: what `each` has taken so far; matches with the same choices exclude each other.
     """
 
     when: Term
-    slots: Mapping[str, int] = field(default_factory=dict)
+    slots: Mapping[int, int] = field(default_factory=dict)
     bound: Mapping[int, Callable[[str], GuardedValue]] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
@@ -79,7 +79,7 @@ class RuleMatching:
     def _extend(self, partial: GuardedMatch, place: int) -> list[GuardedMatch]:
         part = self.rule.parts[place]
         if isinstance(part, t.Aggregate):
-            bound = {**partial.bound, place: self._aggregate(partial, part)}
+            bound = {**partial.bound, place: self._aggregate(partial, place, part)}
             return [replace(partial, bound=bound)]
         if part.policy.later:
             return [partial]
@@ -109,8 +109,8 @@ class RuleMatching:
                     yield found
             return
         binds, layout = part.policy.binds, self.line.layout
-        consumer = layout.consumer(self.rule, part.name)
-        for slot, when in self._in_range(partial, part):
+        consumer = layout.consumer(self.rule, place)
+        for slot, when in self._in_range(partial, place):
             if binds and slot in partial.slots.values():
                 continue
             if binds and consumer in layout.consuming:
@@ -131,7 +131,7 @@ class RuleMatching:
         if slot is None:
             return replace(partial, when=when, bound={**partial.bound, place: own})
         read = lambda name: self._time(part, slot) if name == TIME else own(name)  # noqa: E731
-        return GuardedMatch(when, {**partial.slots, part.name: slot}, {**partial.bound, place: read}, partial.choice)
+        return GuardedMatch(when, {**partial.slots, place: slot}, {**partial.bound, place: read}, partial.choice)
 
     def _time(self, part: t.Predicate, slot: int) -> GuardedValue:
         """When the event came, less when the trigger did."""
@@ -157,17 +157,18 @@ class RuleMatching:
         column = self.line.layout.columns[type]
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
-    def _in_range(self, partial: GuardedMatch, part: t.Predicate | t.Aggregate) -> Iterator[tuple[int, Term]]:
+    def _in_range(self, partial: GuardedMatch, place: int) -> Iterator[tuple[int, Term]]:
         """The slots of events in the window, oldest first, each with when there is one."""
+        part, ends = self.rule.parts[place], [partial.slots[anchor] for anchor in self.rule.anchors[place]]
         column, window = self.line.layout.columns[part.type], part.window
         for slot in self.line.places_of(column):
             when: Any = self.line.slots[slot].of(column)
             if isinstance(window, t.BetweenWindow):
-                one, two = sorted((partial.slots[window.one], partial.slots[window.two]))
+                one, two = sorted(ends)
                 inside: Any = self._between(slot, one, two) if one < slot < two else FALSE
             else:
                 assert isinstance(window, t.WithinWindow)
-                inside = self._within(window, slot, partial.slots[window.of])
+                inside = self._within(window, slot, ends[0])
             if inside is not FALSE:
                 yield slot, both(when, inside)
 
@@ -210,14 +211,14 @@ class RuleMatching:
 
     # --- aggregates -------------------------------------------------------------------------------------
 
-    def _aggregate(self, partial: GuardedMatch, part: t.Aggregate) -> Callable[[str], GuardedValue]:
+    def _aggregate(self, partial: GuardedMatch, place: int, part: t.Aggregate) -> Callable[[str], GuardedValue]:
         """What reads the parameter of an aggregate."""
         members: list[tuple[Term, GuardedValue]] = []
         if self.rules.declarations[part.type].fact:
             for there, row in self._rows(part):
                 members.append(self._member(partial, part, row.__getitem__, there, None))
         else:
-            for slot, when in self._in_range(partial, part):
+            for slot, when in self._in_range(partial, place):
                 members.append(self._member(partial, part, self._reader(part.type, slot), when, slot))
         domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
         aggregate = aggregate_row(part)

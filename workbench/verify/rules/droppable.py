@@ -70,6 +70,5 @@ def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, place: int) -> bool:
     """Whether the rest of a rule reads what a part binds."""
     if any(slot.place == place for slot in slots(*rest.expressions)):
         return True
-    windows = [each.window for each in rest.predicates]
-    named = {getattr(window, name, "") for window in windows for name in ("of", "one", "two")}
+    named = {name for each in rest.predicates if each.window is not None for name in each.window.names}
     return t.binds(part) and part.name in named.union(rest.consuming)

@@ -103,8 +103,7 @@ class RuleSubject:
 
 def counts_events(rule: t.Rule) -> bool:
     """Whether a window of a rule counts events, those of all types, and does not measure time."""
-    windows = (part.window for part in rule.predicates)
-    return any(isinstance(window, t.WithinWindow) and window.counted for window in windows)
+    return any(each.counts for each in rule.durations)
 
 
 def can_fire(rule: t.Rule) -> Property:
