@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -74,10 +74,10 @@ class ColumnLayout:
         """The same with another capacity; one whose slots are known has the room that it needs."""
         return self if room is None or self.apart else replace(self, room=room)
 
-    @property
-    def filters(self) -> Iterator[tuple[t.Expression, ...]]:
+    @cached_property
+    def filters(self) -> tuple[tuple[t.Expression, ...], ...]:
         """An event is kept where the constraints of one of these hold, which are as they are written."""
-        return (tuple(map(as_written, role.plain)) for role in self.roles)
+        return tuple(tuple(map(as_written, role.plain)) for role in self.roles)
 
 
 @dataclass(frozen=True)
