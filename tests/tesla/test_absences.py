@@ -64,10 +64,12 @@ def test_columns_hold_what_others_held():
     for step in PLAN.steps[1:]:
         first.begin(step, trex=False)
     for event in numbered(B(1, 1), B(2, 0), A(3, 7), B(4, 2)):
-        first.add(event)
+        for column in first.by_type.get(event.type, ()):
+            column.add(event)
     assert [[event.number for event in column.column] for column in first.values()] == [[0, 3], [2]]
     assert first.size == 3
-    first.forget_behind(lambda slot: (12, 9))  # nothing behind the trigger at 12 looks before 3 and 8
+    for column in first.values():
+        column.forget_behind([(12, 9)])  # nothing behind the trigger at 12 looks before 3 and 8
     assert [[event.number for event in column.column] for column in first.values()] == [[3], []]
     again = StepColumns()
     for step in PLAN.steps[1:]:

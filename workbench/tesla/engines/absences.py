@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.tesla.engines.column import EMPTY
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.engines.step_column import StepColumn
@@ -75,6 +76,8 @@ class Absences:
 
     def _came(self, match: PartialMatch, due: DueAbsence) -> bool:
         column, fits = self.column.of(match), self.column.step.fits
+        if column is EMPTY:
+            return False
         low = column.first_number(due.trigger.number + 1)
         events = column.events[low : bisect_right(column.times, due.deadline, column.start)]
         return bool(events) if fits is None else any(fits(match, event) is not None for event in events)

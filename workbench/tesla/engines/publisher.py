@@ -139,16 +139,15 @@ class Publisher:
         """The composites that an event causes at once, by all rules that look at its type; it joins their history."""
         caused: list[Occurrence] = []
         for runner, triggers, keep in self.index.get(event.type, ()):
-            began = 0.0 if runner.cost is None else process_time()
+            cost = runner.cost
+            began = 0.0 if cost is None else process_time()
             if triggers and (start := runner.plan.start(event)) is not None:
-                if runner.cost is not None:
-                    runner.cost.partial += 1
                 caused += self._fire(runner, start, link)
             if keep is not None:
                 keep(event)
-            if runner.cost is not None:
-                runner.cost.events += 1
-                runner.cost.seconds += process_time() - began
+            if cost is not None:
+                cost.events += 1
+                cost.seconds += process_time() - began
         return caused
 
     def _fire(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
@@ -306,10 +305,10 @@ class Publisher:
             if self.asked is not None and runner.order not in self.asked:
                 continue
             kept = {step.type for step in [*plan.steps[1:], plan.absent] if step is not None and not step.fact}
-            keep = runner.matcher.add if runner.absences is None else runner.add
             for type in dict.fromkeys([plan.trigger.type, *kept]):
-                interest = Interest(runner, type == plan.trigger.type, keep if type in kept else None)
-                self.index.setdefault(type, []).append(interest)
+                absent = plan.absent is not None and type == plan.absent.type
+                keep = runner.add if absent else runner.matcher.add if type in kept else None
+                self.index.setdefault(type, []).append(Interest(runner, type == plan.trigger.type, keep))
 
 
 def see_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:

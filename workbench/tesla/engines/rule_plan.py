@@ -54,6 +54,7 @@ class RuleStep:
     slot: where a partial match has what it binds, its first slot.
     layout: where a partial match has what.
     window: of events; None of the trigger and of facts.
+    anchors: the slots of the events on which the window depends.
     lookback: how far before the trigger its events lie; nothing of facts.
     """
 
@@ -63,6 +64,7 @@ class RuleStep:
         part = plan.rule.parts[place]
         self.part, self.place, self.number, self.slot = part, place, number, slot
         self.window, self.lookback, self.layout = window, lookback, plan.layout
+        self.anchors = () if window is None else window.anchors
         self.type = part.type
         self.policy = part.policy
         self.declared = plan.declared[part.type]
@@ -114,6 +116,7 @@ class RulePlan:
     layout: where a partial match has what is bound.
     steps: the trigger, then the other parts as they are written, without what must not come after it.
     absent: what must not come after the trigger.
+    pause, timeout: how long it is silent (None: it never is), and how long it waits for what must not come.
     indexed: whether equations are a key.
     """
 
@@ -133,6 +136,7 @@ class RulePlan:
             self.steps.append(step)
             slot += self._bind(step)
         self.pause = None if rule.pause is None else int(rule.pause.amount)
+        self.timeout = rule.timeout
 
     def _bind(self, step: RuleStep) -> int:
         """Lay out what a step binds; how many slots that takes."""

@@ -95,6 +95,8 @@ class RuleRunner:
     def fire(self, start: PartialMatch) -> tuple[list[Occurrence], DueAbsence | None]:
         """What comes of a trigger, now and later."""
         plan, time = self.plan, start[0].time
+        if self.cost is not None:
+            self.cost.partial += 1
         found = self._counted(self.matcher.matches(start))
         if plan.rule.where_clause:
             found = filter(plan.where, found)
@@ -103,7 +105,7 @@ class RuleRunner:
         matches = list(found)
         if not matches:
             return [], None
-        due = DueAbsence(time + plan.rule.timeout, start[0], matches)
+        due = DueAbsence(time + plan.timeout, start[0], matches)
         self.absences.wait(due)
         return [], due
 

@@ -116,28 +116,22 @@ def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
 
 
 class StepColumns(dict[int, StepColumn]):
-    """The columns of a rule by the numbers of the steps, in the order of the rule."""
+    """The columns of a rule by the numbers of the steps, in the order of the rule.
+
+    Attributes
+    ----------
+    by_type: those that are for events of a type.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._by_type: dict[str, list[StepColumn]] = {}
+        self.by_type: dict[str, list[StepColumn]] = {}
 
     def begin(self, step: RuleStep, trex: bool) -> StepColumn:
         """Keep a column for a step from now on."""
         column = self[step.number] = StepColumn(step, trex)
-        self._by_type.setdefault(step.type, []).append(column)
+        self.by_type.setdefault(step.type, []).append(column)
         return column
-
-    def add(self, event: Occurrence) -> None:
-        """Put an event on top of the columns that it is for."""
-        for column in self._by_type.get(event.type, ()):
-            column.add(event)
-
-    def forget_behind(self, oldest: Callable[[int], tuple[int, int]]) -> None:
-        """Forget what lies before the windows, given the least time and number that the event of a slot can have."""
-        for column in self.values():
-            assert column.step.window is not None
-            column.forget_behind([oldest(slot) for slot in column.step.window.anchors])
 
     @property
     def size(self) -> int:

@@ -88,7 +88,8 @@ class AIPMatcher:
 
     def add(self, event: Occurrence) -> None:
         """Advance all instances that an event is for."""
-        self.columns.add(event)
+        for column in self.columns.by_type.get(event.type, ()):
+            column.add(event)
         for state in self.instances.values():
             state.delete_passed(event)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
@@ -165,7 +166,8 @@ class AIPMatcher:
                         oldest[bit] = held
         self.oldest = min(each.number for each in oldest.values())
         of_slots = {slot: (oldest[bit].time, oldest[bit].number) for slot, bit in self.automaton.bits.items()}
-        self.columns.forget_behind(of_slots.__getitem__)
+        for column in self.columns.values():
+            column.forget_behind([of_slots[slot] for slot in column.step.anchors])
         self._until_look = FEW + sum(map(len, self.instances.values())) + self.columns.size
 
     # --- the trigger comes ------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ class CDPMatcher:
 
     def add(self, event: Occurrence) -> None:
         """Put an event on top of the columns that it is for."""
-        self.columns.add(event)
+        for column in self.columns.by_type.get(event.type, ()):
+            column.add(event)
         self._until_look -= 1
         if self._until_look < 0:
             self.delete_old(event)
@@ -69,7 +70,8 @@ class CDPMatcher:
 
     def delete_old(self, now: Occurrence) -> None:
         """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
-        self.columns.forget_behind(lambda slot: self._oldest(slot, now))
+        for column in self.columns.values():
+            column.forget_behind([self._oldest(slot, now) for slot in column.step.anchors])
 
     def _oldest(self, slot: int, now: Occurrence) -> tuple[int, int]:
         """The least time and number that what is bound to a slot can have."""
