@@ -130,7 +130,7 @@ def read(given, time_unit, late, bad_rows, keep=True):
         told += map(repr, singly(pieces, RULES))
     except WorkbenchError as error:
         return [*told, lates, str(error)]  # whatever has been read beyond that
-    source.tell(told.append)
+    told += source.notes()
     return [*told, lates, clock.dates, reporter.account.rows, reporter.account.events_in, reporter.account.bad]
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.term import leaves
 from workbench.errors import WorkbenchError
 from workbench.events.columns import values_of
+
+if TYPE_CHECKING:
+    from workbench.tesla.event_block import EventBlock
+    from workbench.tesla.occurrence import Occurrence
 
 RowEvents = Mapping[str, Value]
 """What a row holds: input, or output, name to event."""
@@ -76,19 +80,23 @@ def _part(events: Any, rows: Any) -> Any:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LogBatch:
-    """Successive rows of a log, in one of two forms.
+    """Successive rows of a log, in one of three forms.
 
     Attributes
     ----------
     numbers: those of the rows in the log, from 1 on; where nobody asks for them, those of as many successive rows.
     rows: each as its events.
     columns: the events of each input, as compiled code takes them.
+    occurrences: events of rules in the order of time, as a block or one by one, where rules run.
+    left: how many rows behind it have been decoded.
     failed: why the row behind the last one cannot be read.
     """
 
     numbers: Sequence[int]
     rows: Sequence[RowEvents] | None = None
     columns: Columns | None = None
+    occurrences: EventBlock | Sequence[Occurrence] = ()
+    left: int = 0
     failed: WorkbenchError | None = None
 
     def __len__(self) -> int:

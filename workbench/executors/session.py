@@ -96,6 +96,19 @@ class Session(ABC):
     numbered: bool = False
     threads: int = 1
 
+    def block_size(self, rows: int) -> int:
+        """How many rows of a block of so many it takes at once; 0: as many as of Python values."""
+        return rows
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing that comes matters any more."""
+        return False
+
+    def step_parts(self, batch: LogBatch) -> Iterable[BatchOutput]:
+        """Run the rows of a batch; each part of what comes out is made when it is asked for."""
+        return (self.step_batch(batch),)
+
     @abstractmethod
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         """Run the rows of a batch."""

@@ -14,6 +14,8 @@ from workbench.events.decoding import decode
 from workbench.events.rows import LogBlock
 from workbench.executors.session import COLUMNS, Session
 
+FIRST = 64
+"""Rows of the first batch, where somebody waits for what comes out."""
 WAIT = 0.05
 """Seconds after which what comes out is given away, where somebody waits for it."""
 
@@ -29,7 +31,7 @@ class BatchPace:
 
     def __init__(self, most: int, *, waited: bool) -> None:
         self.most, self.waited = most, waited
-        self.size = 1 if waited else most
+        self.size = min(most, FIRST) if waited else most
 
     def see(self, rows: int, seconds: float) -> None:
         """So many rows have taken so long."""

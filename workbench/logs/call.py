@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
 
@@ -107,48 +108,30 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
     with allow(include):
         found = rules_or_program(program)
         with limits, start.reporter.doing:
-            return (
-                _ruled(found, data, output, start) if isinstance(found, RuleSet) else _ran(found, data, output, start)
-            )
+            return _ran(found, data, output, start)
 
 
-def _ran(found: Program, data: Any, output: Place | None, start: Start) -> Any:
-    warn_of_lags(found.pipeline)
-    if output is not None and named_files(data):
-        run_pipeline(found, start)
-        return Path(output)
-    run = open_pipeline(found, start, source_of(data, live=start.live))
+def _ran(found: Program | RuleSet, data: Any, output: Place | None, start: Start) -> Any:
+    rules, keyed = isinstance(found, RuleSet), start.options.key is not None
+    if isinstance(found, RuleSet):
+        from workbench.logs.rules import open_rules, run_rules
+
+        write, run = partial(run_rules, found, start), partial(open_rules, found, start, events_of(data))
+    else:
+        warn_of_lags(found.pipeline)
+        source = source_of(data, live=start.live)
+        write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start, source)
     if output is not None:
-        run.write()
+        write() if named_files(data) else run().write()
         return Path(output)
-    keyed = start.options.key is not None
-    collected = (answers.listed, answers.masked) if keyed else (answers.streams, answers.arrays)
-    emissions = run.emissions()
+    running = run()
+    collected = (answers.listed, answers.masked) if rules or keyed else (answers.streams, answers.arrays)
+    emissions = running.emissions()
     try:
-        return _answered(data, emissions, run.session.outputs.shown, collected, backend=run.backend)
+        return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
     except BaseException:
         emissions.close()  # nobody asks for what comes behind the error
         raise
-
-
-def _ruled(rules: RuleSet, data: Any, output: Place | None, start: Start) -> Any:
-    """What rules say of events: rows of composites."""
-    from workbench.logs.rules import rule_run, run_rules, write_made
-
-    if output is not None and named_files(data):
-        run_rules(rules, start)
-        return Path(output)
-    run = rule_run(rules, start, events_of(data))
-    if output is not None:
-        from workbench.events.write import write_events
-
-        with write_events(output, run.ports, format=start.options.output_format) as writer:
-            for some in run.made():
-                write_made(writer, some)
-        return Path(output)
-    made = (BatchOutput(some) if isinstance(some, list) else BatchOutput(table=some) for some in run.made())
-    collected = (answers.listed, answers.masked)
-    return _answered(data, made, run.ports.shown, collected, backend=run.engine)
 
 
 def events_of(data: Any) -> Callable[[Any], Iterator[Any]]:

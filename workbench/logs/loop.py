@@ -6,7 +6,7 @@ pipe; and each row that has been read is accounted for, or the run ends with an 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,14 +16,13 @@ from workbench.events.files import is_stream
 from workbench.events.rows import LogBlock
 from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
-from workbench.logs.batching import BatchPace, batches_of
+from workbench.logs.batching import BatchPace
 from workbench.logs.overlap import OverlappedWriter, overlap
 
 if TYPE_CHECKING:
-    from workbench.events.reading import Reading
+    from workbench.events.inputs import LogPath
     from workbench.events.rows import RowWriter
     from workbench.executors.table import Start
-    from workbench.logs.source import LogSource
 
 
 class LogRun:
@@ -31,22 +30,29 @@ class LogRun:
 
     Parameters
     ----------
+    batches: gives the rows in batches, of as many as run at a time, and of the blocks of the log.
+    blocks: the rows of the log, where they come in blocks that others may read ahead.
+    size: rows that are read before what comes of the first of them is given away, at most.
     backend: the name of what runs it.
-    reading: how the log is read.
-    blocks: its rows, for the inputs of the session.
+    format: that of the output where its name does not tell, and the file that has it where it is None.
+    until: gives the time up to which the clock moves in the end.
     """
 
     def __init__(
         self,
         session: Session,
         start: Start,
-        source: LogSource,
-        reading: Reading,
-        blocks: Iterator[LogBlock],
+        batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]],
+        *,
+        blocks: Iterator[LogBlock] | None = None,
+        size: int,
         backend: str,
+        format: tuple[str | None, LogPath] = (None, "-"),
+        until: Callable[[], int] | None = None,
     ) -> None:
-        self.session, self.start, self.source, self.backend = session, start, source, backend
-        self._reading, self._blocks = reading, blocks
+        self.session, self.start, self.backend = session, start, backend
+        self._batches, self._blocks, self._size = batches, blocks or iter(()), size
+        self._format, self._until = format, until
 
     def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
         """What comes out of each batch, and of the end of the log; whatever has been opened is closed then.
@@ -60,33 +66,40 @@ class LogRun:
         ------
         WorkbenchError: a row cannot be read or run, behind what came out before it; rows are lost.
         """
-        from workbench.events.write import kept_rows
-
         session, reporter = self.session, self.start.reporter
-        pace = BatchPace(min(session.size, self.source.size), waited=waited)
+        pace = BatchPace(min(session.size, self._size), waited=waited)
         with self.start.closing:
-            self.start.closing.enter_context(kept_rows(self._reading, reporter, live=self.start.live))
-            for batch in batches_of(blocks or self._blocks, session, pace, reporter.account):
+            for batch in self._batches(pace, blocks or self._blocks):
                 begun = monotonic()
-                emission = session.step_batch(batch)
-                pace.see(len(batch), monotonic() - begun)
-                self._count(batch, emission)
-                yield from _given(emission)
-                reporter.after()
+                for emission in session.step_parts(batch):
+                    pace.see(len(batch), monotonic() - begun)
+                    self._count(batch, emission)
+                    yield from _given(emission)
+                reporter.after(batch.left)
                 checkpoint()
+                if session.is_done:
+                    return
             reporter.account.check()
-            emission = session.end()
-            reporter.account.events_out += emission.events_out
-            yield from _given(emission)
+            yield from self._end()
+        for note in session.notes():
+            self.start.say(note)
+
+    def _end(self) -> Iterator[BatchOutput]:
+        """What comes out when the clock has moved on, and of the end of the log."""
+        if self._until is not None:
+            yield from self._counted(self.session.advance_clock(self._until()))
+        yield from self._counted(self.session.end())
+
+    def _counted(self, emission: BatchOutput) -> Iterator[BatchOutput]:
+        self.start.reporter.account.events_out += emission.events_out
+        yield from _given(emission)
 
     def write(self) -> None:
         """Write what comes out into the file that the options name."""
         from workbench.events.write import output_format, write_events
 
         options, session, start = self.start.options, self.session, self.start
-        written = output_format(
-            options.output, self._reading.format, self.source.format_of, wanted=options.output_format
-        )
+        written = output_format(options.output, *self._format, wanted=options.output_format)
         with (
             write_events(options.output, session.outputs, format=written, live=start.live) as into,
             start.watched(),

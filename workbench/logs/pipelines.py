@@ -17,14 +17,18 @@ from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import expected_rows, named_files
+from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
+from workbench.logs.batching import BatchPace, batches_of
 from workbench.logs.fallback import FallbackSession, may_fail
 from workbench.logs.loop import LogRun
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.source import LogSource, source_of
 
 if TYPE_CHECKING:
+    from workbench.events.batch import LogBatch
+    from workbench.events.rows import LogBlock
     from workbench.executors.backend import Backend
     from workbench.executors.keyed import Partition
     from workbench.executors.reference.random_faults import RandomFaults
@@ -62,7 +66,20 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
     blocks = partial(source.blocks, read, opened.reading)
     if opened.auto and source.rereadable:
         session = FallbackSession(session, partial(opened.reference, partition), blocks, start.say)
-    return LogRun(session, opened.start, source, opened.reading, _begun(blocks(start.reporter), start), opened.row.name)
+
+    def batches(pace: BatchPace, blocks: Iterator[LogBlock]) -> Iterator[LogBatch]:
+        start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live))
+        yield from batches_of(blocks, session, pace, start.reporter.account)
+
+    return LogRun(
+        session,
+        opened.start,
+        batches,
+        blocks=_begun(blocks(start.reporter), start),
+        size=source.size,
+        backend=opened.row.name,
+        format=(opened.reading.format, source.format_of),
+    )
 
 
 class OpenedPipeline:

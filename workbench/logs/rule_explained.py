@@ -9,21 +9,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, did_you_mean
+from workbench.events.batch import LogBatch
 from workbench.events.clock import UntimedError
 from workbench.events.values import UnreadableError, from_text
+from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
 from workbench.logs.call import events_of
 from workbench.logs.options import started
 from workbench.logs.rule_columns import text_codes
 from workbench.logs.rule_composites import RuleRow
-from workbench.logs.rule_log import RuleLog, instant
+from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import EventPiece
-from workbench.logs.rules import RowsMade, RuleRun
+from workbench.logs.rule_session import RuleRun, RuleSession
+from workbench.logs.rules import OpenedRules, run_of
 from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.explain.order import EventOrder, RunPiece, emitting
@@ -108,8 +111,19 @@ def explained(
     ------
     InputError: there is no such event, or nobody emits what is named. EngineGap: the engine is not what the rules mean.
     """
-    names = None if question.named is None else composite_named(rules, question.named)
-    return RecordedRun(rules, start, read, question, names).answer()
+    if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
+        hint = "leave it out; of a log with keys take the rows of one"
+        raise InputError(f"a run is not explained with {foreign}", hint=hint)
+    named = None if question.named is None else composite_named(rules, question.named)
+
+    def make(opened: OpenedRules) -> RecordingSession:
+        run = opened.run(opened.engine())
+        return RecordingSession(run, question, named, opened.plain, start.options.compat or "")
+
+    run = run_of(rules, start, read, make)
+    for _ in run.emissions():
+        pass
+    return cast(RecordingSession, run.session).answer()
 
 
 def composite_named(rules: RuleSet, text: str) -> CompositeNamed:
@@ -148,50 +162,63 @@ def _read(text: str, domain: Domain, what: str) -> Value | None:
         raise error.refusal(what, text) from error
 
 
-class RecordedRun(RuleRun):
-    """A run that is watched, for a question about it.
+class RecordingSession(RuleSession):
+    """A rule set that runs, and is watched, for a question about it.
 
     Parameters
     ----------
     named: what the question names.
+    first: the rules before any of them has changed.
     """
 
     def __init__(
-        self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]], question: RuleQuestion,
-        named: CompositeNamed | None,
-    ) -> None:  # fmt: skip
-        if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
-            hint = "leave it out; of a log with keys take the rows of one"
-            raise InputError(f"a run is not explained with {foreign}", hint=hint)
-        self._question, self._named = question, named
+        self, run: RuleRun, question: RuleQuestion, named: CompositeNamed | None, first: RuleSet, compat: str
+    ) -> None:
+        super().__init__(run, None, run.rules.composites)
+        self._question, self._named, self._first, self._compat = question, named, first, compat
         self._given, self._found = list[RunPiece](), list[RunPiece]()
         self._told = 0
         self._time: int | None = None
+        self._until: int | None = None
+        self._began: int | None = None
         self._stopped = False
-        super().__init__(rules, start, read)
+
+    @property
+    def is_done(self) -> bool:
+        output = self._question.output
+        return self._stopped or (isinstance(output, int) and self._told >= output)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        events = batch.occurrences
+        if len(events):
+            times = events.times if isinstance(events, EventBlock) else [event.time for event in events]
+            if self._began is None:
+                self._begin(int(times[0]))
+            if self._time is not None and times[-1] > self._time:
+                self._stopped = True
+                end = bisect_right(times, self._time) + 1
+                events = events.part(0, end) if isinstance(events, EventBlock) else events[:end]
+        self._given.append(events)
+        if isinstance(events, EventBlock) and self.block_size(len(events)):
+            for each in self.engine.process_block(events, sources=True):
+                self._keep(each)
+            return BatchOutput(computed=len(events), failed=batch.failed)
+        return super().step_batch(replace(batch, occurrences=events))
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        self._until = time
+        return super().advance_clock(time)
 
     def answer(self) -> RuleExplanation:
-        """Run as far as it takes, and tell what was asked."""
-        with self._closing:
-            for piece in self._taken(self._pieces):
-                for _ in self._of_block(piece) if isinstance(piece, EventBlock) else self._singly(piece, wait=0):
-                    pass
-                self._start.reporter.after()
-            told, until = None, self._start.options.until
-            if until is not None and not self._stopped:
-                told = instant(self._clock, str(until))
-                self._shown(self._engine.advance(told))
-            if not self._stopped:
-                self._tell()
-            engine_rules = self._engine.rules
-            order = EventOrder(engine_rules, self._given, self._found)
-            facts = cast("Facts", _FactRows(self._facts))
-            compat = self._start.options.compat or ""
-            micro = bool(self._clock.dates) or self._clock.unit is not None
-            record = RunRecord(
-                engine_rules, order, facts, compat, self._clock.show, told, self.engine, micro, self._first
-            )
-            return self._explained(record)
+        """What was asked, when it has run as far as it takes."""
+        run, rules = self.run, self.engine.rules
+        order = EventOrder(rules, self._given, self._found)
+        facts = cast("Facts", _FactRows(run.facts))
+        micro = bool(run.clock.dates) or run.clock.unit is not None
+        record = RunRecord(
+            rules, order, facts, self._compat, run.clock.show, self._until, run.backend, micro, self._first
+        )
+        return self._explained(record)
 
     def _explained(self, record: RunRecord) -> RuleExplanation:
         asked, order, named = self._question, record.order, self._named
@@ -214,67 +241,24 @@ class RecordedRun(RuleRun):
         some = tuple(composite_reason(record, each) for each in numbers[: self._question.most])
         return RuleExplanation(str(self._question), record, some, len(numbers) - len(some), event)
 
-    # --- the run ----------------------------------------------------------------------------------------
-
-    def _taken(self, pieces: Iterator[EventPiece]) -> Iterator[EventPiece]:
-        """The events that the question needs, which are kept."""
-        first = True
-        for piece in pieces:
-            if isinstance(piece, EventBlock):
-                if first and len(piece):
-                    first = self._begins(int(piece.times[0]))
-                if self._time is not None and len(piece) and piece.times[-1] > self._time:
-                    self._stopped = True
-                    piece = piece.part(0, bisect_right(piece.times, self._time) + 1)
-                self._given.append(piece)
-                yield piece
-            else:
-                rows: list[Occurrence] = []
-                self._given.append(rows)
-                yield self._singles(piece, rows, first)
-                first = first and not rows
-            output = self._question.output
-            if self._stopped or (isinstance(output, int) and self._told >= output):
-                self._stopped = True
-                return
-
-    def _singles(self, piece: Iterator[Occurrence], rows: list[Occurrence], first: bool) -> Iterator[Occurrence]:
-        for event in piece:
-            if first:
-                first = self._begins(event.time)
-            rows.append(event)
-            yield event
-            if self._time is not None and event.time > self._time:
-                self._stopped = True
-                return
-
-    def _begins(self, time: int) -> bool:
+    def _begin(self, time: int) -> None:
         """The time of the first event is known, and so is that behind which nothing matters."""
+        self._began = time
         if self._named is not None:
-            self._began = time
-            rules = self._engine.rules
+            rules = self.engine.rules
             reach = [_reach(rules.rules[each]) for each in emitting(rules, self._named.type)]
             self._time = self._read_time(self._named.time) + max(reach)
-        return False
-
-    _began = 0
 
     def _read_time(self, text: str) -> int:
         """A time as the log writes it; of a day alone it is that of the first event."""
-        shown = str(self._clock.show(self._began))
-        if self._clock.dates and _TIME_OF_DAY.fullmatch(text):
+        shown = str(self.run.clock.show(self._began or 0))
+        if self.run.clock.dates and _TIME_OF_DAY.fullmatch(text):
             zone = re.search(r"(Z|[+-]\d\d:\d\d)$", shown)
             text = f"{shown[:10]}T{text.rjust(8, '0') if text.count(':') == 2 else text}{zone[0] if zone else ''}"
         try:
-            return self._clock.read(text)
+            return self.run.clock.read(text)
         except UntimedError as error:
             raise InputError(f"'{text}' is no time of this log: expected {error}") from error
-
-    def _as_columns(self, block: EventBlock) -> Iterator[RowsMade]:
-        at_once = getattr(self._engine, "process_block")  # noqa: B009
-        for each in at_once(block, sources=True):
-            self._keep(each)
-        return iter(())
 
     def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:
         self._keep(list(found))
@@ -288,7 +272,7 @@ class RecordedRun(RuleRun):
     def _packed(self, found: Sequence[Occurrence]) -> RunPiece:
         """The same as columns, which take a fifth of the room."""
         try:
-            return event_block(self._engine.rules, found, text_codes)
+            return event_block(self.engine.rules, found, text_codes)
         except LargeNumberError:
             return found
 

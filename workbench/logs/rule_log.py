@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, did_you_mean
-from workbench.events.account import Reporter
+from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.clock import Clock
 from workbench.events.read import read_blocks
 from workbench.events.reading import Reading
@@ -107,7 +107,7 @@ class RuleLog:
             self.reporter.account.events_in += 1 - len(row)  # a row is one event, however many columns it has
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
-                self.unknown[name] += 1
+                self.pass_over(name)
                 continue
             if time not in row:
                 raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint="--time names the column")
@@ -120,7 +120,8 @@ class RuleLog:
         if found is None:
             return None
         block, unknown = found
-        self.unknown += unknown
+        for name, count in unknown.items():
+            self.pass_over(name, count)
         rows = len(block) + unknown.total()
         account = self.reporter.account
         account.rows += rows
@@ -135,15 +136,20 @@ class RuleLog:
         self.types.add(name)
         self.seen.update((name, attribute) for attribute in there)
 
-    def tell(self, say: Callable[[str], object]) -> None:
+    def pass_over(self, name: str, rows: int = 1) -> None:
+        """Count rows of a type that is not declared."""
+        self.unknown[name] += rows
+        self.reporter.account.ignored[UNDECLARED] += rows
+
+    def notes(self) -> Iterator[str]:
         """What is worth knowing about the log, when it has been read."""
         if self.unknown:
             shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
-            say(f"rows of types that are not declared are passed over: {shown}")
+            yield f"rows of types that are not declared are passed over: {shown}"
         for name in sorted(self.types):
             for attribute in self.rules.declarations[name].positions:
                 if (name, attribute) not in self.seen:
-                    say(f"no event of type {name} has a '{attribute}': it is null in all of them")
+                    yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
 
 def infer_types(

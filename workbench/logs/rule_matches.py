@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ports
-from workbench.errors import InputError, Refused
+from workbench.errors import InputError, Refused, WorkbenchError
+from workbench.events.batch import LogBatch
 from workbench.executors.run_options import AUTO
-from workbench.executors.table import Start
+from workbench.executors.session import BatchOutput, Session
 from workbench.extensions import later
 from workbench.logs.rule_columns import text_codes
-from workbench.logs.rule_facts import facts_of
-from workbench.logs.rule_log import RuleLog, instant
-from workbench.logs.rule_order import EventPiece
-from workbench.logs.rules import TOLD, RowsMade, RuleRun
-from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
-from workbench.tesla.match_block import RULE, MatchBlock, match_names
-from workbench.tesla.occurrence import Occurrence, in_units
-from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.match_block import RULE, MatchBlock, joined_matches, match_names
+from workbench.tesla.occurrence import Occurrence
+
+if TYPE_CHECKING:
+    from workbench.logs.rule_session import RuleRun
+    from workbench.logs.rules import OpenedRules
 
 
 def match_table(matches: MatchBlock) -> Any:
@@ -45,114 +44,129 @@ STRETCH = 1 << 14
 """Events that are counted at a time, and not interrupted."""
 
 
-class MatchRun(RuleRun):
+class MatchSession(Session):
     """A rule set of which the matches are wanted, and no composites.
 
     Parameters
     ----------
-    start: `matches` says what is wanted, `first` how many matches at most.
+    numbers: whether the events of matches are wanted, or else how many matches there are.
+    limit: how many matches at most.
+    show: makes what comes out of matches.
     """
 
-    def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[EventPiece]]) -> None:
-        wanted = start.options.matches
-        if wanted not in (COUNT, ROWS):
-            raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
-        threads = "--threads" if (start.options.threads or 1) > 1 else ""
-        if foreign := start.options.given("--with-sources", "--rules-control", "--key") or threads:
-            raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
-        self._numbers, self._most = wanted == ROWS, start.options.first
-        if self._most is not None and not self._numbers:
-            raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
-        super().__init__(rules, start, read)
-        names = match_names(MatchedRules(rules).roles) if self._numbers else ()
+    def __init__(
+        self, run: RuleRun, *, numbers: bool, limit: int | None, show: Callable[[MatchBlock], Any] = match_table
+    ) -> None:
+        self.run, self.numbers, self._left, self._show = run, numbers, limit, show
+        names = match_names(MatchedRules(run.rules).roles) if numbers else ()
         ports = [Port(RULE, STR), *(Port(name, INT) for name in names)]
-        if not self._numbers:
+        if not numbers:
             ports += [Port("type", STR), Port("matches", INT)]
-        self.ports = Ports(rules.name, (), tuple(ports), kind=rules.kind)
+        self.outputs = Ports(run.rules.name, (), tuple(ports), kind=run.rules.kind)
 
-    def _started(self) -> Any:
-        start, unit, dates = self._start, self._clock.unit, bool(self._clock.dates)
-        trex = start.options.compat == "trex"
-        settings = EngineSettings(unit, dates, trex, start.options.profile)
-        facts = self._facts = facts_of(self.rules, start)
-        made, asked = in_units(self.rules, unit, dates=dates, trex=trex), start.options.backend
-        self.engine = "compiled"
-        try:
-            if asked in (AUTO, self.engine):
-                compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
-                return compact(made, facts, settings, numbers=self._numbers)
-        except Refused as error:
-            if asked == self.engine:
-                raise
-            start.say(f"backend cdp: {error}")
-        self.engine = "cdp" if asked == AUTO else asked
-        return ComposedMatches(made, rule_engine(made, self.engine, facts, settings), numbers=self._numbers)
-
-    def made(self) -> Iterator[RowsMade]:
-        """The matches as tables, or in the end how many there are."""
-        for part in self.parts():
-            yield match_table(part)
-        if not self._numbers:
-            yield [
-                {RULE: rule.name, "type": rule.emits, "matches": count}
-                for rule, count in zip(self.rules.rules, self.counts, strict=True)
-            ]
+    def block_size(self, rows: int) -> int:
+        return min(rows, STRETCH)
 
     @property
-    def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
-        """The names of the rules, and what they call the events of a match."""
-        return [rule.name for rule in self.rules.rules], MatchedRules(self.rules).roles
+    def is_done(self) -> bool:
+        return self._left == 0
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        return self._emission(self._cut(self._found(batch)), computed=len(batch), failed=batch.failed)
+
+    def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        for part in self._cut(self._found(batch)):
+            yield self._emission([part])
+        if not self.is_done:
+            yield BatchOutput(computed=len(batch), failed=batch.failed)
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        return self._emission(self._cut(self.run.engine.matches_until(time)))
+
+    def end(self) -> BatchOutput:
+        if self.numbers:
+            return BatchOutput()
+        rules = zip(self.run.rules.rules, self.counts, strict=True)
+        rows = [{RULE: rule.name, "type": rule.emits, "matches": count} for rule, count in rules]
+        return BatchOutput(rows, events_out=sum(self.counts))
+
+    def notes(self) -> Iterable[str]:
+        return (*self.run.notes(), *self.run.costs())
 
     @property
     def counts(self) -> list[int]:
         """How many matches each rule has had, where they are counted."""
-        found: list[int] = cast(Any, self._engine).counts
+        found: list[int] = self.run.engine.counts
         return found
 
-    def parts(self) -> Iterator[MatchBlock]:
-        """The matches, part by part: what comes next is looked for when it is asked for."""
-        left = self._most
-        with self._closing:
-            for part in self._all():
-                if left is not None:
-                    part = part.part(0, left)
-                    left -= len(part)
-                self._start.reporter.account.events_out += len(part)
-                yield part
-                if left == 0:
-                    return
-        self._start.reporter.account.events_out += 0 if self._numbers else sum(self.counts)
-        self._tell()
+    @property
+    def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
+        """The names of the rules, and what they call the events of a match."""
+        return [rule.name for rule in self.run.rules.rules], MatchedRules(self.run.rules).roles
 
-    def _all(self) -> Iterator[MatchBlock]:
-        engine = cast(Any, self._engine)
-        reporter, account = self._start.reporter, self._start.reporter.account
-        for piece in self._pieces:
-            if isinstance(piece, EventBlock):
-                account.computed += len(piece)
-                for first in range(0, len(piece), STRETCH):
-                    yield from engine.matches(piece.part(first, first + STRETCH))
-                    reporter.after(max(0, len(piece) - first - STRETCH))
-            elif self._numbers:  # what comes of an event is told before the next one is asked for
-                for event in piece:
-                    yield from engine.matches_singly([event])
-                    account.computed += 1
-                    reporter.after()
-            else:
-                for some in itertools.takewhile(bool, (list(itertools.islice(piece, TOLD)) for _ in itertools.count())):
-                    yield from self._of_some(engine, some)
-                    account.computed += len(some)
-                    reporter.after()
-        self._settle()
-        until = self._start.options.until
-        if until is not None:
-            yield from engine.matches_until(instant(self._clock, str(until)))
-
-    def _of_some(self, engine: Any, events: Sequence[Occurrence]) -> Iterator[MatchBlock]:
-        """The matches of single events."""
-        try:
-            block = event_block(self._log.rules, events, text_codes)
-        except LargeNumberError:
-            yield from engine.matches_singly(events)
+    def _found(self, batch: LogBatch) -> Iterator[MatchBlock]:
+        """The matches that the events of a batch complete, part by part."""
+        engine, events = self.run.engine, batch.occurrences
+        if isinstance(events, EventBlock):
+            yield from engine.matches(events)
+        elif self.numbers:  # what comes of an event is told before the next one is looked at
+            for event in events:
+                yield from engine.matches_singly([event])
         else:
-            yield from engine.matches(block)
+            yield from self._counted(events)
+
+    def _counted(self, events: Sequence[Occurrence]) -> Iterator[MatchBlock]:
+        """Those of single events, as a block where that can be."""
+        try:
+            block = event_block(self.run.log.rules, events, text_codes) if events else None
+        except LargeNumberError:
+            yield from self.run.engine.matches_singly(events)
+        else:
+            yield from self.run.engine.matches(block) if block is not None else ()
+
+    def _cut(self, parts: Iterable[MatchBlock]) -> Iterator[MatchBlock]:
+        """As many of the matches as are still wanted."""
+        for part in parts:
+            if self._left is not None:
+                part = part.part(0, self._left)
+                self._left -= len(part)
+            yield part
+            if self.is_done:
+                return
+
+    def _emission(
+        self, parts: Iterable[MatchBlock], computed: int = 0, failed: WorkbenchError | None = None
+    ) -> BatchOutput:
+        some = [part for part in parts if len(part)]
+        table = self._show(some[0] if len(some) == 1 else joined_matches(some)) if some else None
+        return BatchOutput(table=table, computed=computed, events_out=sum(map(len, some)), failed=failed)
+
+
+def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
+    """The session that gives the matches that options ask for: `matches` says what, `first` how many."""
+    options = opened.start.options
+    wanted, limit, numbers = options.matches, options.first, options.matches == ROWS
+    if wanted not in (COUNT, ROWS):
+        raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
+    threads = "--threads" if (options.threads or 1) > 1 else ""
+    if foreign := options.given("--with-sources", "--rules-control", "--key") or threads:
+        raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
+    if limit is not None and not numbers:
+        raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
+    return MatchSession(opened.run(_engine(opened, numbers)), numbers=numbers, limit=limit, show=show)
+
+
+def _engine(opened: OpenedRules, numbers: bool) -> Any:
+    """What looks for the matches: machine code, where it takes the rules."""
+    made, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
+    asked, opened.backend = opened.start.options.backend, "compiled"
+    try:
+        if asked in (AUTO, opened.backend):
+            compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
+            return compact(made, facts, settings, numbers=numbers)
+    except Refused as error:
+        if asked == opened.backend:
+            raise
+        opened.start.say(f"backend cdp: {error}")
+    opened.backend = "cdp" if asked == AUTO else asked
+    return ComposedMatches(made, rule_engine(made, opened.backend, facts, settings), numbers=numbers)

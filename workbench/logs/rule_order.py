@@ -10,14 +10,23 @@ import heapq
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from workbench.errors import InputError, WorkbenchError
+from workbench.events.batch import LogBatch
 from workbench.events.clock import Clock
 from workbench.events.row_batches import batches
+from workbench.executors.session import Session
+from workbench.logs.batching import BatchPace
 from workbench.logs.rule_columns import text_codes
+from workbench.logs.rule_composites import event_columns, event_row
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, joined
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.events.rows import RowWriter
+    from workbench.executors.table import Start
 
 EventPiece = EventBlock | Iterator[Occurrence]
 """Successive events of a log; those that come one by one are taken before the next piece is asked for."""
@@ -126,6 +135,41 @@ def first_events(pieces: Iterator[EventPiece], count: int) -> Iterator[EventPiec
             count -= next(given)
         if not count:
             return
+
+
+class LateRows:
+    """What becomes of events that come too late: they are written to a file, or are an error.
+
+    Attributes
+    ----------
+    closing: closes the file.
+    """
+
+    def __init__(self, start: Start, rules: RuleSet, clock: Clock) -> None:
+        self.closing = start.closing
+        self._start, self._rules, self._clock = start, rules, clock
+        self._count = 0
+        self._writer: RowWriter | None = None
+
+    def __call__(self, event: Occurrence) -> None:
+        path, shown = self._start.options.late_output, self._clock.show(event.time)
+        if path is None:
+            what = f"an event of type {event.type}, of {shown}, came later than --late {self._clock.late}"
+            raise InputError(what, hint="wait longer, or keep such rows: --late-output FILE")
+        if self._writer is None:
+            from workbench.events.write import write_events
+
+            ports = event_columns(self._rules, self._clock, self._rules.events)
+            self._writer = self.closing.enter_context(write_events(path, ports, live=self._start.live))
+        self._count += 1
+        self._start.reporter.account.late += 1
+        self._writer.row(event_row(event, self._rules, self._clock))
+        self._writer.flush()
+
+    def notes(self) -> Iterator[str]:
+        """How many there were."""
+        if self._count:
+            yield f"{self._count:,} events came too late: they are in {self._start.options.late_output}"
 
 
 class LateEvents:
@@ -238,3 +282,30 @@ class LateEvents:
             while heap[0][0] < self._newest - late:
                 self._given, _, first = heapq.heappop(heap)
                 yield first
+
+
+def event_batches(pieces: Iterator[EventPiece], session: Session, pace: BatchPace) -> Iterator[LogBatch]:
+    """The events of rules in batches, each read when the one before it has been run."""
+    for piece in pieces:
+        if not isinstance(piece, EventBlock):
+            yield from _of_events(piece, pace)
+            continue
+        at = 0
+        while at < len(piece):
+            end = min(len(piece), at + (session.block_size(len(piece) - at) or pace.size))
+            some = piece.part(at, end) if end - at < len(piece) else piece
+            yield LogBatch(range(end - at), occurrences=some, left=len(piece) - end)
+            at = end
+
+
+def _of_events(events: Iterator[Occurrence], pace: BatchPace) -> Iterator[LogBatch]:
+    ended = False
+    while not ended:
+        some, failed, size = list[Occurrence](), None, pace.size
+        try:
+            some.extend(itertools.islice(events, size))
+        except WorkbenchError as error:
+            failed = error
+        ended = failed is not None or len(some) < size
+        if some or failed is not None:
+            yield LogBatch(range(len(some)), occurrences=some, failed=failed)

@@ -205,7 +205,8 @@ class SparkRuleRun(SparkRun):
             told.types |= note.types
         self.counts.settle(reporter, self.parts)
         reporter.account.check()
-        told.tell(self.start.say)
+        for note in told.notes():
+            self.start.say(note)
 
     def settle_batch(self) -> None:
         for note in self.counts.notes:

@@ -124,7 +124,7 @@ def answers_as_it_comes(data: Any) -> bool:
     """Whether rows or tables of the answer are made when they are asked for."""
     if hasattr(data, "__arrow_c_stream__"):
         return type(data).__name__ == "RecordBatchReader"
-    return not isinstance(data, Sequence | Mapping | str | Path) and not hasattr(data, "__arrow_c_array__")
+    return not isinstance(data, Sequence | Mapping | Path) and not hasattr(data, "__arrow_c_array__")
 
 
 def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:

@@ -1,0 +1,224 @@
+"""Sessions of rule sets: events in the order of time go in, and composites come out.
+
+The rule of this module: an engine that takes blocks of events gets them where that is faster; what comes out is the
+same, row by row or as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import ANY, INT
+from workbench.core.program import Port
+from workbench.errors import WorkbenchError
+from workbench.events.batch import LogBatch, RowEvents
+from workbench.executors.session import BatchOutput, Session
+from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+
+if TYPE_CHECKING:
+    from workbench.events.clock import Clock
+    from workbench.logs.rule_control import RuleControl
+    from workbench.logs.rule_log import RuleLog
+    from workbench.logs.rule_order import LateRows
+    from workbench.tesla.engines.engine import RuleCost
+    from workbench.tesla.occurrence import Facts
+    from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass
+class RuleRun:
+    """What the sessions of rule sets have in common: the rules, their engine, and the log that they read.
+
+    Attributes
+    ----------
+    rules: those that run, with the key for an attribute where each key has a run.
+    engine: what runs them; it may change its rules.
+    backend: the name of the engine.
+    log, late: the log, and its rows that came too late.
+    profile: whether it is told what each rule has cost.
+    """
+
+    rules: RuleSet
+    engine: Any
+    backend: str
+    clock: Clock
+    log: RuleLog
+    late: LateRows
+    facts: Facts
+    profile: bool = False
+
+    def notes(self) -> Iterator[str]:
+        """What is worth knowing about the log, and about facts, when it has been read."""
+        yield from self.log.notes()
+        yield from self.late.notes()
+        if hasattr(self.facts, "told"):
+            yield from self.facts.told(costs=self.profile)
+
+    def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
+        """What each rule has cost, where that is asked for; `removed` are the costs of rules that are gone."""
+        for cost in (*removed, *self.engine.profile()):
+            yield (
+                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
+                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
+            )
+
+    def events(self, batch: LogBatch) -> Sequence[Occurrence]:
+        """The events of a batch, one by one."""
+        block = batch.occurrences
+        return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
+
+    def together(self, batch: LogBatch) -> Any:
+        """A context in which facts are asked for the events of a batch at once."""
+        in_block = isinstance(batch.occurrences, EventBlock)
+        return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()
+
+
+class RuleSession(Session):
+    """A rule set that runs.
+
+    Parameters
+    ----------
+    sources: names the events of each match, where that is asked for.
+    types: of the events that may come out.
+    """
+
+    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str]) -> None:
+        self.run, self.engine, self.sources = run, run.engine, sources
+        more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
+        self.outputs = event_columns(run.rules, run.clock, types, more)
+
+    def block_size(self, rows: int) -> int:
+        return rows if hasattr(self.engine, "process_block") and self.engine.fast(rows) else 0
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        block = batch.occurrences
+        if isinstance(block, EventBlock) and self.block_size(len(block)):
+            return self._of_block(block)
+        found, seen, failed = list[Occurrence](), 0, batch.failed
+        try:
+            with self.run.together(batch):
+                for event in self.run.events(batch):
+                    seen += 1
+                    found += self.engine.process(event)
+        except WorkbenchError as error:  # what came before it is there
+            failed = error
+        rows = self._rows(found, seen)
+        return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        rows = self._rows(self.engine.advance(time), 0)
+        return BatchOutput(rows, events_out=len(rows))
+
+    def end(self) -> BatchOutput:
+        return BatchOutput()
+
+    def notes(self) -> Iterable[str]:
+        return (*self.run.notes(), *self.run.costs())
+
+    def save(self) -> bytes:
+        state: bytes = self.engine.snapshot()
+        return state
+
+    def restore(self, state: bytes) -> None:
+        self.engine.restore(state)
+
+    def _of_block(self, block: EventBlock) -> BatchOutput:
+        """The composites that a block of events causes, of an engine that takes it at once."""
+        found, failed = list[Any](), None
+        try:
+            found += filter(len, self.engine.process_block(block, sources=self.sources is not None))
+        except WorkbenchError as error:  # what came before it is there
+            failed = error
+        if self.sources is not None:
+            self.sources.add([number for each in found for number in _numbers(each)], len(block))
+        count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
+        if any(table is None for table in tables):
+            rows = [row for each in found for row in self._shown(_one_by_one(each, self.run.rules))]
+            return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
+        return BatchOutput(table=_joined(tables), computed=len(block), events_out=count, failed=failed)
+
+    def _table(self, block: EventBlock) -> Any:
+        return composite_table(block, self.outputs.shown, self.run.rules, self.run.clock, self.sources)
+
+    def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
+        """The rows of composites that so many events have caused."""
+        if self.sources is not None:
+            self.sources.add([each.number for each in found], events)
+        if hasattr(self.run.facts, "release"):  # it may take long until they are written
+            self.run.facts.release()
+        return self._shown(found)
+
+    def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:
+        return [event_row(each, self.run.rules, self.run.clock, self.sources) for each in found]
+
+
+class ControlledSession(RuleSession):
+    """A rule set that changes while it runs: each change comes between the events before and after its time."""
+
+    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], control: RuleControl) -> None:
+        super().__init__(run, sources, types)
+        self.control = control
+        self._seen: int | None = None
+
+    def block_size(self, rows: int) -> int:
+        return 0
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        rows, computed, failed = list[RowEvents](), 0, batch.failed
+        try:
+            with self.run.together(batch):
+                for event in self.run.events(batch):
+                    self._change(event.time, rows)
+                    self._seen = event.time
+                    if event.type not in self.engine.rules.declarations:
+                        self.run.log.pass_over(event.type)
+                        continue
+                    computed += 1
+                    rows += self._rows(self.engine.process(event), 1)
+        except WorkbenchError as error:
+            failed = error
+        return BatchOutput(rows, computed=computed, events_out=len(rows), failed=failed)
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        rows = list[RowEvents]()
+        self._change(time, rows)
+        rows += self._rows(self.engine.advance(time), 0)
+        return BatchOutput(rows, events_out=len(rows))
+
+    def notes(self) -> Iterable[str]:
+        yield from self.run.notes()
+        self.control.tell()
+        yield from self.run.costs(self.control.costs)
+
+    def _change(self, time: int, rows: list[RowEvents]) -> None:
+        """Change the rules up to a time, after what the clock causes before each change, which is added to the rows."""
+        for change in self.control.until(time):
+            if self._seen is not None and change.time > self._seen:
+                rows += self._rows(self.engine.advance(change.time - 1), 0)
+            self.control.make(change, self.engine, self.outputs.shown)
+            self.run.rules = self.engine.rules
+
+
+def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:
+    return found if isinstance(found, list) else found.occurrences(rules)
+
+
+def _joined(tables: Sequence[Any]) -> Any:
+    if len(tables) < 2:
+        return tables[0] if tables else None
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
+
+
+def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:
+    if isinstance(composites, list):
+        return [each.number for each in composites]
+    assert composites.numbers is not None
+    found: list[int] = composites.numbers.tolist()
+    return found
