@@ -179,7 +179,7 @@ def _build_graph(
 ) -> RuleGraph:
     own = {key: table for key, table in outputs.items() if key[0] in rules.composites}
     processor = ModelledRules(
-        rules, (*rules.primitives, *frame.told), facts=frame.facts or None,
+        rules, (*rules.primitives, *frame.fact_inputs), facts=frame.facts or None,
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
@@ -269,9 +269,8 @@ class FrameSearch:
             frames = [frame.with_rooms(_count_rooms(frames, bounds)) for frame in frames]
         outputs = {key: whole[key] for key in made if key not in without}
         for rules, frame in zip(rule_sets, frames, strict=True):
-            processor = ModelledRules(
-                rules, (*(self.fed or rules.primitives), *frame.told), frame=frame, tick=1, most=1, outputs=outputs
-            )
+            fed = (*(self.fed or rules.primitives), *frame.fact_inputs)
+            processor = ModelledRules(rules, fed, frame=frame, tick=1, most=1, outputs=outputs)
             processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
         return frames
 

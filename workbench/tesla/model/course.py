@@ -86,12 +86,12 @@ class ModelCourse:
 
     # --- what happens ---
 
-    def gives(self, type: str, values: Values) -> None:
+    def add_fact(self, type: str, values: Values) -> None:
         """A row of facts that are any, before anything happens; later something comes of it if they change."""
         when = TRUE if type in self.frame.changing else negate(self.begun)
         self.given[type] = self.given[type].with_row(when, values)
 
-    def loses(self, type: str) -> None:
+    def clear_facts(self, type: str) -> None:
         """All rows of a type of facts are gone."""
         self.given[type] = self.given[type].emptied()
 
@@ -137,7 +137,7 @@ class ModelCourse:
         """Each in full before the next (listing 4.1)."""
         for each in caused:
             self.composites.append(replace(each, chain=depth + 1))
-            if each.type in self.frame.looked_at:
+            if each.type in self.frame.types_read:
                 if depth >= self.frame.depth:
                     self.beyond = either(self.beyond, each.when)
                 else:

@@ -89,22 +89,22 @@ class RuleFrame:
     changing: frozenset[str] = frozenset()
 
     @cached_property
-    def gone(self) -> Mapping[str, str]:
+    def clearing_inputs(self) -> Mapping[str, str]:
         """What inputs are called that say that all rows of a type are gone, and which type that is."""
         return {_free_name(f"{name}_gone", self.rules): name for name in self.given if name in self.changing}
 
     @cached_property
-    def told(self) -> tuple[str, ...]:
+    def fact_inputs(self) -> tuple[str, ...]:
         """The inputs that tell of facts."""
-        return (*self.given, *self.gone)
+        return (*self.given, *self.clearing_inputs)
 
     @cached_property
-    def begins(self) -> bool:
+    def tracks_start(self) -> bool:
         """Whether it matters that something has happened: rows that do not change are given before."""
         return not self.changing.issuperset(self.given)
 
     @cached_property
-    def looked_at(self) -> frozenset[str]:
+    def types_read(self) -> frozenset[str]:
         """The types of composites that rules look at, as triggers or otherwise."""
         return frozenset(name for rule in self.rules.rules for name in rule.types)
 
@@ -182,7 +182,7 @@ class RuleFrame:
             since=tuple(self._since(n, rule) for n, rule in enumerate(self.pausing, 1)),
             waiting=tuple(self._waiting(n, rule) for n, rule in enumerate(self.absences, 1)),
             given=tuple(GivenFacts.template(*each) for each in facts),
-            begun=VariablePart("begun", BOOL, False) if self.begins else TRUE,
+            begun=VariablePart("begun", BOOL, False) if self.tracks_start else TRUE,
             recent=tuple(tuple(VariablePart(*each) for each in rate.variables(f"rate{n}")) for n, rate in rates),
         )
 

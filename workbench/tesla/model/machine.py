@@ -89,10 +89,10 @@ class ModelledRules(RulesInTicks):
         course = ModelCourse.read(self.frame, state)
         if place == 0:
             course.passes(TRUE, ticks_of(given))
-        elif type := self.frame.gone.get(name := self.ports[place]):
-            course.loses(type)
+        elif type := self.frame.clearing_inputs.get(name := self.ports[place]):
+            course.clear_facts(type)
         elif name in self.frame.given:
-            course.gives(name, self._read(name, given))
+            course.add_fact(name, self._read(name, given))
         else:
             course.happens(TRUE, name, self._read(name, given))
         return course

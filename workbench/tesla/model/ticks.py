@@ -193,7 +193,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     def process(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
         """A step: the state behind it, what it causes, and how much columns have held meanwhile, and what waits."""
         (now, memory, kept, count, rows), (place, given) = state, front
-        if (name := self.ports[place]) in self.frame.told:
+        if (name := self.ports[place]) in self.frame.fact_inputs:
             before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
             if memory and rows != before:  # an engine on the others goes on where it was
                 memory = RuleMemory(
@@ -230,7 +230,7 @@ class RulesInTicks(RuleProcessor, Keeping):
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
         for each, chain in _chains(found):
-            if chain > self.frame.depth and each.type in self.frame.looked_at:
+            if chain > self.frame.depth and each.type in self.frame.types_read:
                 raise Overflow(
                     f"a chain of more than {self.frame.depth} composites", hint="let a condition end the cascade sooner"
                 )
@@ -272,7 +272,7 @@ class RulesInTicks(RuleProcessor, Keeping):
     @property
     def _types(self) -> Iterator[str]:
         """Those that inputs bring something of."""
-        return (name for name in self.fed if name not in self.frame.gone)
+        return (name for name in self.fed if name not in self.frame.clearing_inputs)
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
         """An event of a type, as a stream shows it."""
@@ -294,7 +294,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         for step in steps:
             found: list[HappensOrFacts] = []
             for name, given in step.items():
-                if name in self.frame.told:
+                if name in self.frame.fact_inputs:
                     before, rows = rows, self._with_row(rows, name, given, begun=begun)
                     found += [self._on(rows).frame.facts] if begun and rows != before else []
                     continue
@@ -316,14 +316,14 @@ class RulesInTicks(RuleProcessor, Keeping):
         """The same with the facts that are given at the start of a run, where any are."""
         rows = _ROWS
         for name, given in (each for step in steps for each in step.items()):
-            if name not in self.frame.told:
+            if name not in self.frame.fact_inputs:
                 break
             rows = self._with_row(rows, name, given, begun=False)
         return self._on(rows)
 
     def _with_row(self, rows: GivenRows, name: str, given: Value, *, begun: bool) -> GivenRows:
         """The rows that are there when an input has told of some."""
-        if type := self.frame.gone.get(name):
+        if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
         late = begun and name not in self.frame.changing
         full = sum(of == name for of, _ in rows) >= self.frame.given[name]

@@ -166,7 +166,7 @@ class MeasuredRules:
     def events(self) -> Iterator[Mapping[str, Value]]:
         """An event of each kind that may come from outside."""
         for name, domain in zip(self.model.ports[1:], self.model.shapes[1:], strict=True):
-            if name not in self.model.frame.told:
+            if name not in self.model.frame.fact_inputs:
                 yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
 
     def _pauses(self, ticks: int) -> list[Value]:

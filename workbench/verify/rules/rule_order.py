@@ -142,7 +142,7 @@ def _decide_order(subject: RuleSubject) -> Verdict:
 def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
     """Two events that cause something else the other way round, with nothing before, and in both orders, if any do."""
     measured = MeasuredRules(model)
-    events = [] if model.frame.told else list(measured.events())
+    events = [] if model.frame.fact_inputs else list(measured.events())
     for pair in combinations(events, 2):
         orders = [each for each in (pair, pair[::-1]) if measured.pace(each) == each]
         made = [Counter((c.type, repr(c.values)) for step in measured.run(each) for c in step.made) for each in orders]
@@ -159,7 +159,7 @@ def _without_exchange(depth: Depth | None) -> Depth | None:
 def _both_ways(model: Pipeline) -> Pipeline:
     """Two copies of a model, of which the second gets two events the other way round."""
     names = tuple(name for name, _ in model.inputs)
-    swapped = SwappedEvents(names, len(modelled_in(model).frame.told))
+    swapped = SwappedEvents(names, len(modelled_in(model).frame.fact_inputs))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
     outputs = list[str]()
     for side in ("first", "second"):
