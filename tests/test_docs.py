@@ -63,3 +63,18 @@ def test_every_page_is_linked_from_the_readme() -> None:
 
 def test_the_suite_of_the_guide_is_the_file_that_it_names() -> None:
     assert blocks(ROOT / "docs" / "lab.md")[0] == (ROOT / "docs" / "examples" / "delays.py").read_text()
+
+
+def test_files_that_the_page_of_the_architecture_names_exist() -> None:
+    """A path is that of a file or a folder, from the root or from any folder below, with or without its ending."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)*/?(?:\.py)?)`", page))
+    named = {name.rstrip("/").removesuffix(".py") for name in named if "/" in name or name.endswith(".py")}
+    there = [
+        "/" + str(path.relative_to(ROOT)).removesuffix(".py")
+        for folder in ("workbench", "tests", "experiments", "scripts")
+        for path in (ROOT / folder).rglob("*")
+        if "__pycache__" not in path.parts
+    ]
+    assert len(named) > 50
+    assert [name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in there)] == []
