@@ -34,11 +34,10 @@ import pyarrow.parquet
 
 import workbench as wb
 from workbench.executors.spark.executors import choose
-from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import row_ports, write_rows
 from workbench.executors.spark.run import SETTINGS
-from workbench.executors.spark.session import session
+from workbench.executors.spark.session import start_session
 from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -111,7 +110,7 @@ def ways(spark: Any, path: Path) -> dict[str, Callable[[], Any]]:
     return {
         FLOOR: floor,
         ARROW: lambda: floor().mapInArrow(given_on, "user string, place long, x long"),
-        OURS: lambda: run_located(choose(pipeline), read_log(spark, str(path), pipeline, key="user")),
+        OURS: lambda: read_log(spark, str(path), pipeline, key="user").run(choose(pipeline)),
     }
 
 
@@ -247,7 +246,7 @@ def main() -> None:
         "pyspark": pyspark.__version__, "repeat": args.repeat,
     }  # fmt: skip
     try:
-        spark = session(args.master, **SETTINGS)
+        spark = start_session(args.master, **SETTINGS)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * spark.sparkContext.defaultParallelism))
         for format in args.formats:
             path = folder / f"warm.{format}"

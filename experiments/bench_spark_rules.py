@@ -30,7 +30,7 @@ import pyarrow.parquet
 from experiments.bench_spark import FLOOR, OURS, PIECE, ROOT, WARM, Cost, Processes
 from experiments.rule_loads import EventChain, EventLog
 from workbench.executors.spark.run import SETTINGS, run_batch
-from workbench.executors.spark.session import session
+from workbench.executors.spark.session import start_session
 from workbench.logs.options import started
 from workbench.logs.rule_spark import SparkRuleRun
 from workbench.tesla.check import rules
@@ -153,7 +153,7 @@ def main() -> None:
     rows: list[tuple[int, list[Cost]]] = []
     folder = Path(tempfile.mkdtemp(prefix="bench_spark_rules"))
     try:
-        spark = session(args.master, **SETTINGS)
+        spark = start_session(args.master, **SETTINGS)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * spark.sparkContext.defaultParallelism))
         for count in args.rules:
             compared(spark, folder, WARM, count, 1, args.engine)

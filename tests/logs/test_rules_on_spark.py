@@ -20,9 +20,10 @@ from pyarrow import parquet  # noqa: E402
 
 from workbench.executors.spark.carry import CarriedError  # noqa: E402
 from workbench.executors.spark.counts import Counts  # noqa: E402
+from workbench.executors.spark.reader import FileReader  # noqa: E402
 from workbench.executors.spark.run import run_batch, run_stream  # noqa: E402
 from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402
-from workbench.logs.rule_parts import EventFileReader  # noqa: E402
+from workbench.logs.rule_parts import EventForm  # noqa: E402
 from workbench.logs.rule_spark import SparkRuleRun, run_rules_on_spark  # noqa: E402
 from workbench.logs.rule_workers import PLACE, RANGE  # noqa: E402
 
@@ -136,10 +137,10 @@ def by_hand(files, buckets, program=FIRES, lost=0, **options):
         for row in batch.to_pylist()
     ]
     found.sort(key=lambda row: (row["bucket"], row["time"], row["place"]))
-    batch = pa.RecordBatch.from_pylist(found, schema=run.job.events.clock(0).schema)
+    batch = pa.RecordBatch.from_pylist(found, schema=run.job.layout.clock_rows(0).schema)
     runner = PartitionRunner(run.job)
     made = pa.Table.from_batches(runner.run(batch.slice(i, 100) for i in range(0, len(batch), 100)))
-    run.counts.ran(0, runner.account + Account(computed=-lost))
+    run.counts.add_run(0, runner.account + Account(computed=-lost))
     run.settle()
     made = made.sort_by(PLACE)
     ranges = made[RANGE].to_pylist()
@@ -199,7 +200,7 @@ def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
     wanted = [json.loads(line) for line in (tmp_path / "alone.jsonl").read_text().splitlines()]
     run, made = SparkRuleRun(FIRES, begun([whole])[0]), []
     run.begin(Counts(Added()), 3)
-    reader = EventFileReader(run.job.events, run.clock, 0, None, run.reading, run.counts)
+    reader = FileReader(EventForm(run.job.layout, run.clock, 0, None), run.reading, run.counts)
     states = {bucket: State() for bucket in range(3)}
 
     def micro_batch(some):
@@ -213,7 +214,7 @@ def test_micro_batches_tell_what_one_run_tells(files, tmp_path):
             for batch in unpack(iter([pa.RecordBatch.from_pandas(packets)]))
         ]
         made.extend(plain(pa.Table.from_batches(batches).sort_by(PLACE).to_pylist()) if batches else [])
-        run.counts.ran(0, stepper.account)
+        run.counts.add_run(0, stepper.account)
         run.settle_batch()
 
     for i in range(0, len(names), 2):

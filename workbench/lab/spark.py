@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError, SuiteError
-from workbench.executors.spark.carry import carried, found_in, told
+from workbench.executors.spark.carry import carry, error_in, summarize
 from workbench.executors.spark.session import JAVA_OPTIONS
 from workbench.executors.spark.session import LOCAL as LOCAL
-from workbench.executors.spark.session import session as start
+from workbench.executors.spark.session import start_session as start
 from workbench.lab import sql
 from workbench.lab.data import Data, number, wanted_table
 from workbench.lab.experiment import digest
@@ -125,7 +125,7 @@ def _followed(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> 
         raise
     if isinstance(ended[0], Exception):
         hint = "what was stored is kept; run the same command again to go on"
-        raise found_in(ended[0]) or LabError(f"Spark gave up: {told(ended[0])}", hint=hint) from ended[0]
+        raise error_in(ended[0]) or LabError(f"Spark gave up: {summarize(ended[0])}", hint=hint) from ended[0]
     if wanted:
         raise LabError(
             f"the executors have stored {len(wanted)} results where they cannot be seen from here",
@@ -158,7 +158,7 @@ class Measurer:
 
         store, origin = ResultStore(Path(self.folder), self.suite), Origin(**self.origin)
         for frame in frames:
-            with carried():
+            with carry():
                 results = self._batch(frame.to_dict("records"), store, origin)
             done = [(r.key, r.repetition, str(r.measured.status)) for r in results]
             yield pd.DataFrame(done, columns=["key", "repetition", "status"])
@@ -225,7 +225,7 @@ class SparkSql:
         try:
             return self._spark.sql(text)
         except PySparkException as error:
-            raise SuiteError(f"SQL: {told(error)}", where=text) from error
+            raise SuiteError(f"SQL: {summarize(error)}", where=text) from error
 
     def close(self) -> None:
         """Give the memory back; the session belongs to the caller."""

@@ -1,13 +1,12 @@
 """`workbench run RULES --backend spark`: rules that a key can split, on workers, as one engine would run them.
 
 The rule of this module: what comes out is what comes out without Spark, in the same order; what cannot be so is refused
-before a row is read. In a stream a micro-batch tells what one engine tells up to its last event; each file tells all
-buckets the time, so that the absences of keys without events are told, too.
+before a row is read. In a stream the composites of a micro-batch are those of one engine up to its last event: each
+file moves the clock of all buckets, so that absences of keys without events are published, too.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -19,11 +18,10 @@ from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.inputs import expected_rows, log_files
-from workbench.events.parts import WHOLE
 from workbench.events.reading import Reading
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.run import SparkRun, check_files, run_on_spark, written_format
+from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
 from workbench.executors.table import Start
 from workbench.logs.rule_choice import chosen_engine, engine_name
 from workbench.logs.rule_composites import event_columns
@@ -39,7 +37,7 @@ from workbench.tesla.rule_set import RuleSet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from workbench.logs.rule_parts import EventPartReader
+    from workbench.executors.spark.reader import PartReader
     from workbench.logs.rule_workers import RuleJob
     from workbench.tesla.tree import Declaration
 
@@ -61,7 +59,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
         raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
     files = replace(args, input=[str(path) for _, path in run.inputs])
     check_files(files)
-    run_on_spark(lambda: run, start, written_format(files), otherwise="leave --backend spark out")
+    run_on_spark(lambda: run, start, choose_format(files), otherwise="leave --backend spark out")
 
 
 @dataclass
@@ -110,7 +108,7 @@ class SparkRuleRun(SparkRun):
         readers = self.readers(2 * spark.sparkContext.defaultParallelism)
         frames = [
             spark.range(min(each.tasks), max(each.tasks) + 1, 1, len(each.tasks)).mapInArrow(
-                each, self.job.events.schema
+                each, self.job.layout.schema
             )
             for each in readers
         ]
@@ -120,16 +118,17 @@ class SparkRuleRun(SparkRun):
 
     def follow(self, spark: SparkSession) -> DataFrame:
         from workbench.executors.spark.logs import follow_files, is_remote
+        from workbench.executors.spark.reader import FileReader
         from workbench.executors.spark.worker import step_groups
-        from workbench.logs.rule_parts import EventFileReader
+        from workbench.logs.rule_parts import EventForm
 
         self.begin(Counts.on(spark), STREAM_BUCKETS)
         ((declared, folder),) = self.inputs
         if is_remote([str(folder)]):
             raise InputError("rules on the spark backend read files of this machine", where=str(folder))
-        reader = EventFileReader(self.job.events, self.clock, 0, declared, self.reading, self.counts)
+        reader = FileReader(EventForm(self.job.layout, self.clock, 0, declared), self.reading, self.counts)
         files = follow_files(spark, str(folder), self.start.options.files).select("path")
-        return step_groups(self.job, files.mapInArrow(reader, self.job.events.schema), self.counts)
+        return step_groups(self.job, files.mapInArrow(reader, self.job.layout.schema), self.counts)
 
     def ports(self, outputs: DataFrame) -> Ports:
         return self.job.ports
@@ -142,15 +141,15 @@ class SparkRuleRun(SparkRun):
     def _choose(self) -> None:
         """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
         if self.start.options.backend == AUTO:
-            made, facts, settings = self._running()
-            make = partial(rule_engine, made, facts=facts, settings=settings)
+            scaled, facts, settings = self._prepare()
+            make = partial(rule_engine, scaled, facts=facts, settings=settings)
             expected = expected_rows(self.start.options.input)
-            choice = chosen_engine(made, settings, expected, "columns", make)
+            choice = chosen_engine(scaled, settings, expected, "columns", make)
             self.engine = choice.engine
             choice.tell(self.start.say)
 
-    def _running(self) -> tuple[RuleSet, Facts, EngineSettings]:
-        """The rules with windows in the unit of times, facts, and how engines run."""
+    def _prepare(self) -> tuple[RuleSet, Facts, EngineSettings]:
+        """Prepare the rules, with windows in the unit of times, the facts, and the settings of engines."""
         start, clock = self.start, self.clock
         trex = start.options.compat == "trex"
         scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
@@ -162,7 +161,7 @@ class SparkRuleRun(SparkRun):
         from workbench.logs.rule_workers import RuleJob
 
         clock, until = self.clock, self.start.options.until
-        scaled, facts, settings = self._running()
+        scaled, facts, settings = self._prepare()
         ports = event_columns(self.rules, clock, self.rules.composites)
         events = EventLayout(self.rules, rule_partition(self.rules), buckets)
         last = None if until is None else instant(clock, str(until))
@@ -171,28 +170,28 @@ class SparkRuleRun(SparkRun):
         )  # fmt: skip
         self.job.start()  # what an engine refuses it refuses here
 
-    def readers(self, wanted: int) -> list[EventPartReader]:
-        """What reads each input, in about so many tasks, which are numbered over all inputs."""
-        from workbench.executors.spark.logs import is_remote, read_tasks
-        from workbench.logs.rule_parts import EventPartReader
+    def readers(self, wanted: int) -> list[PartReader]:
+        """Make a reader of each input, with about so many tasks, which are numbered over all inputs."""
+        from workbench.executors.spark.logs import count_parts, is_remote, read_tasks
+        from workbench.executors.spark.reader import PartReader
+        from workbench.logs.rule_parts import EventForm
 
-        made: list[EventPartReader] = []
-        first = 0
+        readers: list[PartReader] = []
         for number, (declared, path) in enumerate(self.inputs):
             files = [] if is_remote([str(path)]) else log_files(path)
             if odd := next((each for each in files or [path] if not Path(each).is_file()), None):
                 raise InputError("rules on the spark backend read files, and no pipes", where=str(odd))
-            reader = EventPartReader(self.job.events, self.clock, number, declared, self.reading, self.counts)
-            reader.tasks = dict(enumerate(read_tasks(files, reader, self.start.reporter, wanted), first))
-            first += len(reader.tasks)
-            self.parts |= Counter(str(file) for task in reader.tasks.values() for file, part in task if part != WHOLE)
-            made.append(reader)
-        return made
+            form = EventForm(self.job.layout, self.clock, number, declared)
+            tasks = read_tasks(files, form.ports, self.reading, self.start.reporter, wanted)
+            self.parts |= count_parts(tasks)
+            first = sum(len(each.tasks) for each in readers)
+            readers.append(PartReader(form, self.reading, self.counts, dict(enumerate(tasks, first))))
+        return readers
 
     def settle(self) -> None:
         """Report what workers have counted and noted; InputError where times go back."""
         reporter, last = self.start.reporter, dict[int, int]()
-        told = RuleLog(self.rules, self.clock, self.reading, reporter)
+        remarks = RuleLog(self.rules, self.clock, self.reading, reporter)
         for note in self.counts.notes:
             before = last.get(note.input)
             if before is not None and note.first is not None and note.first < before:
@@ -200,13 +199,13 @@ class SparkRuleRun(SparkRun):
                 raise InputError(f"{what} in a later part of the log", hint="sort the events by time")
             if note.last is not None:
                 last[note.input] = note.last
-            told.unknown += note.unknown
-            told.seen |= note.seen
-            told.types |= note.types
+            remarks.unknown += note.unknown
+            remarks.seen |= note.seen
+            remarks.types |= note.types
         self.counts.settle(reporter, self.parts)
         reporter.account.check()
-        for note in told.notes():
-            self.start.say(note)
+        for remark in remarks.notes():
+            self.start.say(remark)
 
     def settle_batch(self) -> None:
         for note in self.counts.notes:

@@ -1,6 +1,6 @@
 """Rules at work on Spark: an engine for each bucket of keys, and where its composites stand among all.
 
-The rule of this module: an engine is started as it is without Spark, and told the time wherever the log was.
+The rule of this module: an engine is started as it is without Spark, and its clock follows the whole log.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from workbench.tesla.partial_run import OrderPlace, PartialRun
 from workbench.tesla.rule_set import RuleSet
 
 PLACE, RANGE = "workbench place", "workbench range"
-"""The columns of composites that tell their order, and in which of some ranges of it they are."""
-SIZE = 4096
-"""Composites that are made columns at a time."""
+"""The columns with the order places of composites, and with their ranges of time."""
+BATCH_COMPOSITES = 4096
+"""Composites of a batch, where they come one by one."""
 PlacedComposite = tuple[OrderPlace, Occurrence]
 
 
@@ -40,10 +40,10 @@ class RuleJob(Job):
     scaled: the rules, windows in the unit of times.
     ports: the columns of composites.
     until: the time to which the clock moves in the end.
-    ranges: so many ranges of times, about as long, have their composites told apart; 0 where nobody asks for them.
+    ranges: the number of ranges of time, about equally long; 0: composites have no column of ranges.
     """
 
-    events: EventLayout
+    layout: EventLayout
     scaled: RuleSet
     engine: str
     facts: Facts
@@ -70,13 +70,13 @@ class RuleJob(Job):
         return BucketRun(self)
 
     def about(self) -> Mapping[str, Any]:
-        keys = sorted(self.events.partition.keys.items())
-        same = (str(self.scaled), self.facts, self.settings, self.clock, keys, self.events.buckets)
+        keys = sorted(self.layout.partition.keys.items())
+        same = (str(self.scaled), self.facts, self.settings, self.clock, keys, self.layout.buckets)
         mark = checksum(repr(same).encode()).hex()
         return {"rules": self.scaled.name, "engine": self.engine, "fingerprint": mark}
 
     def count_rows(self, rows: Any) -> int:
-        return self.events.count_events(rows)
+        return self.layout.count_events(rows)
 
     def count_events(self, outputs: Any) -> int:
         return len(outputs)
@@ -85,26 +85,26 @@ class RuleJob(Job):
         """Start an engine; Refused where it does not run the rules."""
         return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
 
-    def batch(self, found: Sequence[PlacedComposite]) -> Any:
-        """Composites as a record batch."""
+    def rows_batch(self, composites: Sequence[PlacedComposite]) -> Any:
+        """Make a record batch of composites that come one by one."""
         import pyarrow as pa
 
-        rows = [event_row(each, self.scaled, self.clock) for _, each in found]
+        rows = [event_row(each, self.scaled, self.clock) for _, each in composites]
         columns = (
             to_column(domain, [row.get(name) for row in rows], f"'{name}'") for name, domain in self.ports.shown.items()
         )
-        places = pa.array([place for place, _ in found], pa.binary())
+        places = pa.array([place for place, _ in composites], pa.binary())
         return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
 
-    def batch_of(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
-        """Composites as an engine gives them, and their places as a column, as a record batch."""
+    def block_batch(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
+        """Make a record batch of composites as an engine gives them, and of their places."""
         import pyarrow as pa
 
         shown = self.ports.shown
         table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
         if table is None:
             singly = found if isinstance(found, list) else found.occurrences(self.scaled)
-            return self.batch(list(zip(places.to_pylist(), singly, strict=True)))
+            return self.rows_batch(list(zip(places.to_pylist(), singly, strict=True)))
         kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
         (batch,) = table.cast(kinds).combine_chunks().to_batches()
         return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
@@ -128,16 +128,16 @@ class BucketRun(StoredRun):
         """Run on rows that go on in the order of time."""
         import pyarrow as pa
 
-        block = self.job.events.block(rows) if self.run.in_blocks else None
+        block = self.job.layout.read_block(rows) if self.run.in_blocks else None
         if block is not None:
             events, places = block
             for at, behind, found in self.run.process_block(events):
-                yield self.job.batch_of(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
+                yield self.job.block_batch(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
         else:
-            yield from map(self.job.batch, batched(self._singly(rows), SIZE))
+            yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
 
     def _singly(self, rows: Any) -> Iterator[PlacedComposite]:
-        for event, time, place in self.job.events.events(rows):
+        for event, time, place in self.job.layout.read_events(rows):
             yield from self.run.advance(time - 1) if event is None else self.run.process(event, place)
 
     def _refuse_late(self, time: int, before: int) -> None:
@@ -150,7 +150,7 @@ class BucketRun(StoredRun):
 
     def end(self) -> Iterator[Any]:
         if self.job.until is not None:
-            yield from map(self.job.batch, batched(iter(self.run.advance(self.job.until)), SIZE))
+            yield from map(self.job.rows_batch, batched(iter(self.run.advance(self.job.until)), BATCH_COMPOSITES))
 
     def save(self) -> bytes:
         return join_state([self._time, self.run.state()], self.run.engine.snapshot())
@@ -175,7 +175,7 @@ class BucketRuns(GroupRun):
             if self._run is None or some["bucket"][0].as_py() != self._bucket:
                 yield from self.end()
                 self._run, self._bucket = BucketRun(self.job), some["bucket"][0].as_py()
-            cuts, events = self.job.events.cuts_of(some)
+            cuts, events = self.job.layout.split_cuts(some)
             self._cuts |= cuts  # those of other buckets are the same
             if len(events):
                 yield from map(self._ranged, self._run.step(events))

@@ -28,9 +28,8 @@ from workbench.language import parse
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
-from workbench.executors.spark.carry import brought_back
+from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.executors import choose
-from workbench.executors.spark.keyed import run_located
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.run import start_query
@@ -52,8 +51,8 @@ def sorted_rows(frame):
 
 def run_log(session, path, order=None, backend="auto"):
     log = read_log(session, path, pipeline(), key="k", order=order)
-    with brought_back(placed=log.placed):
-        return sorted_rows(run_located(choose(pipeline(), backend), log))
+    with bring_back(locate=log.locate):
+        return sorted_rows(log.run(choose(pipeline(), backend)))
 
 
 def test_rows_out_of_order_and_compressed(session, tmp_path):
@@ -69,7 +68,7 @@ def test_rows_out_of_order_and_compressed(session, tmp_path):
 def test_json_to_parquet_and_back(session, tmp_path):
     write_jsonl(tmp_path / "a.jsonl", ROWS)
     log = read_log(session, tmp_path / "a.jsonl", pipeline(), key="k")
-    made = run_located(choose(pipeline()), log)
+    made = log.run(choose(pipeline()))
     for format, read in (("parquet", session.read.parquet), ("jsonl", session.read.schema(made.schema).json)):
         write_rows(made, row_ports(made, pipeline().ports.shown), str(tmp_path / format), format)
         assert sorted_rows(read(str(tmp_path / format))) == expected(ROWS, pipeline())
@@ -107,7 +106,7 @@ def test_records_are_structs(session):
     made = wb.run_keyed(parse(text).get().pipeline, frame, key="k", order="t")
     assert sorted_rows(made) == [("k", 0, 5), ("k", 1, 11), ("k", 3, 18)]
     bad = session.createDataFrame([("k", 1, ("c", 5))], frame.schema)
-    with pytest.raises(DomainError, match="key 'k': input 'e': expected one of a, b"), brought_back():
+    with pytest.raises(DomainError, match="key 'k': input 'e': expected one of a, b"), bring_back():
         wb.run_keyed(parse(text).get().pipeline, bad, key="k", order="t").collect()
 
 
@@ -136,7 +135,7 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
 
         options = {"key": "k", "order": order, "files": 1, "checkpoint": str(tmp_path / "ck"), "once": True}
         start = started([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
-        with brought_back():
+        with bring_back():
             start_query(SparkPipelineRun(choose(pipeline(text)), start), session, "jsonl", wrote).awaitTermination()
         account = start.reporter.account
         assert account.computed == account.read > 0
@@ -354,7 +353,7 @@ def test_local_backends_write_values_alike(kind, form, tmp_path):
 def test_spark_writes_values_as_all_backends_do(kind, form, session, tmp_path, capsys):
     path, program = typed_log(tmp_path, kind)
     wb.run(program, path, output=tmp_path / f"o.{form}", backend="reference", key="k")
-    made = run_located(choose(program), read_log(session, path, program, key="k"))
+    made = read_log(session, path, program, key="k").run(choose(program))
     ports = row_ports(made, program.ports.shown)
     write_rows(made, ports, str(tmp_path / "spark"), form)
     (part,) = [each for each in (tmp_path / "spark").iterdir() if each.name[0] not in "._"]

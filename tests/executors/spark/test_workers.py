@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,10 +26,12 @@ Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 # These need the packages above.
 from pyspark import cloudpickle  # noqa: E402
 
-from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
+from workbench.executors.spark.carry import CarriedError, bring_back, error_in  # noqa: E402
 from workbench.executors.spark.checkpoint import see_checkpoint  # noqa: E402
-from workbench.executors.spark.counts import Counts, TaskRows  # noqa: E402
-from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
+from workbench.executors.spark.counts import Counts, TaskCounts  # noqa: E402
+from workbench.executors.spark.executors import BatchedKeys, choose  # noqa: E402
+from workbench.executors.spark.job import group_starts  # noqa: E402
+from workbench.executors.spark.key_rows import KeyRowForm  # noqa: E402
 from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
 from workbench.executors.spark.keyed import Log  # noqa: E402
 from workbench.executors.spark.layout import Layout  # noqa: E402
@@ -72,9 +75,9 @@ def ours(function, *given):
     """The error that a worker raises, as the driver gets it, which knows of 100 rows that task 0 has read."""
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
-    read = TaskRows(Account(read=100, rows=100), (), (), {})
+    read = TaskCounts(Account(read=100, rows=100), (), (), {})
     log = Log(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
-    return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.placed)
+    return error_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.locate)
 
 
 def batches(rows, size, order=lambda i, row: [row[1]]):
@@ -104,13 +107,13 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
     """Keys end in it, too; and what a task has begun that was given up is forgotten."""
     rows, runs = rows_of(300), pipeline(text)
     choice = choose(runs)
-    executor = choice.executor()
-    assert isinstance(executor, OnKeys)
+    executor = choice.open_groups()
+    assert isinstance(executor, BatchedKeys)
     executor.keys._patience = 0
     given_up = runner(choice, BY_TIME)(batches(rows, size))
     next(given_up)
     assert sorted(tuples(runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
-    assert executor is choice.executor()
+    assert executor is choice.open_groups()
     assert any(machine for _, _, machine in executor.keys._loops)
 
 
@@ -122,8 +125,8 @@ def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
     table = pa.table({"key": keys, "o0": range(count), "x0": texts})
     made = tuples(runner(choice, BY_TIME)(iter(table.to_batches(10))))
     assert made == [(key, i % 3, text) for i, (key, text) in enumerate(zip(keys, texts, strict=True)) if i % 3]
-    executor = choice.executor()
-    assert isinstance(executor, OnKeys)
+    executor = choice.open_groups()
+    assert isinstance(executor, BatchedKeys)
     assert len(executor.keys.one.texts) < 100
 
 
@@ -165,10 +168,10 @@ def test_values_of_every_kind_pass_through(domain):
 def test_which_executor_is_said():
     objects = parse("pipeline p(x: any) -> any { return trim(x, 1) }").get().pipeline
     choice = choose(objects)
-    assert (choice.backend, "any" in choice.why) == ("reference", True)
+    assert (choice.backend, "any" in choice.reason) == ("reference", True)
     with pytest.raises(Refused):
         choose(objects, "compiled")
-    assert choose(pipeline()).why == ""
+    assert choose(pipeline()).reason == ""
 
 
 # --- rows that are not as they should be ----------------------------------------------------------------------
@@ -240,7 +243,7 @@ def read(files, *, inputs=INPUTS, layout=FILED, **reading):
     """The rows of files as a worker reads them, and what it counts."""
     counts = Counts(Kept())
     rows = Ports("rows", (*(Port(name, Words()) for name in (layout.key, *layout.orders)), *inputs.inputs))
-    reader = FileReader(rows, list(inputs.domains), layout, Reading(words=True, **reading), counts)
+    reader = FileReader(KeyRowForm(rows, list(inputs.domains), layout), Reading(words=True, **reading), counts)
     names = pa.RecordBatch.from_arrays([pa.array(["file:" + str(file) for file in files])], names=["path"])
     return reader(iter([names])), counts
 
@@ -257,7 +260,7 @@ def test_rows_without_a_key_go_on_and_rows_without_anything_do_not(tmp_path):
     assert (reporter.account.read, reporter.account.ignored[KEYLESS]) == (4, 1)
     with pytest.raises(LostRows, match="4 were read, 0 were computed"):
         reporter.account.check()
-    counts.ran(0, Account(computed=3))
+    counts.add_run(0, Account(computed=3))
     counts.settle(reporter, {})
     reporter.account.check()
     error = ours(runner(choose(pipeline()), FILED), [batch])
@@ -343,6 +346,36 @@ def test_micro_batches_go_on_from_the_state(backend):
     assert micro_batches(backend, parts, State()) == sorted(expected(rows, pipeline(), end=False), key=lambda r: r[1])
 
 
+def test_rows_pass_through_packets_as_they_are():
+    """Whole numbers of 64 bits and nulls, too, which pandas would make floats; one packet for each key of a batch."""
+    keys = ["b", "a", None, "b"]
+    rows = {"key": keys, "x": pa.array([2**62 + 1, None, 3, -1], pa.int64()), "y": pa.array([None, True, False, None])}
+    frame = pa.Table.from_batches(pack_groups(iter([pa.RecordBatch.from_pydict(rows)]))).to_pandas()
+    assert [key if isinstance(key, str) else None for key in frame["key"]] == ["a", "b", None]
+    found = unpack(iter([pa.RecordBatch.from_pydict({"outputs": list(frame["rows"])})]))
+    assert tuples(found) == [("a", None, True), ("b", 2**62 + 1, None), ("b", -1, None), (None, 3, False)]
+
+
+def test_groups_begin_where_the_key_changes():
+    for keys, starts in (([1], [0]), ([1, 1, 2, 2, 3], [0, 2, 4]), (["a", "b", None], [0, 1, 2])):
+        assert group_starts(pa.array(keys)).tolist() == starts
+
+
+def test_a_micro_batch_accounts_for_the_rows_of_all_its_groups(monkeypatch):
+    """A task that Spark does again counts once, since its reports have one name."""
+    monkeypatch.setattr("pyspark.TaskContext.get", lambda: SimpleNamespace(partitionId=lambda: 7))
+    rows, kept = rows_of(60, keys=3), Kept()
+    for attempt in range(2):
+        stepper = GroupStepper(PipelineJob(choose(pipeline()), TIMED), Counts(kept))
+        for key in ("u0", "u1", "u2"):
+            some = [row for row in rows if row[0] == key]
+            assert list(stepper((key,), iter([frame(some)]), State())), attempt
+    reporter = Reporter()
+    Counts(kept).settle(reporter, {})
+    events = sum(value is not None for row in expected(rows, pipeline(), end=False) for value in row[2:])
+    assert (reporter.account.computed, reporter.account.events_out) == (60, events)
+
+
 def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
     rows, state = rows_of(10, keys=1), State()
     micro_batches("compiled", [rows[:5]], state)
@@ -358,14 +391,14 @@ def test_rows_that_come_late_or_with_the_state_of_others():
     kept = state.get
     with pytest.raises(CarriedError) as caught:
         micro_batches("compiled", [rows[10:20]], state)
-    error = found_in(caught.value)
+    error = error_in(caught.value)
     assert isinstance(error, InputError)
     said = "a row with t = 10 comes late: 29 has been there already"
     assert f"k 'u0', row 10 of /logs/a.csv: {said}" in error.what
     assert state.get == kept
     with pytest.raises(CarriedError) as caught:
         micro_batches("reference", [rows[30:]], state)
-    assert isinstance(found_in(caught.value), StateError)
+    assert isinstance(error_in(caught.value), StateError)
     assert micro_batches("compiled", [rows[30:]], state)
 
 
@@ -479,7 +512,7 @@ SPARK_SAYS = [
 
 @pytest.mark.parametrize(("text", "kind", "said"), SPARK_SAYS)
 def test_what_spark_says_becomes_one_message(text, kind, said):
-    with pytest.raises(kind) as caught, brought_back(where="ck"):
+    with pytest.raises(kind) as caught, bring_back(where="ck"):
         raise Py4JError(text)
     assert caught.value.message.startswith(said)
     assert "org.apache" not in caught.value.message
@@ -490,23 +523,23 @@ def test_what_a_worker_cannot_write_comes_back_as_it_was():
     lines = RowLines(Ports("rows", (), (Port("out", STR),)), "csv", "")
     with pytest.raises(CarriedError) as sent:
         list(lines(iter([pa.RecordBatch.from_pydict({"out": ["a", "\r"]})])))
-    with pytest.raises(InputError) as caught, brought_back():
+    with pytest.raises(InputError) as caught, bring_back():
         raise Py4JError(f"An exception was thrown from the Python worker: {sent.value}")
     assert caught.value.what == "the text '\\r' cannot be told from an empty cell of CSV"
     assert "JSON lines" in caught.value.hint
 
 
 def test_without_java_there_is_no_connection():
-    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), brought_back():
+    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), bring_back():
         raise ConnectionRefusedError(111, "Connection refused")
 
 
 def test_errors_of_others_stay_theirs():
-    with pytest.raises(KeyError), brought_back():
+    with pytest.raises(KeyError), bring_back():
         raise KeyError("k")
-    assert found_in(RuntimeError("nothing of ours")) is None
+    assert error_in(RuntimeError("nothing of ours")) is None
     told = base64.b64encode(json.dumps(["SystemExit", "w", "", "", None]).encode()).decode()
-    assert type(found_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
+    assert type(error_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
 
 
 class Failing:

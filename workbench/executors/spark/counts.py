@@ -1,7 +1,7 @@
-"""What the workers of Spark's count, for the summary of a run and for the rows that could not be read.
+"""What Spark's workers count, for the account of a run and for the rows that could not be read.
 
-The rule of this module: Spark may do a task twice, so each tells what it has counted under its name, and not how much
-more that is.
+The rule of this module: Spark may do a task twice, so a task reports its whole count under its name, and the last
+report of a name counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ErrorText = tuple[str, str, str]
 """An error: what is wrong, where, and what to do."""
 
 
-class TaskRows(NamedTuple):
+class TaskCounts(NamedTuple):
     """What has become of the rows that a task has read.
 
     Attributes
@@ -24,16 +24,18 @@ class TaskRows(NamedTuple):
     columns: those that no input needs.
     kept: the bad rows, where they are kept.
     unended: what is wrong at the end of parts of files, unless other parts tell otherwise; by the files.
+    note: what else has been found out about the rows, by their form.
     """
 
     account: Account
     columns: tuple[str, ...]
     kept: tuple[BadRow, ...]
     unended: Mapping[str, ErrorText]
+    note: Any = None
 
 
-class _Named:
-    """Tells Spark how such counts are put together."""
+class _ByName:
+    """How Spark merges reports: by their names."""
 
     def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:
         del value
@@ -45,44 +47,40 @@ class _Named:
 
 
 class Counts:
-    """Counts that workers add, and the driver reads."""
+    """Reports that workers add, and the driver reads."""
 
     def __init__(self, accumulator: Any) -> None:
         self._accumulator = accumulator
 
     @classmethod
     def on(cls, spark: Any) -> Self:
-        """For the workers of a session."""
-        return cls(spark.sparkContext.accumulator({}, _Named()))
+        """Open them for the workers of a session."""
+        return cls(spark.sparkContext.accumulator({}, _ByName()))
 
-    def read(self, task: int | str, rows: TaskRows) -> None:
-        """In a worker: a task of this name has read rows."""
+    def add_read(self, task: int | str, rows: TaskCounts) -> None:
+        """In a worker: report what a task has read."""
         self._accumulator.add({("read", task): rows})
 
-    def ran(self, partition: int, account: Account) -> None:
-        """In a worker: of the rows of a partition so many have been computed, and so many events came out."""
+    def add_run(self, partition: int, account: Account) -> None:
+        """In a worker: report how many rows of a partition have been computed, and how many events came out."""
         self._accumulator.add({("ran", partition): account})
-
-    def note(self, task: int | str, what: Any) -> None:
-        """In a worker: something else that a task has to tell."""
-        self._accumulator.add({("note", task): what})
 
     @property
     def notes(self) -> list[Any]:
-        """What tasks have noted, in the order of their names."""
-        return [what for (kind, _), what in sorted(self._accumulator.value.items(), key=_name) if kind == "note"]
+        """The notes of all tasks, in the order of their names."""
+        return [task.note for task in self._tasks]
 
     @property
-    def _tasks(self) -> list[TaskRows]:
-        return [rows for (what, _), rows in sorted(self._accumulator.value.items()) if what == "read"]
+    def _tasks(self) -> list[TaskCounts]:
+        return [rows for (what, _), rows in sorted(self._accumulator.value.items(), key=_name) if what == "read"]
 
-    def before(self, task: int) -> int:
+    def rows_before(self, task: int) -> int:
         """How many rows the tasks before this one have read, which all of them have by now."""
-        found = self._accumulator.value.items()
-        return sum(rows.account.rows for (what, number), rows in found if what == "read" and number < task)
+        reports = self._accumulator.value.items()
+        return sum(rows.account.rows for (what, number), rows in reports if what == "read" and number < task)
 
     def settle(self, reporter: Reporter, parts: Mapping[str, int]) -> None:
-        """Tell what has been counted since this was asked last.
+        """Add what has been counted since the last time to the account of a run.
 
         Parameters
         ----------
@@ -93,9 +91,10 @@ class Counts:
         InputError: no part of a file had what was asked for.
         """
         for file, count in parts.items():
-            told = [rows.unended[file] for rows in self._tasks if file in rows.unended]
-            if told and len(told) == count:
-                raise _error(told[0])
+            errors = [rows.unended[file] for rows in self._tasks if file in rows.unended]
+            if errors and len(errors) == count:
+                what, where, hint = errors[0]
+                raise InputError(what, where=where, hint=hint)
         for rows in self._tasks:
             reporter.account.add(rows.account)
             reporter.ignore_columns(rows.columns)
@@ -107,15 +106,10 @@ class Counts:
         self._accumulator.value = {}
 
 
-def _name(counted: tuple[tuple[str, int | str], Any]) -> tuple[str, int | str]:
-    return counted[0]
+def _name(report: tuple[tuple[str, int | str], Any]) -> tuple[str, int | str]:
+    return report[0]
 
 
-def told_of(error: InputError) -> ErrorText:
-    """An error in words."""
+def error_text(error: InputError) -> ErrorText:
+    """An error in a form that is sent to the driver."""
     return error.what, str(error.where), error.hint
-
-
-def _error(told: ErrorText) -> InputError:
-    what, where, hint = told
-    return InputError(what, where=where, hint=hint)

@@ -1,7 +1,7 @@
-"""The executors as a worker of Spark's uses them: columns of rows in, columns of events out, key after key.
+"""The executors as a worker of Spark's uses them: columns of rows go in, and columns of events come out, key after key.
 
-The rule of this module: the compiled executor where it can, else the reference executor, which runs everything; which
-of the two is decided once, before the first event, and said.
+The rule of this module: the compiled executor runs what it can, and the reference executor the rest. Which of the two
+it is, is decided once, before the first event, and reported.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from workbench.executors.reference.executor import Reference
 from workbench.executors.spark.columns import InputColumn, arrays_to_column
 from workbench.executors.table import ALIASES
 
-Made = dict[str, tuple[Any, Any]]
-"""Per output: its events as an Arrow array, and the step, or the place, of each."""
+KeyOutputs = dict[str, tuple[Any, Any]]
+"""Per output: its events as an Arrow array, and the slot of each (`Executor`), or its step."""
 
 
 @dataclass(frozen=True)
@@ -36,32 +36,34 @@ class Choice:
     ----------
     pipeline: what runs.
     backend: `compiled` or `reference`.
-    why: why it is not the compiled one, if it is not.
-    mark: the fingerprint of its states, in hexadecimal digits.
+    reason: why it is not the compiled one, if it is not.
+    fingerprint: that of its states, in hexadecimal digits.
     """
 
     pipeline: Program
     backend: str
-    why: str
-    mark: str
+    reason: str
+    fingerprint: str
 
-    def executor(self) -> Executor:
-        """An executor for the keys of a batch; a worker process keeps the one that it has made."""
-        if (self.mark, True) not in _made:
-            running = self._running()
+    def open_groups(self) -> Executor:
+        """Open an executor for successive keys; a worker process has one for all its tasks."""
+        if (self.fingerprint, True) not in _opened:
+            running = self._start()
             single = isinstance(running, Reference) or any(memory.keyed for memory in running.system.memories)
-            _made[self.mark, True] = self.one_by_one() if single else OnKeys(cast(Compiled, running))
-        _made[self.mark, True].begin()
-        return _made[self.mark, True]
+            _opened[self.fingerprint, True] = self.open_group() if single else BatchedKeys(cast(Compiled, running))
+        _opened[self.fingerprint, True].begin()
+        return _opened[self.fingerprint, True]
 
-    def one_by_one(self) -> OneByOne:
-        """The same with a state that can be kept."""
-        if (self.mark, False) not in _made:
-            running = self._running()
-            _made[self.mark, False] = OnSteps(running) if isinstance(running, Reference) else OnColumns(running)
-        return cast(OneByOne, _made[self.mark, False])
+    def open_group(self) -> SingleKeys:
+        """Open an executor whose state can be saved."""
+        if (self.fingerprint, False) not in _opened:
+            running = self._start()
+            _opened[self.fingerprint, False] = (
+                ReferenceSingleKeys(running) if isinstance(running, Reference) else CompiledSingleKeys(running)
+            )
+        return cast(SingleKeys, _opened[self.fingerprint, False])
 
-    def _running(self) -> Compiled | Reference:
+    def _start(self) -> Compiled | Reference:
         return Compiled(self.pipeline, maps=False) if self.backend == Compiled.name else Reference(self.pipeline)
 
 
@@ -76,21 +78,21 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
     ------
     Refused: neither does.
     """
-    why = ""
-    made: Compiled | Reference
+    reason = ""
+    running: Compiled | Reference
     try:
         if backend == "reference":
             raise Refused("the reference executor was asked for")
-        made = Compiled(pipeline, maps=False)
+        running = Compiled(pipeline, maps=False)
     except Refused as error:
         if ALIASES.get(backend, backend) == Compiled.name:
             raise
-        made, why = Reference(pipeline), error.what
-    return Choice(pipeline, made.name, why, made.fingerprint.hex())
+        running, reason = Reference(pipeline), error.what
+    return Choice(pipeline, running.name, reason, running.fingerprint.hex())
 
 
-class SegmentError(Exception):
-    """What is wrong with one of successive keys.
+class GroupError(Exception):
+    """An error in the rows, or at the end, of one of successive keys.
 
     Attributes
     ----------
@@ -103,10 +105,10 @@ class SegmentError(Exception):
 
 
 class Executor(ABC):
-    """What all have: rows of successive keys in, what comes out in their places.
+    """Runs a pipeline on the rows of successive keys.
 
-    The rows of a batch and the ends of its keys' streams, but of the last, each have a place: a row's is its number and
-    that of its key, and the end of a key comes before the first row of the next one.
+    Each row of a batch has a slot, and so has the end of each key's streams but the last: the slot of a row is its
+    number plus that of its key, and that of an end comes before the first row of the next key.
     """
 
     def __init__(self, flat: Pipeline) -> None:
@@ -119,16 +121,16 @@ class Executor(ABC):
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many steps the last key has made."""
+        """How many steps the last key has run."""
 
     def events(self, domain: Domain, column: Any, name: str) -> Any:
-        """The events of an input, from an Arrow column."""
+        """Read the events of an input from an Arrow column."""
         del name
         return InputColumn(domain, column)
 
     @abstractmethod
-    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
-        """Rows of some keys, all of whose streams but the last one's then end.
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> KeyOutputs:
+        """Run the rows of some keys, and end the streams of all but the last.
 
         Parameters
         ----------
@@ -137,16 +139,16 @@ class Executor(ABC):
 
         Raises
         ------
-        SegmentError: something is wrong; the first of what is.
+        GroupError: the first error, by rows.
         """
 
     @abstractmethod
-    def end(self) -> Made:
-        """The end of the last key's streams; its place is 0."""
+    def end(self) -> KeyOutputs:
+        """End the last key's streams, in slot 0."""
 
 
-class OnKeys(Executor):
-    """The compiled executor for pipelines without tables: all keys of a batch in one call of its loop."""
+class BatchedKeys(Executor):
+    """The compiled executor of pipelines without tables: all keys of a batch are one call of its loop."""
 
     def __init__(self, running: Compiled) -> None:
         super().__init__(running.flat)
@@ -169,7 +171,7 @@ class OnKeys(Executor):
         values = given.values if isinstance(given, InputColumn) else given.fields
         return columns.column(name, domain, values, given.present, self.keys.one.texts)
 
-    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> KeyOutputs:
         import numpy as np
 
         every: Any = np.arange(len(cuts) - 1)
@@ -177,30 +179,30 @@ class OnKeys(Executor):
         made = self.keys.feed(codes, dict(zip(self.inputs, inputs, strict=True)), len(every))
         over = self.keys.finish(len(every) - 1 if made.wrong is None else int(codes[made.wrong[0]]))
         if over.wrong is not None:
-            raise SegmentError(over.wrong[0], None, over.wrong[1])
+            raise GroupError(over.wrong[0], None, over.wrong[1])
         if made.wrong is not None:
             row, error = made.wrong
-            raise SegmentError(int(codes[row]), row, error)
+            raise GroupError(int(codes[row]), row, error)
         self.keys.begin(len(every) - 1)
         found = {}
         for name, domain in self.outputs:
             rows, ends = made.outputs[name], over.outputs[name]
             first = arrays_to_column(domain, rows, name), rows.steps + codes[rows.steps]
             last = arrays_to_column(domain, ends, name), cuts[1:][ends.steps] + ends.steps
-            found[name] = in_places([first, last])
+            found[name] = in_slots([first, last])
         return found
 
-    def end(self) -> Made:
+    def end(self) -> KeyOutputs:
         made = self.keys.finish()
         if made.wrong is not None:
-            raise SegmentError(0, None, made.wrong[1])
+            raise GroupError(0, None, made.wrong[1])
         self.keys.begin()
         return {name: (arrays_to_column(domain, made.outputs[name], name), made.outputs[name].steps)
                 for name, domain in self.outputs}  # fmt: skip
 
 
-class OneByOne(Executor):
-    """An executor that makes a key after the other; its state can be kept and put back."""
+class SingleKeys(Executor):
+    """An executor that runs one key after the other, and whose state can be saved and restored."""
 
     def __init__(self, running: Compiled | Reference) -> None:
         super().__init__(running.flat)
@@ -213,63 +215,63 @@ class OneByOne(Executor):
     def steps(self) -> int:
         return self.running.steps
 
-    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
+    def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> KeyOutputs:
         parts = []
         for key, (first, last) in enumerate(itertools.pairwise(cuts.tolist())):
             if key:
-                parts.append(self._placed(self._end, key - 1, first, None))
+                parts.append(self._in_slots(self._end, key - 1, first, None))
             if key or not further:
                 self.running.reset()
-            parts.append(self._placed(partial(self._rows, inputs, first, last), key, first, first))
-        return {name: in_places([part[name] for part in parts]) for name, _ in self.outputs}
+            parts.append(self._in_slots(partial(self._rows, inputs, first, last), key, first, first))
+        return {name: in_slots([part[name] for part in parts]) for name, _ in self.outputs}
 
-    def end(self) -> Made:
-        return self._placed(self._end, 0, 0, None)
+    def end(self) -> KeyOutputs:
+        return self._in_slots(self._end, 0, 0, None)
 
-    def _placed(self, make: Callable[[], Made], key: int, first: int, row: int | None) -> Made:
-        """What comes out of rows of a key from the first on, or of its end, in its places."""
+    def _in_slots(self, make: Callable[[], KeyOutputs], key: int, first: int, row: int | None) -> KeyOutputs:
+        """The outputs of the rows of a key from the first on, or of its end, in their slots."""
         start = self.running.steps
         try:
             made = make()
         except WorkbenchError as error:
-            raise SegmentError(
+            raise GroupError(
                 key, None if row is None or error.step is None else row + error.step - start, error
             ) from error
         return {name: (events, steps + (first + key - start)) for name, (events, steps) in made.items()}
 
     @abstractmethod
-    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
-        """The steps of these rows."""
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> KeyOutputs:
+        """Run the steps of these rows."""
 
     @abstractmethod
-    def _end(self) -> Made:
-        """The end of the streams."""
+    def _end(self) -> KeyOutputs:
+        """End the streams."""
 
 
-class OnColumns(OneByOne):
+class CompiledSingleKeys(SingleKeys):
     """The compiled executor."""
 
     running: Compiled
 
-    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> KeyOutputs:
         parts = [events.part(first, last) for events in inputs]
         streams = dict(zip(self.inputs, (values for values, _ in parts), strict=True))
         present = {n: p for n, (_, p) in zip(self.inputs, parts, strict=True) if p is not None}
         return self._columns(self.running.feed(streams, present, steps=True))
 
-    def _end(self) -> Made:
+    def _end(self) -> KeyOutputs:
         return self._columns(self.running.finish())
 
-    def _columns(self, made: dict[str, Any]) -> Made:
+    def _columns(self, made: dict[str, Any]) -> KeyOutputs:
         return {name: (arrays_to_column(domain, made[name], name), made[name].steps) for name, domain in self.outputs}
 
 
-class OnSteps(OneByOne):
+class ReferenceSingleKeys(SingleKeys):
     """The reference executor."""
 
     running: Reference
 
-    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> Made:
+    def _rows(self, inputs: Sequence[InputColumn], first: int, last: int) -> KeyOutputs:
         columns = []
         for name, events in zip(self.inputs, inputs, strict=True):
             values, present = events.part(first, last)
@@ -282,11 +284,11 @@ class OnSteps(OneByOne):
         ]
         return self._gathered(rows, start)
 
-    def _end(self) -> Made:
+    def _end(self) -> KeyOutputs:
         start = self.running.steps
         return self._gathered([self.running.end()], start)
 
-    def _gathered(self, rows: list[Any], start: int) -> Made:
+    def _gathered(self, rows: list[Any], start: int) -> KeyOutputs:
         import numpy as np
 
         made = {}
@@ -297,8 +299,8 @@ class OnSteps(OneByOne):
         return made
 
 
-def in_places(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Events and their places, in the order of places."""
+def in_slots(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Merge events with their slots, in the order of slots."""
     import numpy as np
     import pyarrow as pa
 
@@ -307,9 +309,9 @@ def in_places(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
     some = [part for part in parts if len(part[1])] or parts[:1]
     if len(some) == 1:
         return some[0]
-    places: Any = np.concatenate([each for _, each in some])
-    order = np.argsort(places, kind="stable")
-    return taken(pa.concat_arrays([events for events, _ in some]), order), places[order]
+    slots: Any = np.concatenate([each for _, each in some])
+    order = np.argsort(slots, kind="stable")
+    return taken(pa.concat_arrays([events for events, _ in some]), order), slots[order]
 
 
-_made: dict[tuple[str, bool], Executor] = {}
+_opened: dict[tuple[str, bool], Executor] = {}

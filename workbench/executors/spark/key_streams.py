@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.domain import BOOL, INT
 from workbench.errors import InputError, WorkbenchError
 from workbench.executors.spark.columns import STEP, output_schema
-from workbench.executors.spark.executors import Choice, Executor, Made, OneByOne, SegmentError
+from workbench.executors.spark.executors import Choice, Executor, GroupError, KeyOutputs, SingleKeys
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
 from workbench.executors.spark.layout import Layout, mixed
 
@@ -48,16 +48,15 @@ class PipelineJob(Job):
         return output_schema(self.choice.pipeline, self.layout.key, self.key_type)
 
     def open_groups(self) -> KeyStreams:
-        return KeyStreams(self.choice.executor(), self.layout)
+        return KeyStreams(self.choice.open_groups(), self.layout)
 
     def open_group(self) -> StoredStreams:
-        return StoredStreams(self.choice.one_by_one(), self.layout)
+        return StoredStreams(self.choice.open_group(), self.layout)
 
     def about(self) -> Mapping[str, Any]:
-        return {
-            "pipeline": self.choice.pipeline.name, "backend": self.choice.backend, "fingerprint": self.choice.mark,
-            "key": self.layout.key, "order": list(self.layout.orders),
-        }  # fmt: skip
+        choice, layout = self.choice, self.layout
+        runs = {"pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.fingerprint}
+        return {**runs, "key": layout.key, "order": list(layout.orders)}
 
     def count_rows(self, rows: Any) -> int:
         return len(rows)
@@ -90,9 +89,9 @@ class KeyStreams(GroupRun):
             yield from self.end()
         start = self.executor.steps if further else 0
         cuts: Any = np.append(starts, len(keys))
-        made = self._made(lambda: self.executor.feed(events, cuts, further=further), keys, cuts, orders)
+        made = self._run(lambda: self.executor.feed(events, cuts, further=further), keys, cuts, orders)
         self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
-        yield from self._shown(made, keys, cuts, start)
+        yield from self._batch(made, keys, cuts, start)
 
     def end(self) -> Iterator[Any]:
         if self.before is not None:
@@ -100,39 +99,38 @@ class KeyStreams(GroupRun):
             import pyarrow as pa
 
             keys, cuts, start = pa.repeat(self.key, 1), np.array([0, 1]), self.executor.steps
-            made = self._made(self.executor.end, keys, cuts, ())
+            made = self._run(self.executor.end, keys, cuts, ())
             self.before = None
-            yield from self._shown(made, keys, cuts, start)
+            yield from self._batch(made, keys, cuts, start)
 
     def _events(self, columns: Sequence[Any], keys: Any, orders: Sequence[Any]) -> list[Any]:
-        """The events of each input."""
+        """Read the events of each input; an error names the first row that has one."""
         domains = self.executor.inputs.items()
 
-        def taken(columns: Sequence[Any]) -> list[Any]:
+        def read(columns: Sequence[Any]) -> list[Any]:
             return [self.executor.events(domain, c, name) for (name, domain), c in zip(domains, columns, strict=True)]
 
         try:
-            return taken(columns)
+            return read(columns)
         except WorkbenchError:
-            # some row of this batch: say which one
             for row in range(len(keys)):
                 for (name, domain), column in zip(domains, columns, strict=True):
                     try:
                         self.executor.events(domain, column.slice(row, 1), name)
                     except WorkbenchError as error:
-                        found = type(error)(f"input '{name}': {error.what}", hint=error.hint)
-                        raise self.layout.located(keys[row].as_py(), _at(orders, row), found) from error
+                        located = type(error)(f"input '{name}': {error.what}", hint=error.hint)
+                        raise self.layout.located(keys[row].as_py(), _at(orders, row), located) from error
             raise
 
-    def _made(self, make: Callable[[], Made], keys: Any, cuts: Any, orders: Sequence[Any]) -> Made:
+    def _run(self, make: Callable[[], KeyOutputs], keys: Any, cuts: Any, orders: Sequence[Any]) -> KeyOutputs:
         try:
             return make()
-        except SegmentError as wrong:
+        except GroupError as wrong:
             key, order = keys[int(cuts[wrong.key])].as_py(), None if wrong.row is None else _at(orders, wrong.row)
             raise self.layout.located(key, order, wrong.error) from wrong.error
 
-    def _shown(self, made: Made, keys: Any, cuts: Any, start: int) -> Iterator[Any]:
-        """A record batch of the outputs, if there are any; a step with several events of one takes several rows.
+    def _batch(self, made: KeyOutputs, keys: Any, cuts: Any, start: int) -> Iterator[Any]:
+        """Give the outputs as a record batch, if there are any; a step with several events of one takes several rows.
 
         Parameters
         ----------
@@ -146,13 +144,13 @@ class KeyStreams(GroupRun):
 
         ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in made.items()}
         most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
-        codes = {name: places * most + ranks[name] for name, (_, places) in made.items()}
+        codes = {name: slots * most + ranks[name] for name, (_, slots) in made.items()}
         rows = np.unique(np.concatenate(list(codes.values()))) if len(codes) > 1 else next(iter(codes.values()))
         if not len(rows):
             return
-        places, bases = rows // most, cuts[:-1] + np.arange(len(cuts) - 1)
-        of_key = np.searchsorted(bases, places, "right") - 1
-        steps = places - bases[of_key] + np.where(of_key == 0, start, 0)
+        slots, bases = rows // most, cuts[:-1] + np.arange(len(cuts) - 1)
+        of_key = np.searchsorted(bases, slots, "right") - 1
+        steps = slots - bases[of_key] + np.where(of_key == 0, start, 0)
         columns = [taken(keys, cuts[of_key]), shown_column(INT, steps)]
         for name, (events, _) in made.items():
             if len(events) != len(rows):
@@ -175,7 +173,7 @@ class KeyStreams(GroupRun):
                 raise self.layout.located(key, _at(orders, row), found)
 
     def _check(self, keys: Any, orders: Sequence[Any], starts: Any, *, further: bool) -> None:
-        """See that the rows of each key go up, and are not ordered by numbers and texts.
+        """Refuse rows of a key that do not go up, or are ordered by numbers and texts.
 
         Parameters
         ----------
@@ -224,9 +222,9 @@ class KeyStreams(GroupRun):
 class StoredStreams(KeyStreams, StoredRun):
     """The stream of one key, which goes on from one micro-batch to the next."""
 
-    executor: OneByOne
+    executor: SingleKeys
 
-    def __init__(self, executor: OneByOne, layout: Layout) -> None:
+    def __init__(self, executor: SingleKeys, layout: Layout) -> None:
         super().__init__(executor, layout)
         self._last: list[Any] = []
         """What orders the last row of an earlier micro-batch, but for its place."""

@@ -54,25 +54,25 @@ def run_keyed(
     Refused: no executor runs the pipeline.
 
     What workers meet (a value outside its domain, two rows of the same order) reaches you as an exception of Spark's
-    with our message; inside `with workbench.executors.spark.carry.brought_back():` it is the error itself.
+    with our message; inside `with workbench.executors.spark.carry.bring_back():` it is the error itself.
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:
         raise InputError("a DataFrame has no order of its own", hint="say which column orders the rows: order='time'")
     choice = choose(pipeline, backend)
-    return run_located(choice, laid_out(dataframe, pipeline, Layout(key, orders)))
+    return lay_out(dataframe, pipeline, Layout(key, orders)).run(choice)
 
 
 @dataclass(frozen=True)
 class Log:
-    """Rows with the columns of a layout.
+    """The rows of a log, as a DataFrame with the columns of a layout.
 
     Attributes
     ----------
     key_type: Spark's type of the key.
-    counts: what workers count, if they do.
-    shown: what messages call the log.
-    parts: of how many tasks the files are that are read in parts.
+    counts: what workers report, if they do.
+    shown: the name of the log in messages.
+    parts: how many tasks read each of the files that are read in parts.
     """
 
     rows: DataFrame
@@ -83,30 +83,29 @@ class Log:
     parts: Mapping[str, int] = field(default_factory=dict)
 
     def job(self, choice: Choice) -> PipelineJob:
-        """What runs a pipeline on each key of these rows."""
+        """The job that runs a pipeline on each key."""
         return PipelineJob(choice, self.layout, self.key_type)
 
-    def placed(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
-        """An error that a worker met, with the row of the log that it is about."""
+    def run(self, choice: Choice) -> DataFrame:
+        """Run a pipeline on each key."""
+        return run_groups(self.job(choice), self.rows, self.counts)
+
+    def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
+        """Say of an error that a worker met which row of the log it is about, given its `RowPlace`."""
         assert self.counts is not None
-        number = None if row is None else row + self.counts.before(task)
+        number = None if row is None else row + self.counts.rows_before(task)
         if key is None and number is not None:
             return keyless(self.layout.key, number, self.shown)
         return told(self.layout.key, str(key), number, self.shown, error)
 
     def settle(self, reporter: Reporter) -> None:
-        """Tell what workers have counted; InputError where some files had nothing of what was asked for."""
+        """Add what workers have counted to an account; InputError where a file has nothing of what an input needs."""
         if self.counts is not None:
             self.counts.settle(reporter, self.parts)
 
 
-def run_located(choice: Choice, log: Log) -> DataFrame:
-    """Run a pipeline on the rows of a log."""
-    return run_groups(log.job(choice), log.rows, log.counts)
-
-
-def laid_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
-    """The rows of a frame as a log.
+def lay_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
+    """Take the columns of a layout from a DataFrame.
 
     Raises
     ------
@@ -114,33 +113,33 @@ def laid_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
     """
     types = dict(frame.dtypes)
     for name in (layout.key, *layout.orders):
-        known(name, types, "column")
-    see_key(layout.key, types[layout.key])
-    orders = (ordering(frame, name, types[name]) for name in layout.orders)
+        require_column(name, types, "column")
+    refuse_key(layout.key, types[layout.key])
+    orders = (order_column(frame, name, types[name]) for name in layout.orders)
     columns = [frame[f"`{layout.key}`"].alias("key"), *(column.alias(f"o{i}") for i, column in enumerate(orders))]
-    return Log(frame.select(*columns, *inputs(program, frame)), layout, types[layout.key])
+    return Log(frame.select(*columns, *input_columns(program, frame)), layout, types[layout.key])
 
 
-def known(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:
-    """InputError with a suggestion where a column is not there."""
+def require_column(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:
+    """Raise InputError, with a suggestion, where a column is missing."""
     if name not in columns:
         raise InputError(f"the log has no {what} '{name}'", hint=did_you_mean(name, list(columns)))
 
 
-def see_key(name: str, kind_of: str) -> None:
-    """InputError where a column does not tell streams apart: of floats, which are seldom equal, or of no scalars."""
+def refuse_key(name: str, kind_of: str) -> None:
+    """Refuse a column as key: of floats, which are seldom equal, or of no scalars."""
     if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
         raise InputError(
             f"the key '{name}' is of type {kind_of}, which does not tell streams apart", hint="cast it to string"
         )
 
 
-def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
-    """A column as something that Spark and workers order in the same way: whole numbers, floats or texts.
+def order_column(frame: DataFrame, name: str, kind_of: str) -> Column:
+    """Cast a column to a type that Spark and workers order in the same way: whole numbers, floats or texts.
 
     Raises
     ------
-    InputError: its type has no order of use here.
+    InputError: values of its type do not order rows.
     """
     from pyspark.sql import functions as F
 
@@ -156,26 +155,26 @@ def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
     return column.cast("long") if kind_of in WHOLE else column.cast("double") if kind_of in FLOATS else column
 
 
-def inputs(program: Ported, frame: DataFrame) -> list[Column]:
-    """The columns of the inputs, as `columns` wants them; InputError if one is missing, or of another type."""
+def input_columns(program: Ported, frame: DataFrame) -> list[Column]:
+    """Cast the columns of the inputs to the types of `columns`; InputError if one is missing, or of another type."""
     types = dict(frame.dtypes)
-    found = []
+    columns = []
     for i, (name, domain) in enumerate(program.ports.domains.items()):
-        known(name, types, "column for input")
-        found.append(_input(frame[f"`{name}`"], name, types[name], domain).alias(f"x{i}"))
-    return found
+        require_column(name, types, "column for input")
+        columns.append(_input(frame[f"`{name}`"], name, types[name], domain).alias(f"x{i}"))
+    return columns
 
 
-def _input(column: Any, name: str, given: str, domain: Domain) -> Any:
+def _input(column: Any, name: str, type: str, domain: Domain) -> Any:
     from pyspark.sql import functions as F
 
     wanted = kind(domain)
     fitting = {"long": WHOLE, "double": (*WHOLE, *FLOATS), "boolean": ("boolean",), "string": ("string",)}[wanted]
-    if given in fitting:
+    if type in fitting:
         return column.cast(wanted)
-    if wanted == "string" and given.startswith(("struct<", "array<", "map<")):
+    if wanted == "string" and type.startswith(("struct<", "array<", "map<")):
         return F.to_json(column, {"ignoreNullFields": "false"})
     raise InputError(
-        f"column '{name}' is of type {given}, and input '{name}' carries {domain}",
+        f"column '{name}' is of type {type}, and input '{name}' carries {domain}",
         hint=f"cast it: withColumn('{name}', col('{name}').cast('{wanted}'))",
     )

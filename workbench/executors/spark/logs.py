@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, cast
 
 from workbench.core.domain import Bool, Domain
 from workbench.core.program import Port, Ported, Ports
@@ -22,16 +23,16 @@ from workbench.events.account import Reporter
 from workbench.events.columns import as_json, kind
 from workbench.events.files import format_of, opened, shown_name
 from workbench.events.inputs import LogPath, log_files, named_files
-from workbench.events.order import ORDER_TYPES
 from workbench.events.packing import Decompressed
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
 from workbench.events.reading import Reading
 from workbench.events.table import format_row
 from workbench.events.values import Words, in_words
-from workbench.executors.spark.carry import brought_back
+from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.keyed import Log, see_key
+from workbench.executors.spark.key_rows import KeyRowForm, order_types
+from workbench.executors.spark.keyed import Log, refuse_key
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, LogTask, PartReader
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 1 << 22, 1 << 25
 """Bytes that a task reads."""
-R = TypeVar("R", bound=LogReader)
 BINARY = "path string, modificationTime timestamp, length long, content binary"
 
 
@@ -60,10 +60,10 @@ def read_log(
     ------
     InputError: there is no such file, or a column is missing.
     """
-    reading, names = replace(reading or Reading(), words=True), named(path)
+    reading, names = replace(reading or Reading(), words=True), file_names(path)
     shown = shown_name(names[0]) if len(names) == 1 else "the log"
     if is_remote(names):
-        whole = _reader(spark, FileReader, program, reading, key, order, None, ("file", "row"))
+        whole = FileReader(_form(program, reading, key, order, None), reading, Counts.on(spark))
         with readable(shown):
             found = spark.read.format("binaryFile").load(names).select("path", "content")
         if reading.head is not None:
@@ -73,13 +73,11 @@ def read_log(
     for file in files:
         if not Path(file).is_file():
             raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
-    reader = _reader(spark, PartReader, program, reading, key, order, files[0], ("task", "row"))
-    tasks = read_tasks(files, reader, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
-    if len(tasks) == 1:
-        reader.layout = replace(reader.layout, places=("row",))
-    reader.tasks = dict(enumerate(tasks))
-    every = [str(file) for task in tasks for file, part in task if part != WHOLE]
-    return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, {file: every.count(file) for file in every})
+    form = _form(program, reading, key, order, files[0])
+    tasks = read_tasks(files, form.ports, reading, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
+    form = form.placed("row") if len(tasks) == 1 else form.placed("task", "row")
+    reader = PartReader(form, reading, Counts.on(spark), dict(enumerate(tasks)))
+    return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, count_parts(tasks))
 
 
 def follow_log(
@@ -96,7 +94,7 @@ def follow_log(
     ------
     InputError: there is no such folder; or no file yet to tell what keys are.
     """
-    reading, (name,) = replace(reading or Reading(), words=True), named(folder)
+    reading, (name,) = replace(reading or Reading(), words=True), file_names(folder)
     remote = is_remote([name])
     first = None if remote else first_file(name)
     format = reading.format or (format_of(first) if first else None)
@@ -106,7 +104,7 @@ def follow_log(
             what + ("what its columns are" if format else "the format of the input"), where=name,
             hint="put one there first" if format else "add --format csv",
         )  # fmt: skip
-    reader = _reader(spark, FileReader, program, reading, key, order, first, ("file", "row"))
+    reader = FileReader(_form(program, reading, key, order, first), reading, Counts.on(spark))
     found = follow_files(spark, name, files)
     return _log(found.select("path", *["content"][:remote]), reader, name)
 
@@ -120,7 +118,7 @@ def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFra
         return source.load(folder)
 
 
-def named(path: LogPath | Sequence[LogPath]) -> list[str]:
+def file_names(path: LogPath | Sequence[LogPath]) -> list[str]:
     """What the user names, local files without `file:`."""
     return [re.sub(LOCAL_FILE, "/", str(each)) for each in named_files(path) or ()]
 
@@ -141,7 +139,7 @@ def first_file(folder: str) -> LogPath | None:
 def readable(path: str) -> Iterator[None]:
     """What Spark says of files that it cannot read, as an InputError."""
     try:
-        with brought_back():
+        with bring_back():
             yield
     except SparkError as error:
         if "[PATH_NOT_FOUND]" in error.what:
@@ -149,11 +147,8 @@ def readable(path: str) -> Iterator[None]:
         raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
-def _reader(
-    spark: SparkSession, made: type[R], program: Ported, reading: Reading, key: str, order: str | None,
-    first: LogPath | None, places: tuple[str, ...],
-) -> R:  # fmt: skip
-    """What reads a log, whose first file tells what its keys are."""
+def _form(program: Ported, reading: Reading, key: str, order: str | None, first: LogPath | None) -> KeyRowForm:
+    """The columns of a log that is read file by file, the first of which tells what its keys are."""
 
     def port(name: str) -> Port:
         domain = domains.get(name)
@@ -165,39 +160,37 @@ def _reader(
     domains = {each.name: each.domain for each in inputs}
     added = [port(name) for name in dict.fromkeys((key, *([order] if order else []))) if name not in domains]
     rows = Ports("rows", (*added, *inputs))
-    see_key(key, kind(rows.domains[key]))
-    parts = len(_order_types(order, rows.domains[order]).split(",")) if order else 0
-    layout = Layout(key, (order,) if order else (), places, parts)
-    return made(rows, list(program.ports.domains), layout, reading, Counts.on(spark))
+    refuse_key(key, kind(rows.domains[key]))
+    if order:
+        _refuse_order(order, rows.domains[order])
+    parts = len(order_types(rows.domains[order]).split(",")) if order else 0
+    return KeyRowForm(rows, list(program.ports.domains), Layout(key, (order,) if order else (), ("file", "row"), parts))
 
 
-def _log(names: Any, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> Log:
-    layout, domains = reader.layout, reader.rows.domains
-    types = {"file": "string", "task": "long", "row": "long"}
-    columns = ["key " + kind(domains[layout.key]), *(_order_types(name, domains[name]) for name in layout.orders)]
-    columns += [f"o{layout.named + i} {types[place]}" for i, place in enumerate(layout.places)]
-    columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(reader.inputs)]
-    rows = names.mapInArrow(reader, ", ".join(columns))
-    return Log(rows, layout, kind(domains[layout.key]), reader.counts, shown, parts or {})
-
-
-def _order_types(name: str, domain: Domain) -> str:
-    """The columns by which rows are ordered that a column becomes."""
+def _refuse_order(name: str, domain: Domain) -> None:
+    """InputError where a column does not order rows."""
     if as_json(domain) or isinstance(domain, Bool):
         raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
-    return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
 
 
-def read_tasks(files: Sequence[LogPath], reader: PartReader, reporter: Reporter, wanted: int) -> list[LogTask]:
+def _log(names: DataFrame, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> Log:
+    form = cast(KeyRowForm, reader.form)
+    rows, key_type = names.mapInArrow(reader, form.schema), kind(form.ports.domains[form.layout.key])
+    return Log(rows, form.layout, key_type, reader.counts, shown, parts or {})
+
+
+def read_tasks(
+    files: Sequence[LogPath], ports: Ports, reading: Reading, reporter: Reporter, wanted: int
+) -> list[LogTask]:  # fmt: skip
     """What tasks read: parts of large files, or several small ones; all, if the first rows only are asked for."""
     sizes = [os.path.getsize(file) for file in files]
     size = min(max(sum(sizes) // wanted, LEAST), MOST)
     tasks: list[list[tuple[str, FilePart]]] = [[]]
     used = 0.0
     for file, weight in zip(files, sizes, strict=True):
-        parts = _parts(file, reader, reporter, size) if file == files[0] or weight > size else [WHOLE]
-        for part in [WHOLE] if reader.reading.head is not None else parts:
-            if tasks[-1] and used + weight / len(parts) > size and reader.reading.head is None:
+        parts = _parts(file, ports, reading, reporter, size) if file == files[0] or weight > size else [WHOLE]
+        for part in [WHOLE] if reading.head is not None else parts:
+            if tasks[-1] and used + weight / len(parts) > size and reading.head is None:
                 tasks.append([])
                 used = 0
             tasks[-1].append((str(file), part))
@@ -206,9 +199,14 @@ def read_tasks(files: Sequence[LogPath], reader: PartReader, reporter: Reporter,
     return [tuple(task) for task in tasks]
 
 
-def _parts(file: LogPath, reader: PartReader, reporter: Reporter, size: int) -> list[FilePart]:
+def _parts(file: LogPath, ports: Ports, reading: Reading, reporter: Reporter, size: int) -> list[FilePart]:
     with opened(file) as stream:
         if isinstance(stream.raw, Decompressed):
             return [WHOLE]
-        with log_reader(stream, file, reader.rows, reader.reading, reporter) as (found, _, shown):
+        with log_reader(stream, file, ports, reading, reporter) as (found, _, shown):
             return list(found.parts(stream, shown, size)) or [WHOLE]
+
+
+def count_parts(tasks: Iterable[LogTask]) -> Counter[str]:
+    """Of how many parts the files are that tasks read in parts."""
+    return Counter(file for task in tasks for file, part in task if part != WHOLE)

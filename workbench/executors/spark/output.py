@@ -20,7 +20,7 @@ from workbench.events.columns import as_json
 from workbench.events.table import format_row, format_rows
 from workbench.events.values import from_text
 from workbench.events.write import write_events
-from workbench.executors.spark.carry import carried
+from workbench.executors.spark.carry import carry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
 
 
-def written_formats() -> list[str]:
+def output_formats() -> list[str]:
     """The formats that outputs are written in: texts, and what Spark writes itself."""
     return [row.name for row in format_rows().values() if row.writer is not None and (row.text or row.spark)]
 
@@ -39,7 +39,7 @@ def row_ports(rows: DataFrame, known: Mapping[str, Domain] = MappingProxyType({}
     return Ports("rows", (), tuple(Port(n, known.get(n) or kinds.get(kind, STR)) for n, kind in rows.dtypes))
 
 
-def events_of_row(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
+def row_events(row: Mapping[str, Any], ports: Ports, time: str = "") -> dict[str, Value]:
     """The events in a row of Spark's, as they are written without it; of a column of times some are whole numbers."""
     found = {}
     for name, domain in ports.shown.items():
@@ -61,10 +61,10 @@ class RowLines:
 
         text = io.StringIO(newline="")
         writer = _writer(self.ports, text, self.format)
-        with carried():
+        with carry():
             for batch in batches:
                 for row in batch.to_pylist():
-                    writer.row(events_of_row(row, self.ports, self.time))
+                    writer.row(row_events(row, self.ports, self.time))
                 yield from _taken(text)
             if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
                 writer.end()
@@ -106,7 +106,7 @@ def write_rows(
     ----------
     ports: the columns, and what they hold.
     time: the column of times, if there is one.
-    format: of `written_formats`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
+    format: of `output_formats`; CSV and TSV have a header. Keys are in files as a whole, steps in their order.
     settle: what is still to be seen to when the rows are there, which are removed if it fails.
 
     Raises
@@ -140,7 +140,7 @@ def print_rows(
     time, settle: as in `write_rows`; `settle` comes before the first row.
     clear: takes away what stands where a row is to be printed.
     """
-    found = (events_of_row(row.asDict(), ports, time) for row in rows.toLocalIterator())
+    found = (row_events(row.asDict(), ports, time) for row in rows.toLocalIterator())
     first = list(itertools.islice(found, 1))  # nothing is written before it is known that there is something
     settle()
     with write_events("-", ports, format=format) as writer:

@@ -23,10 +23,10 @@ from workbench.events.reading import Reading
 from workbench.events.table import PIPED, USUAL, endings, format_row
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import RunOptions
-from workbench.executors.spark.carry import brought_back, carried
+from workbench.executors.spark.carry import bring_back, carry
 from workbench.executors.spark.checkpoint import see_checkpoint
 from workbench.executors.spark.job import Job
-from workbench.executors.spark.output import print_rows, write_rows, written_formats
+from workbench.executors.spark.output import output_formats, print_rows, write_rows
 from workbench.executors.table import Start
 
 if TYPE_CHECKING:
@@ -87,52 +87,52 @@ class SparkRun(ABC):
         return error
 
 
-def run_on_spark(run: Callable[[], SparkRun], start: Start, written: str, otherwise: str) -> None:
+def run_on_spark(run: Callable[[], SparkRun], start: Start, format: str, otherwise: str) -> None:
     """Run a program on a log, and write its outputs in a format.
 
     Parameters
     ----------
-    run: makes the run, when there is a session.
+    run: opens the run, when there is a session.
     otherwise: what can be done without Java, for the hint.
     """
-    with started_session(start.options, otherwise) as spark:
-        (run_stream if start.options.stream else run_batch)(run(), spark, written)
+    with open_session(start.options, otherwise) as spark:
+        (run_stream if start.options.stream else run_batch)(run(), spark, format)
 
 
 @contextlib.contextmanager
-def started_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
-    """A session for a run, whose errors come back as ours."""
-    from workbench.executors.spark.session import LOCAL, session
+def open_session(args: RunOptions, otherwise: str) -> Iterator[Any]:
+    """Start a session for a run, whose errors come back as those of workbench."""
+    from workbench.executors.spark.session import LOCAL, start_session
 
-    spark = session(args.master or LOCAL, name="workbench run", otherwise=otherwise, **SETTINGS)
+    spark = start_session(args.master or LOCAL, name="workbench run", otherwise=otherwise, **SETTINGS)
     try:
         spark.sparkContext.setLogLevel("OFF")
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
-        with brought_back(where=args.checkpoint or ""):
+        with bring_back(where=args.checkpoint or ""):
             yield spark
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
 
 
-def run_batch(run: SparkRun, spark: SparkSession, written: str) -> None:
+def run_batch(run: SparkRun, spark: SparkSession, format: str) -> None:
     """Run a program on a log that is there."""
     start = run.start
-    stages = start.progress(partial(_show_stages, spark.sparkContext.statusTracker()))
+    stages = start.progress(partial(_format_stages, spark.sparkContext.statusTracker()))
     with stages as progress, kept_rows(run.reading, start.reporter):
         outputs = run.read(spark)
         ports = run.ports(outputs)
-        with brought_back(placed=run.locate):
+        with bring_back(locate=run.locate):
             if start.options.output == "-":
                 clear = progress.clear if sys.stdout.isatty() else lambda: None
-                print_rows(run.sort_printed(outputs), ports, written, time=run.time, settle=run.settle, clear=clear)
+                print_rows(run.sort_printed(outputs), ports, format, time=run.time, settle=run.settle, clear=clear)
             else:
-                write_rows(outputs, ports, start.options.output, written, time=run.time, settle=run.settle)
+                write_rows(outputs, ports, start.options.output, format, time=run.time, settle=run.settle)
 
 
-def _show_stages(tracker: Any) -> str:
-    """Show how many tasks of the stages that are running have been done."""
+def _format_stages(tracker: Any) -> str:
+    """How many tasks of each running stage have been done, for the line of progress."""
     infos = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
     stages = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
     return ", ".join(stages) or "Spark is getting ready"
@@ -141,9 +141,9 @@ def _show_stages(tracker: Any) -> str:
 # --- a log that grows -----------------------------------------------------------------------------------------
 
 
-def run_stream(run: SparkRun, spark: SparkSession, written: str) -> None:
+def run_stream(run: SparkRun, spark: SparkSession, format: str) -> None:
     """Run a program on a log that grows, until it is stopped."""
-    query = start_query(run, spark, written)
+    query = start_query(run, spark, format)
     try:
         while not query.awaitTermination(_POLL):
             pass
@@ -156,7 +156,7 @@ def run_stream(run: SparkRun, spark: SparkSession, written: str) -> None:
 
 
 def start_query(
-    run: SparkRun, spark: SparkSession, written: str, wrote: Callable[[int], object] = lambda _: None
+    run: SparkRun, spark: SparkSession, format: str, written: Callable[[int], object] = lambda _: None
 ) -> StreamingQuery:
     """Start a query of Structured Streaming; it goes on from its checkpoint if there is one.
 
@@ -165,7 +165,7 @@ def start_query(
 
     Parameters
     ----------
-    wrote: called with the number of each batch when it is in the output, before Spark notes that it is done.
+    written: called with the number of each batch when it is in the output, before Spark notes that it is done.
 
     Raises
     ------
@@ -174,15 +174,15 @@ def start_query(
     args = run.start.options
     outputs = run.follow(spark)
     ports = run.ports(outputs)
-    see_checkpoint(Path(args.checkpoint), run.job.about(), args.output, written)
+    see_checkpoint(Path(args.checkpoint), run.job.about(), args.output, format)
 
     def each(frame: DataFrame, number: int) -> None:
-        with carried():
+        with carry():
             folder = f"{args.output}/batch={number:08}"
-            write_rows(run.sort_batch(frame), ports, folder, written, mode="overwrite", time=run.time)
+            write_rows(run.sort_batch(frame), ports, folder, format, mode="overwrite", time=run.time)
             run.settle_batch()
         print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
-        wrote(number)
+        written(number)
 
     writer = outputs.writeStream.foreachBatch(each).option("checkpointLocation", args.checkpoint)
     return (writer.trigger(availableNow=True) if args.once else writer).start()
@@ -212,20 +212,20 @@ def check_files(args: RunOptions) -> None:
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
-def written_format(args: RunOptions) -> str:
-    """The format that is written: what is asked for, or the output's name tells, or `--format`, or the input."""
-    from workbench.executors.spark.logs import first_file, is_remote, named
+def choose_format(args: RunOptions) -> str:
+    """The format to write: `--output-format`, that of the output's name, `--format`, or that of the input."""
+    from workbench.executors.spark.logs import file_names, first_file, is_remote
 
-    named_so = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))
-    known = written_formats()
-    if named_so not in (None, *known):
-        hint = f"it writes {', '.join(known)}"
-        raise InputError(f"the spark backend does not write {named_so}", where=args.output, hint=hint)
-    name = named(args.input)[0]
+    wanted = args.output_format or (None if args.output == "-" else endings().get(ending(args.output)))
+    formats = output_formats()
+    if wanted not in (None, *formats):
+        hint = f"it writes {', '.join(formats)}"
+        raise InputError(f"the spark backend does not write {wanted}", where=args.output, hint=hint)
+    name = file_names(args.input)[0]
     read = None if is_remote([name]) else first_file(name)
-    found = named_so or args.reading().format or format_of(read or name) or USUAL
-    if format_row(found).writer is None:
-        found = USUAL
+    format = wanted or args.reading().format or format_of(read or name) or USUAL
+    if format_row(format).writer is None:
+        format = USUAL
     if args.output == "-":
-        return found if format_row(found).text else PIPED
-    return found if found in known else next(name for name in known if not format_row(name).text)
+        return format if format_row(format).text else PIPED
+    return format if format in formats else next(name for name in formats if not format_row(name).text)

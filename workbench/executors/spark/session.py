@@ -1,4 +1,4 @@
-"""Spark sessions: what has to be there, and what is said where it is not."""
+"""Spark sessions: what they need, and the errors where that is missing."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any
 
 import workbench
 from workbench.errors import SparkError
-from workbench.executors.spark.carry import told
+from workbench.executors.spark.carry import summarize
 from workbench.interrupts import keep_handlers
 
 LOCAL = "local[*]"
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 """What every Java gets; further options of a driver are to be added to these."""
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless)"
-_HERE = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
-_CLUSTER = re.compile(r"spark://[^\s,]+:\d+(,[^\s,]+:\d+)*")
-_WAIT = 8.0
-_EXECUTORS = 120.0
+_LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
+_CLUSTER_MASTER = re.compile(r"spark://[^\s,]+:\d+(,[^\s,]+:\d+)*")
+_CONNECT_SECONDS = 8.0
+_EXECUTOR_SECONDS = 120.0
 
 
-def java(otherwise: str = "") -> str:
-    """The path of a Java program that answers.
+def find_java(otherwise: str = "") -> str:
+    """Find a Java program that runs, and give its path.
 
     Parameters
     ----------
@@ -42,33 +42,36 @@ def java(otherwise: str = "") -> str:
     """
     home = os.environ.get("JAVA_HOME")
     hint = f"{INSTALL_JAVA}, or {otherwise}" if otherwise else INSTALL_JAVA
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
+    path = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if path is None:
         where = f"JAVA_HOME={home}" if home else "no 'java' on PATH"
         raise SparkError(f"Spark needs Java, and there is none: {where}", hint=hint)
-    done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+    done = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SparkError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=found, hint=hint)
-    return found
+        raise SparkError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=path, hint=hint)
+    return path
 
 
-def reachable(master: str) -> None:
-    """SparkError if nothing answers at `spark://host:port`, where Spark would spend minutes; or it is no master."""
-    if _HERE.fullmatch(master):
+def check_master(master: str) -> None:
+    """Raise SparkError for what is no master, or does not answer, for which Spark itself would wait for minutes."""
+    if _LOCAL_MASTER.fullmatch(master):
         return
-    if not _CLUSTER.fullmatch(master):
+    if not _CLUSTER_MASTER.fullmatch(master):
         raise SparkError(f"'{master}' is no Spark master", hint="there are local[2], local[*], and spark://host:port")
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
-        with contextlib.suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=_WAIT):
+        with (
+            contextlib.suppress(OSError, ValueError),
+            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS),
+        ):
             return
     raise SparkError(
         f"no Spark master answers at {master}", hint="start one, or leave --master away to use this machine"
     )
 
 
-def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = "", **settings: str) -> Any:
-    """A Spark session, the one that there is or a new one.
+def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = "", **settings: str) -> Any:
+    """Start a Spark session, or give the one that there is.
 
     Parameters
     ----------
@@ -86,15 +89,15 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
-    java(otherwise)
-    reachable(master)
+    find_java(otherwise)
+    check_master(master)
     home = str(Path(workbench.__file__).resolve().parent.parent)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     paths = os.pathsep.join(dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
     builder = SparkSession.builder.master(master).appName(name)
-    given = {
+    all_settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": JAVA_OPTIONS,
@@ -104,19 +107,19 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
         "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
         **settings,
     }
-    for name, value in given.items():
+    for name, value in all_settings.items():
         builder = builder.config(name, value)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
     try:
         with keep_handlers():  # Spark has one for Ctrl-C, which asks it to cancel all that it does
-            made = builder.getOrCreate()
-        _wait_for_executors(made, master)
-        return made
+            spark = builder.getOrCreate()
+        _wait_for_executors(spark, master)
+        return spark
     except SparkError:
         raise
     except Exception as error:
-        raise SparkError(f"Spark does not start: {told(error)}", where=master) from error
+        raise SparkError(f"Spark does not start: {summarize(error)}", where=master) from error
     finally:
         os.environ.pop("PYTHONPATH")
         if before is not None:
@@ -124,20 +127,20 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
 
 
 def _wait_for_executors(spark: Any, master: str) -> None:
-    """SparkError where a cluster gives us nobody to work: Spark itself would wait for ever, and say nothing."""
-    deadline = time.monotonic() + _EXECUTORS
+    """Raise SparkError where a cluster gives no executor: Spark itself would wait for ever, and print nothing."""
+    deadline = time.monotonic() + _EXECUTOR_SECONDS
     while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > deadline:
             spark.stop()
             raise SparkError(
-                f"no worker of {master} gave us an executor within {_EXECUTORS:.0f} s",
+                f"no worker of {master} gave us an executor within {_EXECUTOR_SECONDS:.0f} s",
                 hint="it needs a worker with a free core and as much memory as spark.executor.memory says",
             )
         time.sleep(0.2)
 
 
 def _address(master: str) -> str:
-    """The address of this machine that the master's machine can reach."""
+    """Find the address of this machine that the master's machine can reach."""
     host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=_WAIT) as link:
+    with socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS) as link:
         return str(link.getsockname()[0])

@@ -12,10 +12,10 @@ from workbench.executors.spark.columns import STEP
 from workbench.executors.spark.executors import Choice, choose
 from workbench.executors.spark.key_streams import PipelineJob
 from workbench.executors.spark.keyed import Log
-from workbench.executors.spark.logs import follow_log, named, read_log
+from workbench.executors.spark.logs import file_names, follow_log, read_log
 from workbench.executors.spark.output import row_ports
-from workbench.executors.spark.run import SparkRun, check_files, run_on_spark, written_format
-from workbench.executors.spark.worker import run_groups, step_groups
+from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
+from workbench.executors.spark.worker import step_groups
 from workbench.executors.table import Start
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def run_whole(pipeline: Program, start: Start) -> None:
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
     check_files(args)
-    written, choice = written_format(args), choose(pipeline)
+    format, choice = choose_format(args), choose(pipeline)
 
     def run() -> SparkPipelineRun:
-        if choice.why:
-            start.say(f"run by the reference executor: {choice.why}")
+        if choice.reason:
+            start.say(f"run by the reference executor: {choice.reason}")
         return SparkPipelineRun(choice, start)
 
-    run_on_spark(run, start, written, otherwise="use --backend compiled")
+    run_on_spark(run, start, format, otherwise="use --backend compiled")
 
 
 @dataclass
@@ -55,11 +55,11 @@ class SparkPipelineRun(SparkRun):
         args, reporter = self.start.options, self.start.reporter
         self.log = read_log(spark, args.input, self.choice.pipeline, reporter=reporter, **self._columns())
         self.job = self.log.job(self.choice)
-        return run_groups(self.job, self.log.rows, self.log.counts)
+        return self.log.run(self.choice)
 
     def follow(self, spark: SparkSession) -> DataFrame:
         args = self.start.options
-        (folder,) = named(args.input)
+        (folder,) = file_names(args.input)
         self.log = follow_log(spark, folder, self.choice.pipeline, files=args.files, **self._columns())
         self.job = self.log.job(self.choice)
         return step_groups(self.job, self.log.rows, self.log.counts)
@@ -86,4 +86,4 @@ class SparkPipelineRun(SparkRun):
     settle_batch = settle
 
     def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
-        return self.log.placed(error, key, task, row)
+        return self.log.locate(error, key, task, row)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.events.account import Account
-from workbench.executors.spark.carry import carried
+from workbench.executors.spark.carry import carry
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.job import Job, group_starts, split_groups
 
@@ -48,7 +48,10 @@ class JobWorker:
     def _report(self) -> None:
         """Report the account, in place of what was reported of this partition before."""
         if self.counts is not None:
-            self.counts.ran(_partition(), self.account)
+            from pyspark import TaskContext
+
+            task: Any = TaskContext.get()
+            self.counts.add_run(task.partitionId(), self.account)
 
 
 class PartitionRunner(JobWorker):
@@ -56,7 +59,7 @@ class PartitionRunner(JobWorker):
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The outputs of all groups."""
-        with carried():
+        with carry():
             yield from self.run(batches)
         self._report()
 
@@ -77,7 +80,7 @@ class GroupStepper(JobWorker):
         import pandas as pd
 
         del group  # rows have it
-        with carried():
+        with carry():
             rows, run = self._sorted(frames), self.job.open_group()
             if state.exists:
                 run.restore(*state.get)
@@ -133,11 +136,3 @@ def unpack(batches: Iterator[Any]) -> Iterator[Any]:
     """Unpack outputs: the function for `mapInArrow` behind `GroupStepper`."""
     for batch in batches:
         yield from unpacked(packet.as_buffer() for packet in batch.column(0))
-
-
-def _partition() -> int:
-    """The number of the partition that this worker is at."""
-    from pyspark import TaskContext
-
-    task: Any = TaskContext.get()
-    return int(task.partitionId())

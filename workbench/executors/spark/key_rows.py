@@ -1,0 +1,142 @@
+"""The rows of a log for a pipeline on Spark: the key of each, what orders it, its position, and an event per input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.domain import INT, Domain
+from workbench.core.program import Ports
+from workbench.errors import DomainError, InputError
+from workbench.events.account import KEYLESS, Reporter
+from workbench.events.batch import EventArray, LogBatch
+from workbench.events.buffers import shown_column
+from workbench.events.columns import kind, to_column
+from workbench.events.decoding import decode
+from workbench.events.order import ORDER_TYPES, order_columns
+from workbench.events.output_columns import shown_events
+from workbench.events.reading import Reading
+from workbench.events.rows import LogBlock
+from workbench.events.values import Words
+from workbench.executors.spark.layout import Layout
+from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
+
+BATCH = 4096
+"""Rows that are made columns at a time."""
+
+
+@dataclass(frozen=True)
+class KeyRowForm(RowForm):
+    """The columns of a layout.
+
+    Parameters
+    ----------
+    ports: the key, what rows are ordered by, and the inputs of the program.
+    inputs: which of these are inputs.
+    """
+
+    ports: Ports
+    inputs: Sequence[str]
+    layout: Layout
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark writes them."""
+        layout, domains = self.layout, self.ports.domains
+        types = {"file": "string", "task": "long", "row": "long"}
+        columns = ["key " + kind(domains[layout.key]), *(order_types(domains[name]) for name in layout.orders)]
+        columns += [f"o{layout.named + i} {types[place]}" for i, place in enumerate(layout.places)]
+        columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(self.inputs)]
+        return ", ".join(columns)
+
+    def placed(self, *places: str) -> KeyRowForm:
+        """The same with other columns for the position of a row (`Layout.places`)."""
+        return replace(self, layout=replace(self.layout, places=places))
+
+    def begin(self, reading: Reading, reporter: Reporter) -> KeyRows:
+        return KeyRows(self, reporter)
+
+
+def order_types(domain: Domain) -> str:
+    """The columns by which rows are ordered that a column becomes."""
+    return ORDER_TYPES if kind(domain) == "string" else f"o0 {kind(domain)}"
+
+
+class KeyRows(TaskRows):
+    """Makes the columns of a layout; rows are numbered as the account counts them."""
+
+    def __init__(self, form: KeyRowForm, reporter: Reporter) -> None:
+        self.form, self.ports, self.account = form, form.ports, reporter.account
+        self._events = 0
+        """Those for inputs, which keys are not."""
+
+    def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
+        sizes = {True: sys.maxsize, False: BATCH}
+        for batch in decode(blocks, self.account, sizes.__getitem__, columns=True, numbered=True):
+            if len(batch):
+                yield self._batch(self._columns(batch, shown), batch.number_array(), shown, origin)
+            if batch.failed is not None:
+                raise batch.failed
+
+    def end(self) -> None:
+        self.account.events_in = self._events
+
+    def _columns(self, batch: LogBatch, shown: str) -> Mapping[str, Any]:
+        """The rows of a batch as Arrow columns."""
+        if batch.columns is not None:
+            return {name: self._column(name, each) for name, each in batch.columns.items()}
+        columns = {}
+        for name, domain in self.ports.domains.items():
+            try:
+                columns[name] = to_column(domain, [row.get(name) for row in batch.rows or ()], f"input '{name}'")
+            except DomainError as error:
+                raise InputError(error.what, where=shown, hint=error.hint) from error
+        return columns
+
+    def _column(self, name: str, given: EventArray) -> Any:
+        domain = self.ports.domains[name]
+        return given.events if isinstance(domain, Words) else shown_events(domain, given.fields, given.present)
+
+    def _batch(self, columns: Mapping[str, Any], numbers: Any, shown: str, origin: RowOrigin) -> Any:
+        """The columns of the layout; rows in which there is nothing are left out."""
+        import pyarrow as pa
+
+        layout, count = self.form.layout, len(numbers)
+        columns = {
+            name: columns[name] if name in columns else to_column(domain, [None] * count, "")
+            for name, domain in self.ports.domains.items()
+        }
+        key, inputs = columns[layout.key], [columns[name] for name in self.form.inputs]
+        orders = [each for name in layout.orders for each in _order(name, columns[name], shown)]
+        places = [shown_column(INT, numbers) if each == "row" else pa.repeat(origin, count) for each in layout.places]
+        titles = replace(layout, parts=len(orders)).names(len(inputs))
+        made = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
+        self._events += sum(count - each.null_count for each in inputs)
+        return self._kept(made, key, inputs) if key.null_count else made
+
+    def _kept(self, rows: Any, key: Any, inputs: Sequence[Any]) -> Any:
+        """The rows with a key or an event."""
+        import pyarrow.compute as pc
+
+        there = key.is_valid()
+        for each in inputs:
+            there = pc.or_(there, each.is_valid())
+        kept = rows.filter(there)
+        self.account.ignored[KEYLESS] += len(rows) - len(kept)
+        return kept
+
+
+def _order(name: str, column: Any, shown: str) -> list[Any]:
+    """The columns by which rows are ordered; null where a row has nothing to be ordered by."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return [column]
+    if not column.null_count:
+        return order_columns(name, column, lambda _: shown)
+    number, *others = order_columns(name, pa.array([text or "" for text in column.to_pylist()]), lambda _: shown)
+    there = column.is_valid().to_pylist()
+    kept = [each if ok else None for each, ok in zip(number.to_pylist(), there, strict=True)]
+    return [pa.array(kept, pa.float64()), *others]
