@@ -1,4 +1,4 @@
-"""The columns of the rows of a pipeline on Spark, and where in the log a row stands that something is wrong with."""
+"""The columns of the rows of a pipeline on Spark, and the position in the log of a row with an error."""
 
 from __future__ import annotations
 

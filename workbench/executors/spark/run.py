@@ -125,7 +125,7 @@ def run_batch(run: SparkRun, spark: SparkSession, format: str) -> None:
         ports = run.ports(outputs)
         with bring_back(locate=run.locate):
             if start.options.output == "-":
-                clear = progress.clear if sys.stdout.isatty() else lambda: None
+                clear = progress.clear if progress and sys.stdout.isatty() else lambda: None
                 print_rows(run.sort_printed(outputs), ports, format, time=run.time, settle=run.settle, clear=clear)
             else:
                 write_rows(outputs, ports, start.options.output, format, time=run.time, settle=run.settle)

@@ -1,4 +1,4 @@
-"""What a worker of Spark's does: it runs a job on the groups of a partition, or goes on with those of a stream.
+"""What a worker of Spark's does: it runs a job on the groups of a partition, or continues those of a stream.
 
 The rule of this module: it is the same for every job. Workers count under the number of their partition, so that a task
 that Spark does twice counts once.
@@ -6,7 +6,7 @@ that Spark does twice counts once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.events.account import Account
@@ -25,12 +25,12 @@ def run_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataF
 
 
 def step_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
-    """Run a job on a log that grows: in each micro-batch groups go on from their states."""
+    """Run a job on a log that grows: in each micro-batch groups continue from their states."""
     packed = rows.mapInArrow(pack_groups, f"{job.group} {job.group_type}, rows binary")
-    made = packed.groupBy(job.group).applyInPandasWithState(
+    stepped = packed.groupBy(job.group).applyInPandasWithState(
         GroupStepper(job, counts), "outputs binary", "state binary", "append", "NoTimeout"
     )
-    return made.mapInArrow(unpack, job.schema)
+    return stepped.mapInArrow(unpack, job.schema)
 
 
 class JobWorker:
@@ -73,7 +73,7 @@ class PartitionRunner(JobWorker):
 
 
 class GroupStepper(JobWorker):
-    """Goes on with a group from its state: the function for `applyInPandasWithState`."""
+    """Continues a group from its state: the function for `applyInPandasWithState`."""
 
     def __call__(self, group: tuple[Any, ...], frames: Iterator[Any], state: Any) -> Iterator[Any]:
         """Run on the packed rows of a micro-batch in their order, and pack the outputs."""
@@ -81,23 +81,25 @@ class GroupStepper(JobWorker):
 
         del group  # rows have it
         with carry():
-            rows, run = self._sorted(frames), self.job.open_group()
+            run, outputs = self.job.open_group(), list[bytes]()
             if state.exists:
                 run.restore(*state.get)
-            outputs = [pack(batch) for batch in self._counted(run.feed(rows))]
-            self.account.computed += self.job.count_rows(rows)
+            for rows in self._sorted(frames):
+                outputs += map(pack, self._counted(run.feed(rows)))
+                self.account.computed += self.job.count_rows(rows)
             state.update((run.save(),))
         self._report()
         if outputs:
             yield pd.DataFrame({"outputs": outputs})
 
-    def _sorted(self, frames: Iterator[Any]) -> Any:
-        """The rows in packets as one record batch in their order."""
+    def _sorted(self, frames: Iterator[Any]) -> Sequence[Any]:
+        """Sort the rows in packets: one record batch, or several where texts are too long for one."""
         import pyarrow as pa
 
         table = pa.Table.from_batches(unpacked(packet for frame in frames for packet in frame["rows"]))
-        (rows,) = table.sort_by([(name, "ascending") for name in self.job.orders]).combine_chunks().to_batches()
-        return rows
+        table = table.sort_by([(name, "ascending") for name in self.job.orders])
+        batches: Sequence[Any] = table.combine_chunks().to_batches()
+        return batches
 
 
 def pack_groups(batches: Iterator[Any]) -> Iterator[Any]:
