@@ -29,7 +29,7 @@ from workbench.events.read import read_blocks
 from workbench.events.reading import Reading
 from workbench.language.load import parameters
 from workbench.language.parser import parse_check, parse_expression, parse_trouble
-from workbench.language.properties import elaborated
+from workbench.language.properties import elaborate
 from workbench.stored import MAGIC, SIZE, mark_of, sealed
 from workbench.verify.ask.from_syntax import property_from
 
@@ -83,7 +83,7 @@ PROPERTIES = [
 def test_properties_faults_and_parameters(seed: int) -> None:
     text = mutate(Random(seed), PROPERTIES, 4)
     loaded = wb.parse("pipeline p(x: int, y: int) -> out: int, b: bool { return x + y, x > y }").get()
-    tried(lambda: str(property_from(elaborated(parse_check(text), {}))))
+    tried(lambda: str(property_from(elaborate(parse_check(text), {}))))
     for read in (parse_expression, parse_trouble, loaded.faulty, lambda text: parameters([f"k={text}"])):
         tried(lambda read=read: read(text))  # type: ignore[misc]
 

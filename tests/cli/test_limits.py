@@ -126,7 +126,7 @@ def attended(body: str, seconds: float | None, memory_mb: int | None) -> Ended:
         from workbench.cli import attended, command_line, main
         def execute(args):
             {body}
-        command_line._executed = lambda args: (interrupts.begin(), execute(args))[1]
+        command_line._execute = lambda args: (interrupts.begin(), execute(args))[1]
         sys.argv = ["workbench", "check", "no file"]
         sys.argv += [{f'"--timeout", "{seconds}"' if seconds else f'"--memory", "{memory_mb}"'}]
         sys.exit(main.main())

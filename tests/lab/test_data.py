@@ -129,22 +129,22 @@ def test_the_points_of_plots(data):
 
 
 def test_claims_and_macros_know_what_they_looked_at(data, lab):
-    grows = lab.suite.claims["grows"].judged(data)
+    grows = lab.suite.claims["grows"].evaluate(data)
     assert (grows.standing, grows.why, len(grows.ids)) == (Standing.OK, "it does", 9)
-    works = lab.suite.claims["works"].judged(data)
+    works = lab.suite.claims["works"].evaluate(data)
     assert (works.standing, works.why, len(works.ids)) == (Standing.WARNING, "3 do not", 3)
-    stumbles = lab.suite.claims["stumbles"].judged(data)
+    stumbles = lab.suite.claims["stumbles"].evaluate(data)
     assert stumbles.standing is Standing.FAILS
     assert "ZeroDivisionError" in stumbles.why
-    largest = lab.suite.macros["largest"].computed(data)
+    largest = lab.suite.macros["largest"].evaluate(data)
     assert (largest.value, len(largest.ids)) == (4.0, 3)
 
 
 def test_without_results_there_is_nothing_to_judge(make_lab):
     lab = make_lab(SUITE)
     data = open_data(lab.suite, lab.store)
-    assert lab.suite.claims["grows"].judged(data).standing is Standing.NO_DATA
-    assert "no result of 'measure' with q = 10, status = ok" in lab.suite.macros["largest"].computed(data).why
+    assert lab.suite.claims["grows"].evaluate(data).standing is Standing.NO_DATA
+    assert "no result of 'measure' with q = 10, status = ok" in lab.suite.macros["largest"].evaluate(data).why
     assert data.grid("wide").rows == ()
     assert data.dots("line") == {}
     assert data.numbers() == {"measure": {}}
@@ -182,7 +182,7 @@ def test_an_output_that_has_got_another_type_is_none_in_older_results(make_lab):
 
 def test_a_judge_must_judge(make_lab):
     lab = make_lab("@suite.claim('something')\ndef c(data): return True\n")
-    judged = lab.suite.claims["c"].judged(open_data(lab.suite, lab.store))
+    judged = lab.suite.claims["c"].evaluate(open_data(lab.suite, lab.store))
     assert judged.standing is Standing.FAILS
     assert "returned True, not ok()" in judged.why
 

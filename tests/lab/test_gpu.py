@@ -121,7 +121,7 @@ def test_no_samples_now_is_no_error(nvml, value):
 
 
 def test_the_machine_names_its_gpus(nvml):
-    assert gpu.described() == {"gpus": "NVIDIA Test 0, NVIDIA Test 1", "gpu_driver": "550.1"}
+    assert gpu.describe_gpus() == {"gpus": "NVIDIA Test 0, NVIDIA Test 1", "gpu_driver": "550.1"}
 
 
 def test_a_watch_looks_while_the_point_runs_and_at_its_end(nvml):
@@ -145,7 +145,7 @@ def test_a_gpu_that_we_may_not_use_is_left_out(nvml):
     use = gpu.GpuUse()
     use.look([OWN])
     assert use.peak_mb == 5
-    assert gpu.described()["gpus"] == "NVIDIA Test 1"
+    assert gpu.describe_gpus()["gpus"] == "NVIDIA Test 1"
 
 
 # --- no GPU ---------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_nothing_is_imported_where_nothing_points_to_a_gpu(monkeypatch, forgotte
     monkeypatch.setitem(sys.modules, "pynvml", fake)
     monkeypatch.setattr(gpu, "SIGNS", ("/no/such/file",))
     assert gpu.devices() == ()
-    assert gpu.described() == {}
+    assert gpu.describe_gpus() == {}
     assert fake.started == 0
 
 
@@ -169,7 +169,7 @@ def test_a_machine_that_only_looks_like_it_has_one_is_asked_once(monkeypatch, fo
     monkeypatch.setattr(gpu, "SIGNS", ("/",))
     for _ in range(3):
         assert gpu.devices() == ()
-        assert gpu.described() == {}
+        assert gpu.describe_gpus() == {}
     assert fake is None or fake.started == 1
 
 

@@ -23,7 +23,7 @@ from workbench.lab.store import ResultStore
 from workbench.lab.web import connection as connection_module
 from workbench.lab.web.pages import MOST_FIELDS, application
 from workbench.lab.web.serve import serve, server
-from workbench.lab.web.site import Site, chosen
+from workbench.lab.web.site import Site, read_selection
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 8765
@@ -295,7 +295,7 @@ def test_a_form_means_only_what_the_suite_has(site):
         "retry": ["crash", "rm"],
         "again": ["on"],
     }
-    found = chosen(lab, form)
+    found = read_selection(lab, form)
     assert (found.experiments, found.where, found.again) == (("quick",), {"n": (1,)}, True)
     assert [str(status) for status in found.retry] == ["crash"]
 

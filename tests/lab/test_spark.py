@@ -73,7 +73,7 @@ def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
     assert sparks.dots("cloud") == duck.dots("cloud")
     assert sparks.dots("words") == duck.dots("words")
     for claim in there.suite.claims.values():
-        assert claim.judged(sparks) == claim.judged(duck)
+        assert claim.evaluate(sparks) == claim.evaluate(duck)
     sparks.close()
 
 
@@ -105,11 +105,11 @@ def test_a_batch_goes_on_where_a_lost_worker_was(tmp_path, monkeypatch):
     made: list[str] = []
 
     class Dying(spark.Measurer):
-        def _measured(self, row, origin):
+        def _measure(self, row, origin):
             if len(made) == 4:
                 raise KeyboardInterrupt
             made.append(row["key"])
-            return super()._measured(row, origin)
+            return super()._measure(row, origin)
 
     given = (str(lab.path), str(tmp_path / "data"), "tiny", asdict(Origin.of(lab)))
     with pytest.raises(KeyboardInterrupt):

@@ -8,7 +8,7 @@ import pytest
 from tests.lab.conftest import SQUARES
 from workbench.errors import SuiteError
 from workbench.lab import Beside, Limits, Output, Region, Suite, mean, median, only, total
-from workbench.lab.find import load_suite, named, suite_files
+from workbench.lab.find import find_suite, load_suite, suite_files
 
 WORD = Output("a word", kind=str)
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,9 +116,9 @@ def test_an_error_in_a_suite_says_where(tmp_path, text, what, where):
 def test_a_missing_suite_names_those_that_there_are(make_lab, tmp_path):
     make_lab(SQUARES, "one")
     with pytest.raises(SuiteError, match="there are: one"):
-        named(tmp_path / "experiments", "two")
+        find_suite(tmp_path / "experiments", "two")
     with pytest.raises(SuiteError, match="no such folder"):
-        named(tmp_path / "elsewhere", "two")
+        find_suite(tmp_path / "elsewhere", "two")
 
 
 def test_limits_have_defaults():

@@ -39,7 +39,7 @@ def test_suites_load_and_their_tables_can_be_made_of_nothing(name, tmp_path):
     for plot in lab.suite.plots.values():
         assert data.dots(plot) == {}
     for claim in lab.suite.claims.values():
-        assert claim.judged(data).standing == "no data"
+        assert claim.evaluate(data).standing == "no data"
 
 
 def test_every_figure_of_the_paper_and_the_peer_has_its_point(tmp_path):

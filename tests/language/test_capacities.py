@@ -4,7 +4,7 @@ import pytest
 
 from workbench.errors import LanguageError
 from workbench.language import parse
-from workbench.language.annotate import annotated
+from workbench.language.annotate import annotate
 from workbench.language.parser import parse_expression, parse_file
 from workbench.processors.held.group import flatten
 
@@ -88,11 +88,11 @@ def test_writing(before: str, after: str) -> None:
     """Only the pipeline that is meant is changed."""
     frame = "# {{ }}\npipeline p(x: int) -> int {}\npipeline q(x: int) -> int {{ return x + trim(x, 1) }}"
     source = parse(frame.format(before))
-    written = annotated(source, "p", {"add.left": 1})
+    written = annotate(source, "p", {"add.left": 1})
     assert written == frame.format(after)
     assert parse(written).get("p").pipeline.capacities["add.left"] == 1
 
 
 def test_writing_what_is_not_there() -> None:
     with pytest.raises(LanguageError, match=r"no queue 'sub\.left'"):
-        annotated(parse("pipeline p(x: int) -> int { return x + trim(x, 1) }"), None, {"sub.left": 1})
+        annotate(parse("pipeline p(x: int) -> int { return x + trim(x, 1) }"), None, {"sub.left": 1})

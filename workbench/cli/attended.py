@@ -132,7 +132,7 @@ class _Attendant:
                 poll.unregister(self.reports)  # it ends
             ended, status = os.waitpid(self.child, os.WNOHANG)
             if ended:
-                return self._ended(status)
+                return self._exit_code(status)
             if self.passed and time.monotonic() > self.passed[1] + MERCY:
                 leave(self.passed[0])
             if (limit := self._limit()) and not self.asked:
@@ -143,7 +143,7 @@ class _Attendant:
                 _, status = os.waitpid(self.child, 0)
                 while self._hear():
                     pass
-                return self._ended(status)
+                return self._exit_code(status)
 
     def _hear(self) -> bool:
         """Take in what the child reports; whether there may be more."""
@@ -161,20 +161,20 @@ class _Attendant:
         over = self.printed is not None and now > self.printed + GRACE  # all that is left is to give back memory
         if over or (self.deadline is not None and now > self.deadline):
             return time_limit(self.seconds or 0.0)
-        if self.memory_mb is None or self._taken() <= self.memory_mb:
+        if self.memory_mb is None or self._memory_taken() <= self.memory_mb:
             self.exceeded = 0.0
             return ""
         self.exceeded = self.exceeded or now
         return memory_limit(self.memory_mb) if self._reckless() or now > self.exceeded + MERCY else ""
 
-    def _taken(self) -> float:
+    def _memory_taken(self) -> float:
         return resident_mb(self.child) - self.begun_mb
 
     def _reckless(self) -> bool:
         """Whether there is no time to ask."""
-        return self.memory_mb is not None and self._taken() > RECKLESS * self.memory_mb + 64
+        return self.memory_mb is not None and self._memory_taken() > RECKLESS * self.memory_mb + 64
 
-    def _ended(self, status: int) -> int:
+    def _exit_code(self, status: int) -> int:
         """The exit code of the child; where it was killed before all was printed, the rest is said here."""
         code, limit = self.heard.get("code", os.waitstatus_to_exitcode(status)), self.asked[0] if self.asked else ""
         if code >= 0 and not (limit and code == 128 + signal.SIGTERM):

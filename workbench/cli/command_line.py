@@ -55,7 +55,7 @@ class _Parser(PagedParser):
         """Words that stand alone are often what the shell has made of a pattern."""
         found, others = self.parse_known_args(args, namespace)
         if others:
-            hint = self._meant(others[0])
+            hint = self._suggest(others[0])
             if all(os.path.exists(word.partition(":")[0]) for word in others):
                 log = hasattr(found, "input")
                 hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
@@ -71,7 +71,7 @@ class _Parser(PagedParser):
             for word in itertools.takewhile("--".__ne__, args or ()):
                 name = word.partition("=")[0]
                 unknown = known and name.startswith("--") and not any(each.startswith(name) for each in known)
-                if unknown and (hint := self._meant(word)).startswith("did"):
+                if unknown and (hint := self._suggest(word)).startswith("did"):
                     raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
             needed = any(each.required and each.dest == "input" for each in self._actions)
             if needed and not any(word.startswith(("--in", "--help")) for word in args or ()):
@@ -79,7 +79,7 @@ class _Parser(PagedParser):
                 raise UsageError(error.what, hint=hint) from None
             raise
 
-    def _meant(self, word: str) -> str:
+    def _suggest(self, word: str) -> str:
         """What to do about a word that is no argument: the option that is spelled like it, if there is one."""
         name = word.partition("=")[0]
         if name in self._spellings():
@@ -136,7 +136,7 @@ def run(argv: Sequence[str] | None) -> int:
     if argv is None:  # numpy would start threads that turn round and round for a tenth of a second
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
+        code = _run_command(sys.argv[1:] if argv is None else list(argv), program=argv is None)
         number = interrupts.finish()
     except KeyboardInterrupt:  # it came on the way out, and nothing more is raised
         code, number = INTERRUPTED, interrupts.came()
@@ -150,11 +150,11 @@ def run(argv: Sequence[str] | None) -> int:
     return code
 
 
-def _ended(argv: list[str], *, program: bool) -> int:
+def _run_command(argv: list[str], *, program: bool) -> int:
     """The exit code, however the command ends."""
     try:
         args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))
-        code = _bounded(args, program=program) if hasattr(args, "bounded") else _executed(args)
+        code = _execute_bounded(args, program=program) if hasattr(args, "bounded") else _execute(args)
         sys.stdout.flush()
         return code
     except SystemExit as end:  # --help, --version
@@ -199,7 +199,7 @@ def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
     return WorkbenchError(f"this needs the package {package}, which is not installed", hint=hint)
 
 
-def _executed(args: argparse.Namespace) -> int:
+def _execute(args: argparse.Namespace) -> int:
     from workbench.named_files import allow  # not at the top: --help needs none
 
     interrupts.begin()
@@ -207,7 +207,7 @@ def _executed(args: argparse.Namespace) -> int:
         return int(command(args.command).execute(args))
 
 
-def _bounded(args: argparse.Namespace, *, program: bool) -> int:
+def _execute_bounded(args: argparse.Namespace, *, program: bool) -> int:
     """Execute a command within its limits; a program has a process for it, which can be killed."""
     limits = args.timeout, args.memory
     terminal = "-" in getattr(args, "input", ()) and sys.stdin.isatty()
@@ -215,7 +215,7 @@ def _bounded(args: argparse.Namespace, *, program: bool) -> int:
     if code is not None:
         return code
     with Budget(*limits), phase("starting"):
-        return _executed(args)
+        return _execute(args)
 
 
 def _openable() -> None:

@@ -60,9 +60,9 @@ class Claim:
     judge: Judge
     doc: str = ""
 
-    def judged(self, data: Data) -> Judgement:
+    def evaluate(self, data: Data) -> Judgement:
         """How it stands. A judge that stumbles over the data is a failure that says so."""
-        own = data.watched()
+        own = data.recording()
         try:
             found: object = self.judge(own)
         except NoData as error:
@@ -92,9 +92,9 @@ class Macro:
     unit: str
     compute: Callable[[Data], Any]
 
-    def computed(self, data: Data) -> MacroValue:
+    def evaluate(self, data: Data) -> MacroValue:
         """Its value."""
-        own = data.watched()
+        own = data.recording()
         try:
             return MacroValue(self.compute(own), "", own.ids)
         except NoData as error:

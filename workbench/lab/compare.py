@@ -152,7 +152,7 @@ def _changes(
             if reliable and differ(before, after, 0.0):
                 yield change(name, statistics.median(before), statistics.median(after))
         elif not (_all_in(before, after) and _all_in(after, before)):
-            yield change(name, _told(before), _told(after))
+            yield change(name, _distinct(before), _distinct(after))
     for name, floor in SMALLEST.items():
         sides = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
         if not all(sides):
@@ -178,7 +178,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _told(values: Sequence[Any]) -> Any:
+def _distinct(values: Sequence[Any]) -> Any:
     """The value, or all different ones where the repetitions did not agree."""
     different = [value for i, value in enumerate(values) if not any(_same(value, v) for v in values[:i])]
     return different if len(different) > 1 else different[0]

@@ -126,7 +126,7 @@ class Data:
         of_all = ", ".join(("id", "repetition", "place", *MEASURED))
         return f"SELECT {', '.join([*columns, of_all])} FROM latest WHERE experiment = {sql.literal(experiment.name)}"
 
-    def watched(self) -> Data:
+    def recording(self) -> Data:
         """The same data, that remembers which results are looked at."""
         return Data(self.suite, self.engine, self.broken)
 
@@ -159,7 +159,7 @@ class Data:
         condition = sql.condition(where)
         rows = self.sql(f"SELECT * FROM {sql.name(own.name)} WHERE {condition} ORDER BY place, repetition")
         if not rows:
-            raise NoData(f"no result of '{own.name}'" + (f" with {_said(where)}" if where else ""))
+            raise NoData(f"no result of '{own.name}'" + (f" with {_describe(where)}" if where else ""))
         return rows
 
     def grid(self, table: Table | str) -> Grid:
@@ -193,7 +193,7 @@ class Data:
         self.engine.close()
 
 
-def _said(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
+def _describe(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
     listed = {name: [given] if isinstance(given, Scalar) else given for name, given in where.items()}
     return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
 

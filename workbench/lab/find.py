@@ -87,7 +87,7 @@ def load_suite(path: Path) -> Suite:
     return suite
 
 
-def named(folder: Path, name: str) -> Path:
+def find_suite(folder: Path, name: str) -> Path:
     """The file of a suite, by the file's name.
 
     Raises

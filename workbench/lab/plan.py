@@ -54,7 +54,9 @@ class Lab:
         Of workbench the command line and what the lab does with results do not count: no measurement depends on them.
         """
         home = Path(workbench.__file__).parent
-        parts = [path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES and _measured(path.relative_to(home))]
+        parts = [
+            path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES and _is_measured(path.relative_to(home))
+        ]
         for name in self.suite.depends:
             place = self.top / name
             if not place.exists():
@@ -67,7 +69,7 @@ class Lab:
         return whole.hexdigest()[:12]
 
 
-def _measured(path: Path) -> bool:
+def _is_measured(path: Path) -> bool:
     """Whether a file of workbench may have an effect on a measurement."""
     if path.parts[0] == "lab":
         return path.parts[1] in ("measure", "experiment.py", "calls.py")

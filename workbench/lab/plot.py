@@ -11,7 +11,7 @@ from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
 from workbench.lab.result import OF_GPUS
-from workbench.lab.table import Chosen, Statistic, fitting, is_timing, known_column, own_unit, unit_of
+from workbench.lab.table import Chosen, Statistic, check_column, check_statistic, is_timing, own_unit, unit_of
 
 KINDS = ("line", "scatter", "bar", "histogram")
 
@@ -65,10 +65,10 @@ class Plot:
             if axis not in self.experiment.region.axes:
                 raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
         if self.x is not None:
-            known_column(self.experiment, self.x, where)
+            check_column(self.experiment, self.x, where)
         if self.grouped and not self.y.word:
             raise SuiteError(f"{where}: `only` may find several values", hint="use median")
-        fitting(self.experiment, replace(self.y, of_numbers=self.y.word != "number"), where)
+        check_statistic(self.experiment, replace(self.y, of_numbers=self.y.word != "number"), where)
 
     @property
     def labels(self) -> tuple[str, str]:

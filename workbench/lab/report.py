@@ -50,12 +50,12 @@ class Report:
     @cached_property
     def claims(self) -> tuple[tuple[Claim, Judgement], ...]:
         """The claims and how they stand."""
-        return tuple((claim, claim.judged(self.data)) for claim in self.suite.claims.values())
+        return tuple((claim, claim.evaluate(self.data)) for claim in self.suite.claims.values())
 
     @cached_property
     def macros(self) -> tuple[tuple[Macro, MacroValue], ...]:
         """The macros and their values."""
-        return tuple((macro, macro.computed(self.data)) for macro in self.suite.macros.values())
+        return tuple((macro, macro.evaluate(self.data)) for macro in self.suite.macros.values())
 
     @cached_property
     def numbers(self) -> dict[str, dict[str, int]]:
@@ -101,7 +101,7 @@ class Report:
         """Where on the page some results are shown."""
         return "#r=" + ",".join(str(self.places[key]) for key in ids if key in self.places)
 
-    def embedded(self) -> str:
+    def embed_results(self) -> str:
         """The results as JSON that can stand in a page."""
         rows = [text.brief(self.suite, result) for result in self.results.values()]
         rows = [row | {name: self.told(row[name]) for name in ("reason", "log")} for row in rows]

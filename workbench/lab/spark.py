@@ -87,7 +87,7 @@ def _sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -
     points = spark.createDataFrame(arrow().concat_tables(tables))
     measure = Measurer(str(lab.path.resolve()), str(lab.store.folder.parent.resolve()), lab.suite.name, asdict(origin))
     done = points.mapInPandas(measure, "key string, repetition long, status string")
-    yield from _followed(lab, tasks, done, spark)
+    yield from _follow(lab, tasks, done, spark)
 
 
 def _table(batch: Sequence[Measurement], name: str) -> Any:
@@ -95,7 +95,7 @@ def _table(batch: Sequence[Measurement], name: str) -> Any:
     return arrow().table({field: [row[i] for row in rows] for i, field in enumerate(FIELDS)})
 
 
-def _followed(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> Iterator[Result]:
+def _follow(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> Iterator[Result]:
     """Let Spark work in a thread, and give the results as their files appear."""
     before = set(lab.store.folder.glob("part-*.parquet"))
     ended: list[Any] = []
@@ -112,7 +112,7 @@ def _followed(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> 
     try:
         while thread.is_alive() or wanted:
             last = not thread.is_alive()
-            for result in _appeared(lab.store, before):
+            for result in _new_results(lab.store, before):
                 if result.id in wanted:
                     wanted.discard(result.id)
                     yield result
@@ -134,7 +134,7 @@ def _followed(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> 
         )
 
 
-def _appeared(store: ResultStore, before: set[Path]) -> Iterator[Result]:
+def _new_results(store: ResultStore, before: set[Path]) -> Iterator[Result]:
     pa = arrow()
     for path in set(store.folder.glob("part-*.parquet")) - before:
         before.add(path)
@@ -170,14 +170,14 @@ class Measurer:
         keep = Keeper(store, f"{name}-")
         for row in rows:
             if f"{row['key']}.{row['repetition']}" not in found:
-                result = self._measured(row, origin)
+                result = self._measure(row, origin)
                 found[result.id] = result
                 keep.add(result)
                 keep.look()
         store.add(list(found.values()), name)
         return list(found.values())
 
-    def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
+    def _measure(self, row: Mapping[str, Any], origin: Origin) -> Result:
         slot = self._slot()
         slot.begin(
             Measurement(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])

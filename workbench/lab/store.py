@@ -97,7 +97,7 @@ class ResultStore:
         if not results:
             return None
         stamp = new_name()
-        data = _encoded(results)
+        data = _encode(results)
         final = self.folder / f"part-{name}{'.' * bool(name)}{stamp}.{_hash(data)}.parquet"
         with self._aside(stamp) as aside:
             with aside.open("wb") as file:
@@ -249,7 +249,7 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:12]
 
 
-def _encoded(results: Sequence[Result]) -> bytes:
+def _encode(results: Sequence[Result]) -> bytes:
     pa = arrow()
     kept = schema().with_metadata({FORM_KEY: str(FORM)})
     table = pa.Table.from_pylist([flat(result) for result in results], schema=kept)

@@ -185,7 +185,7 @@ class Table:
                     hint=f"it has {', '.join(axes)}",
                 )
         for statistic in self.cells.values():
-            fitting(self.experiment, statistic, f"table '{self.name}'")
+            check_statistic(self.experiment, statistic, f"table '{self.name}'")
         for beside in self.beside:
             if not set(beside.by) <= set(self.groups):
                 raise SuiteError(f"table '{self.name}': '{beside.label}' is by {beside.by}, which are not all shown")
@@ -258,7 +258,7 @@ class Table:
         return cells + [beside.cell(tuple(named[axis] for axis in beside.by)) for beside in self.beside]
 
 
-def known_column(experiment: Experiment, column: str, where: str) -> None:
+def check_column(experiment: Experiment, column: str, where: str) -> None:
     """Refuse what is neither an axis, nor an output, nor measured of every point.
 
     Raises
@@ -272,7 +272,7 @@ def known_column(experiment: Experiment, column: str, where: str) -> None:
         )
 
 
-def fitting(experiment: Experiment, statistic: Statistic, where: str) -> None:
+def check_statistic(experiment: Experiment, statistic: Statistic, where: str) -> None:
     """Refuse a statistic of what is unknown, or of texts and truth values where it needs numbers.
 
     Raises
@@ -280,7 +280,7 @@ def fitting(experiment: Experiment, statistic: Statistic, where: str) -> None:
     SuiteError: it does not fit.
     """
     column = statistic.column
-    known_column(experiment, column, where)
+    check_column(experiment, column, where)
     texts = {**dict.fromkeys(MEASURES, float), **dict.fromkeys(("id", "status"), str)}
     outputs = {name: output.kind for name, output in experiment.outputs.items()}
     kind = {**texts, **experiment.parameter_kinds, **outputs}[column]

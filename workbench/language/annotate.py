@@ -10,7 +10,7 @@ from workbench.language.load import parse
 from workbench.language.source import Source
 
 
-def annotated(source: Source, name: str | None, capacities: Mapping[str, int]) -> str:
+def annotate(source: Source, name: str | None, capacities: Mapping[str, int]) -> str:
     """The text of a file in which a pipeline states these capacities.
 
     A capacity that is stated already is changed where it stands, the others come before the closing brace; those

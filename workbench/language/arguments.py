@@ -99,7 +99,7 @@ class Reader(Evaluator):
             name = keyword_argument(cls, e, self)
             if name is None and position >= len(order):
                 what = f"takes {plural(len(order) or 'no', 'parameter')}, {len(arguments)} given"
-                raise self.miscounted(cls, what, where)
+                raise self.count_error(cls, what, where)
             slot = known[name] if name else order[position]
             if slot.name in values:
                 place = e.parts[0].where if name else e.where
@@ -108,10 +108,10 @@ class Reader(Evaluator):
             values[slot.name] = self._value(cls, slot, value)
         missing = [slot.name for slot in order if slot.required and slot.name not in values]
         if missing:
-            raise self.miscounted(cls, f"needs '{missing[0]}'", where)
+            raise self.count_error(cls, f"needs '{missing[0]}'", where)
         return values
 
-    def miscounted(self, cls: type[Processor], what: str, where: Location) -> LanguageError:
+    def count_error(self, cls: type[Processor], what: str, where: Location) -> LanguageError:
         """The error about a wrong number of streams or parameters."""
         return LanguageError(f"'{cls.keyword}' {what}", where=where, hint=_write(cls))
 

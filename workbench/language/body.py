@@ -75,9 +75,9 @@ class Body(StreamReader):
             with self.apart(*statement.names):
                 if isinstance(statement, s.Return):
                     returned = []  # it is there, whatever it means
-                    returned = self._returned(statement)
+                    returned = self._return(statement)
                 else:
-                    self._binding(statement)
+                    self._bind(statement)
         if returned is None:
             what = f"pipeline {self.syntax.name} returns nothing"
             raise LanguageError(what, where=self.syntax.where, hint="its last statement is: return STREAM")
@@ -93,7 +93,7 @@ class Body(StreamReader):
                 with self.file.findings.apart():
                     type_node(self.syntax.name, node, domains)
 
-    def _returned(self, statement: s.Return) -> list[BuiltStream]:
+    def _return(self, statement: s.Return) -> list[BuiltStream]:
         streams: list[BuiltStream] = []
         for e in statement.values:
             with self.apart():
@@ -103,7 +103,7 @@ class Body(StreamReader):
                 streams += value if is_many(value) else [value]
         return streams
 
-    def _binding(self, statement: s.Binding) -> None:
+    def _bind(self, statement: s.Binding) -> None:
         value = self.value(statement.value)
         if isinstance(value, NamedStreams) and len(statement.names) == 1:
             self.bind(statement.names[0], value, statement.places[0])
@@ -117,9 +117,9 @@ class Body(StreamReader):
                 hint=f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
         for name, place, item in zip(statement.names, statement.places, values, strict=True):
-            self.bind(name, self._named(item, name, place), place)
+            self.bind(name, self._give_name(item, name, place), place)
 
-    def _named(self, item: Any, name: str, where: Location) -> Any:
+    def _give_name(self, item: Any, name: str, where: Location) -> Any:
         """The value under the user's name; a second name for a pipe is a passthrough."""
         self._check_free(name, where)
         if not isinstance(item, BuiltStream):

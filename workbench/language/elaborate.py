@@ -16,7 +16,7 @@ from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, recursive, words
+from workbench.language.evaluate import Evaluator, define_functions, recursive, words
 from workbench.language.faults import fault
 from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
@@ -43,7 +43,7 @@ class Elaborator:
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
         self.findings = findings
-        self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels, findings)
+        self.functions = define_functions(file, {**LIBRARY, **functions}, self.labels, findings)
         self._made: dict[tuple[str, str], Pipeline | None] = {}
         """The pipelines so far; None for one with a mistake, which is among the findings."""
         self._open: list[str] = []
@@ -161,7 +161,7 @@ class Elaborator:
         else:
             scope = body = Body(self, syntax, given)
             try:
-                made = self._built(syntax, body)
+                made = self._build(syntax, body)
             except WorkbenchError:
                 body.judge_types()
                 raise
@@ -172,7 +172,7 @@ class Elaborator:
         made = made.with_capacities(dict(capacities)) if capacities else made
         return made.with_faults(faults) if faults else made
 
-    def _built(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
+    def _build(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
         """The pipeline of a body."""
         streams = body.run()
         names = _output_names(syntax)

@@ -93,7 +93,7 @@ class Evaluator:
             return self.call(e)
         if isinstance(e, s.Field):
             return self.field(e)
-        raise LanguageError(f"'{e}' is not a value", where=e.where, hint=_misplaced(e))
+        raise LanguageError(f"'{e}' is not a value", where=e.where, hint=_explain_misplaced(e))
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         """A function on values; constants are computed."""
@@ -166,7 +166,7 @@ class FunctionBody(Evaluator):
                 self.call(e)
 
 
-def defined_functions(
+def define_functions(
     file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
 ) -> dict[str, Function]:
     """The functions of a file beside those known already; names and recursion are checked at once.
@@ -177,11 +177,11 @@ def defined_functions(
     written = {f.name: f for f in file.functions}
     wrong: set[str] = set()
     for definition in file.functions:
-        functions[definition.name] = _defined(definition, functions, labels)
+        functions[definition.name] = _define(definition, functions, labels)
     for definition in file.functions:
         try:
             FunctionBody(dict.fromkeys(definition.arguments), functions, labels).check_names(definition.body)
-            cycle = _cycle(definition, written)
+            cycle = _find_cycle(definition, written)
         except LanguageError as error:
             findings.add(error)
             wrong.add(definition.name)
@@ -189,17 +189,17 @@ def defined_functions(
         if cycle and not wrong & set(cycle):
             findings.add(recursive("functions", cycle, definition.where))
         wrong.update(cycle)
-    return functions | {name: _meaningless(written[name]) for name in wrong}
+    return functions | {name: _without_meaning(written[name]) for name in wrong}
 
 
-def _meaningless(f: s.FunctionSyntax) -> Function:
+def _without_meaning(f: s.FunctionSyntax) -> Function:
     def build(*_: Any) -> Any:
         raise FollowUp
 
     return Function(f.name, len(f.arguments), build)
 
 
-def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
+def _define(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
     def build(*arguments: Any) -> Any:
         scope = dict(zip(f.arguments, arguments, strict=True))
         return FunctionBody(scope, functions, labels).value(f.body)
@@ -207,7 +207,7 @@ def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Map
     return Function(f.name, len(f.arguments), build)
 
 
-def _cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
+def _find_cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
     """The functions through which one calls itself; none if it does not."""
 
     def visit(name: str, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -229,7 +229,7 @@ def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError
     )
 
 
-def _misplaced(e: s.Expression) -> str:
+def _explain_misplaced(e: s.Expression) -> str:
     if isinstance(e, s.Temporal):
         return "temporal operators stand in ctl(...) and ltl(...)"
     if isinstance(e, s.Instantiation):

@@ -215,12 +215,12 @@ def units(text: str, pattern: re.Pattern[str]) -> list[Unit]:
     end = item_end = len(text)
     for match in reversed(list(pattern.finditer(text))):
         start, is_item = match.start(), match["item"] is not None
-        found.append(Unit(start, match.end(), item_end if is_item else _closed(text, start, end), is_item))
+        found.append(Unit(start, match.end(), item_end if is_item else _find_end(text, start, end), is_item))
         end, item_end = start, start if is_item else item_end
     return found[::-1]
 
 
-def _closed(text: str, start: int, end: int) -> int:
+def _find_end(text: str, start: int, end: int) -> int:
     depth = 0
     for match in _BRACE.finditer(text, start, end):
         depth += {"{": 1, "}": -1}.get(match[0], 0)

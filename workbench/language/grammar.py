@@ -27,16 +27,16 @@ def grammar(source: Path, starts: tuple[str, ...]) -> lark.Lark:
     text = source.read_text(encoding="utf-8")
     origin = source_hash(f"{lark.__version__} {OPTIONS} {starts} {text}".encode())
     path = Path(cache_from_source(str(source))).with_suffix(".tables")
-    tables = _kept(path, origin)
+    tables = _read_tables(path, origin)
     if tables is not None:
         return lark.Lark.load(io.BytesIO(tables))
     made = lark.Lark(text, start=list(starts), **OPTIONS)
     if not sys.dont_write_bytecode:
-        _keep(path, origin, made)
+        _store_tables(path, origin, made)
     return made
 
 
-def _kept(path: Path, origin: bytes) -> bytes | None:
+def _read_tables(path: Path, origin: bytes) -> bytes | None:
     """The tables that were kept, if they are what they should be."""
     try:
         data = path.read_bytes()
@@ -47,7 +47,7 @@ def _kept(path: Path, origin: bytes) -> bytes | None:
     return tables if data[: 2 * size] == origin + source_hash(tables) else None
 
 
-def _keep(path: Path, origin: bytes, made: lark.Lark) -> None:
+def _store_tables(path: Path, origin: bytes, made: lark.Lark) -> None:
     """Keep the tables for the next start, where that is possible."""
     buffer = io.BytesIO()
     made.save(buffer)

@@ -88,12 +88,12 @@ def explain(
     error: UnexpectedInput, text: str, file: str, whole: str, vocabulary: Vocabulary, terminals: Iterable[TerminalDef]
 ) -> LanguageError:
     """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
-    line, column, found = _met(error, text)
+    line, column, found = _locate(error, text)
     lines = text.splitlines()
     shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _expected(error)
-    words = _described(expected, name_terminals(terminals, vocabulary))
+    words = _describe(expected, name_terminals(terminals, vocabulary))
     what = f"expected {_either(words)}, found {found}" if expected else f"{found} has no meaning here"
     hint = (
         _slip(shown, column, vocabulary.slips)
@@ -104,7 +104,7 @@ def explain(
     return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
 
 
-def _met(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
+def _locate(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
     """Line, column and description of what could not be read."""
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         return error.line, error.column, f"'{error.token}'"
@@ -120,7 +120,7 @@ def _expected(error: UnexpectedInput) -> frozenset[str]:
     return frozenset()  # a character that begins no word: what the lexer could have read says nothing
 
 
-def _described(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
+def _describe(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
     """The expected terminals, with whole families under one name."""
     left = set(expected)
     words: list[str] = []

@@ -56,7 +56,7 @@ _ROWS: dict[str, SemanticAction] = {
     "output": lambda c, extent, at: s.PortSyntax(c[0] and str(c[0]), c[1], where=at(extent)),
     "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
     "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
-    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _present(c[5:]), where=at(c[0])),
+    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _without_none(c[5:]), where=at(c[0])),
     "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], where=at(c[0])),
     "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),
     "fault": lambda c, *_: c[1],
@@ -79,8 +79,8 @@ _ROWS: dict[str, SemanticAction] = {
     "choice": lambda c, extent, at: s.Operation("if", tuple(c[1:]), where=at(extent)),
     "tuple_of": lambda c, extent, at: s.TupleOf(tuple(c[1:]), where=at(extent)),
     "field": lambda c, _, at: s.Field(c[0], str(c[2]), where=at(c[2])),
-    "call": lambda c, extent, at: s.Call(str(c[0]), _present(c[1:]), where=at(extent)),
-    "generic_call": lambda c, extent, at: s.Call(str(c[0]), _present(c[2:]), c[1], where=at(extent)),
+    "call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[1:]), where=at(extent)),
+    "generic_call": lambda c, extent, at: s.Call(str(c[0]), _without_none(c[2:]), c[1], where=at(extent)),
     "instance": lambda c, extent, at: s.Instantiation(str(c[0]), c[1], where=at(extent)),
     "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.Given)),
     "value": lambda c, extent, at: s.Given(c[0] and str(c[0]), c[2], where=at(extent)),
@@ -93,7 +93,7 @@ class _PipeBuilder(TreeBuilder):
 
     rows = _ROWS
 
-    def _called(self, extent: Extent) -> str:
+    def _on_one_line(self, extent: Extent) -> str:
         """The source of a construct on one line, comments left out."""
         lines = self.text[slice(*extent)].splitlines()
         return " ".join(" ".join(line.split("#")[0] for line in lines).split())
@@ -118,7 +118,7 @@ class _PipeBuilder(TreeBuilder):
             else:
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, checks=(*last.checks, item))
-        self._once([*pipelines, *functions])
+        self._refuse_doubles([*pipelines, *functions])
         return s.FileSyntax(tuple(pipelines), tuple(functions))
 
     def pipeline(self, children: list[Any], extent: Extent) -> s.PipelineSyntax:
@@ -186,9 +186,9 @@ class _PipeBuilder(TreeBuilder):
 
     def property(self, children: list[Any], extent: Extent) -> s.Check:
         name, argument = children
-        return s.Check(str(name), argument, self._called(extent), where=self.locate(name))
+        return s.Check(str(name), argument, self._on_one_line(extent), where=self.locate(name))
 
-    def _once(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
+    def _refuse_doubles(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
         seen: dict[str, Location] = {}
         for item in sorted(definitions, key=lambda d: d.where.line):
             if item.name in seen:
@@ -223,7 +223,7 @@ class _PipeBuilder(TreeBuilder):
         return s.Temporal(f"{letter}U", inside.operands, where=self.locate(letter))
 
 
-def _present(children: list[Any]) -> tuple[Any, ...]:
+def _without_none(children: list[Any]) -> tuple[Any, ...]:
     return tuple(c for c in children if c is not None)
 
 

@@ -69,10 +69,10 @@ class PropertyRow:
 
 def parse_property(text: str, file: str = "<property>") -> s.PropertySyntax:
     """A property written outside of a file, as in `-p 'always (y >= 0)'`."""
-    return elaborated(parse_check(text, file), {})
+    return elaborate(parse_check(text, file), {})
 
 
-def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySyntax:
+def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySyntax:
     """A property with its argument understood; `constants` are the parameters of its pipeline."""
     row = PROPERTIES.get(check.name)
     if row is None:
@@ -87,7 +87,7 @@ def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynt
     return s.PropertySyntax(check.name, argument, check.text, where=check.where)
 
 
-def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     """The parameters of a pipeline in a property, which must be named."""
     for item in given:
         if item.name is None:
@@ -110,7 +110,7 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
     if isinstance(e, s.Identifier):
         return s.PipelineReference(e.name, (), where=e.where)
     if isinstance(e, s.Instantiation):
-        return s.PipelineReference(e.name, given_values(e.given, constants), where=e.where)
+        return s.PipelineReference(e.name, read_parameters(e.given, constants), where=e.where)
     what = f"the property '{check.name}' takes the name of a pipeline, not '{e}'"
     raise LanguageError(what, where=e.where, hint=f"write {check.name}(other) or {check.name}(other<k = 3>)")
 
@@ -123,7 +123,7 @@ def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) ->
             logic = "ctl" if part.operator in CTL else "ltl"
             hint = kind.other.format(name=check.name, operator=part.operator, logic=logic)
             raise LanguageError(what, where=part.where, hint=hint)
-    return substituted(e, constants)
+    return substitute(e, constants)
 
 
 NUMBER = ArgumentRow("number", "bounded-liveness(3)", _number)
@@ -177,7 +177,7 @@ PROPERTIES = {row.name: row for row in ROWS}
 """Every property, by its name."""
 
 
-def substituted(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
+def substitute(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
     """The expression with parameters replaced by their values."""
     if isinstance(e, s.Identifier) and e.name in constants:
         return s.Literal(constants[e.name], where=e.where)
@@ -185,9 +185,9 @@ def substituted(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression
     for item in dataclasses.fields(e):
         value = getattr(e, item.name)
         if isinstance(value, s.Expression):
-            changed[item.name] = substituted(value, constants)
+            changed[item.name] = substitute(value, constants)
         elif isinstance(value, tuple) and value and isinstance(value[0], s.Expression):
-            changed[item.name] = tuple(substituted(v, constants) for v in value)
+            changed[item.name] = tuple(substitute(v, constants) for v in value)
     return dataclasses.replace(e, **changed) if changed else e
 
 

@@ -74,7 +74,7 @@ class Source:
             for syntax in self.tree.pipelines:
                 if all(parameter.default is not None for parameter in syntax.parameters):
                     with self.findings.apart():
-                        self._loaded(self._elaborator.pipelines[syntax.name], {})
+                        self._load(self._elaborator.pipelines[syntax.name], {})
         raise self.findings.together()
 
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
@@ -97,18 +97,18 @@ class Source:
         self._elaborator.again()
         try:
             with phase(f"building pipeline '{syntax.name}'"):
-                return self._loaded(syntax, params)
+                return self._load(syntax, params)
         except FollowUp:
             self._refuse()
 
-    def _loaded(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
+    def _load(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
         """A pipeline with its checks; FollowUp where something is wrong, which is among the findings."""
         place, findings = Location(self.file), self.findings
         constants = self._elaborator.parameters(syntax, params, place)
         known = len(findings.errors)
         with allow(self.folders):
             made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
-        checks = findings.each(syntax.checks, lambda check: properties.elaborated(check, constants))
+        checks = findings.each(syntax.checks, lambda check: properties.elaborate(check, constants))
         if not made:
             raise FollowUp
         (pipeline,) = made
@@ -191,7 +191,7 @@ def _monitor(
             raise LanguageError(what, where=wire.where, hint=did_you_mean(wire.input, inputs, "its inputs are: "))
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
-    checks = tuple(properties.elaborated(check, constants) for check in item.checks)
+    checks = tuple(properties.elaborate(check, constants) for check in item.checks)
     return WatchedPipeline(item.systems, bind, when, checks, source.file, item.where, source.folders)
 
 

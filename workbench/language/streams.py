@@ -150,7 +150,7 @@ class StreamReader(args.Reader):
             processor = replace(processor, ways=count)  # type: ignore[call-arg]
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
-            raise self.miscounted(cls, what, e.where)
+            raise self.count_error(cls, what, e.where)
         made = self.add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
         return self._note(made, e.arguments[:count])
 

@@ -178,7 +178,7 @@ class _Picture:
         """
         taps = dict(taps)
         for pipe, _ in pipeline.inputs:
-            taps[pipe] = self.forked(pipeline, pipe, taps[pipe])
+            taps[pipe] = self.fork(pipeline, pipe, taps[pipe])
         for node in pipeline.nodes:
             reads = [taps[p] for p in node.inputs]
             made = self.processor(
@@ -186,10 +186,10 @@ class _Picture:
             )
             for pipe, source in zip(node.outputs, made, strict=True):
                 label = self.label(names[pipe], pipe, pipeline.domains[pipe])
-                taps[pipe] = self.forked(pipeline, pipe, _Tap(source, label, names[pipe]))
+                taps[pipe] = self.fork(pipeline, pipe, _Tap(source, label, names[pipe]))
         return [taps[pipe] for _, pipe in pipeline.outputs]
 
-    def forked(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
+    def fork(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
         """A dot behind a pipe that is read more than once."""
         readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
         readers += [shown for _, shown in pipeline.outputs].count(pipe)
@@ -206,13 +206,13 @@ class _Picture:
         """One processor; the nodes at which its outputs can be read. `names` are those of its output pipes."""
         body, inner = _held(processor, Pipeline), _held(processor, Processor)
         if isinstance(body, Pipeline):
-            with self.cluster(_titled(title, processor.label), "rounded"):
+            with self.cluster(_title(title, processor.label), "rounded"):
                 return self.body(body, name, reads, names)
         queues = list[str]()
         if title and len(reads) > 1:
             queues = self.queues(name, processor.ports) if processor.joins else _inputs(processor.ports)
         if isinstance(inner, Processor):
-            with self.cluster(_titled(title, processor.label), "rounded,dashed"):
+            with self.cluster(_title(title, processor.label), "rounded,dashed"):
                 if queues:
                     reads = self.buffers(queues, reads)
                 while len(reads) < inner.in_arity:  # a quantifier gives it a value beside the events
@@ -366,5 +366,5 @@ def _value(text: str) -> str:
     return f'<FONT POINT-SIZE="11" COLOR="{VALUE}"><B>{escape(text)}</B></FONT>'
 
 
-def _titled(name: str, label: str) -> str:
+def _title(name: str, label: str) -> str:
     return f"{name}: {label}" if name and name != label else label

@@ -36,13 +36,13 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
     objects = []
     for verdict in verdicts:
         place = drawings.place(verdict.run) if verdict.run else None
-        objects.append({**_shown(verdict), "sign": verdict.outcome.sign, "drawing": place})
+        objects.append({**_describe(verdict), "sign": verdict.outcome.sign, "drawing": place})
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
     return "\n".join(
         [
             begin_page(f"{title} - workbench", "explorer"),
             *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
-            f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
+            f'<script type="application/json" id="verdicts">{_embed(objects)}</script>',
             f'<main id="page" data-first="{_first(verdicts)}">',
             "<noscript>This page needs JavaScript to walk through the runs.</noscript></main>",
             f"<script>{asset('explorer.js')}</script></body></html>",
@@ -51,7 +51,7 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def _shown(verdict: Verdict) -> dict[str, Any]:
+def _describe(verdict: Verdict) -> dict[str, Any]:
     """A verdict as data, with what grows inside processors on its run."""
     growing = _growing(verdict.run) if verdict.run else {}
     return {**verdict.to_json(), **({"growing": growing} if growing else {})}
@@ -77,7 +77,7 @@ def _first(verdicts: Sequence[Verdict]) -> int:
     return 1 + min(range(len(ranks)), key=ranks.__getitem__, default=0)
 
 
-def _embedded(data: object) -> str:
+def _embed(data: object) -> str:
     """JSON that may stand in a script element."""
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
@@ -108,10 +108,10 @@ class _Drawings:
             except WorkbenchError:
                 yield ""
             else:
-                yield inline(_named(text))
+                yield inline(_name_parts(text))
 
 
-def _named(text: str) -> str:
+def _name_parts(text: str) -> str:
     """The drawing with names in attributes in place of ids, which have to be different on the whole page."""
     text = re.sub(r'<g id="pipe:([^"]*):\d+"', r'<g data-pipe="\1"', text)
     text = re.sub(r'<g id="node:([^"]*)"', r'<g data-node="\1"', text)

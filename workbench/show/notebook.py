@@ -59,7 +59,7 @@ def _(shown: Verdict) -> str:
     said = f"<p><b>{escape(repr(shown).strip('<>'))}</b></p><ul>{lines}</ul>"
     if shown.run is None:
         return said
-    return said + _framed(explorer([shown]), render_timeline(shown.run, shown.run.pipeline, WIDTH))
+    return said + _frame(explorer([shown]), render_timeline(shown.run, shown.run.pipeline, WIDTH))
 
 
 @html.register
@@ -81,10 +81,10 @@ def _(shown: RunOutputs) -> str:
 @html.register
 def _(shown: RuleExplanation) -> str:
     """The page of `workbench explain --html` in a frame, with the text below it."""
-    return _framed(explanation_page(shown), explanation_text(shown, WIDTH))
+    return _frame(explanation_page(shown), explanation_text(shown, WIDTH))
 
 
-def _framed(page: str, text: str) -> str:
+def _frame(page: str, text: str) -> str:
     """A page in a frame, with the same as text below it."""
     frame = f'<iframe srcdoc="{escape(page, quote=True)}" style="width:100%; height:{HEIGHT}px; border:0"></iframe>'
     return f"{frame}<details><summary>as text</summary><pre>{escape(text)}</pre></details>"

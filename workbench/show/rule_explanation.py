@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from workbench.core.readable import plural
-from workbench.show.rule_time_line import WindowLine, drawn_lines, html_lines, window_lines
+from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, window_lines
 from workbench.show.style import begin_page
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
@@ -47,7 +47,7 @@ def _text(told: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Ite
     yield told.heading
     inner = [*told.lines]
     if told.drawing:
-        inner += ["", *drawn_lines(record, told.drawing, width - len(INDENT) * (depth + 1)), ""]
+        inner += ["", *draw_lines(record, told.drawing, width - len(INDENT) * (depth + 1)), ""]
     for part in told.parts:
         inner += _text(part, record, width, depth + 1)
     while inner and not inner[-1]:

@@ -16,7 +16,7 @@ from workbench.executors.compiled.rules.asked_source import rivals_of
 from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
 from workbench.show.dot import FAINT, digraph
 from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
-from workbench.show.search_plan import part_head, search_data, told_searches
+from workbench.show.search_plan import describe_searches, part_head, search_data
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matches import MatchedRules
@@ -57,7 +57,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
              "searches": search_data(plan, number, prefixes.get(number), sample), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
-                 "asked": list(map(str, each.asked)), **_sampled(sample, number, each),
+                 "asked": list(map(str, each.asked)), **_sample_data(sample, number, each),
                  "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
             ]}
@@ -85,16 +85,16 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
             lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
-            lines += _told_sample(step)
+            lines += _describe_sample(step)
             lines += _where(step)
-        lines += [_told_shared(shared) for shared in each["shares"]]
-        lines += told_searches(each["searches"])
+        lines += [_describe_shared(shared) for shared in each["shares"]]
+        lines += describe_searches(each["searches"])
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  with a GPU {gpu['told']}")
     return "\n".join(lines) + "\n"
 
 
-def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
+def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> dict[str, Any]:
     """What a predicate has found; nothing of one that was not looked at."""
     found = None if sample is None else sample.rules[rule].steps.get(planned.step.number)
     if sample is None or found is None or planned.step.policy.later:
@@ -111,7 +111,7 @@ def _sampled(sample: RulesSampled | None, rule: int, planned: PlannedStep) -> di
     }}  # fmt: skip
 
 
-def _told_sample(step: dict[str, Any]) -> Iterator[str]:
+def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
     """The same in words, and in which order constraints are asked."""
     if "sample" not in step:
         return
@@ -143,7 +143,7 @@ def _shares(plan: SetPlan, rule: int, longest: SharedPrefix | None) -> list[dict
     ]
 
 
-def _told_shared(found: dict[str, Any]) -> str:
+def _describe_shared(found: dict[str, Any]) -> str:
     """In words."""
     parts = (
         f"the first {found['parts']} behind the trigger are" if found["parts"] > 1 else "what is behind the trigger is"

@@ -107,20 +107,20 @@ class TimeScale:
         return (time - self.first) / (self.last - self.first) if self.last > self.first else 0.5
 
 
-def drawn_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> list[str]:
+def draw_lines(record: RunRecord, lines: Sequence[WindowLine], width: int) -> list[str]:
     """Lines of characters, no wider than so many, with the times at both ends under them."""
     if not lines:
         return []
     scale, label = TimeScale(lines), max(len(line.label) for line in lines)
     notes = max(len(line.note) for line in lines)
     room = max(LEAST, width - label - notes - 4)
-    found = [f"{line.label.ljust(label)}  {_drawn(line, scale, room)}  {line.note}".rstrip() for line in lines]
+    found = [f"{line.label.ljust(label)}  {_draw(line, scale, room)}  {line.note}".rstrip() for line in lines]
     first, last = (str(record.show(time)) for time in (scale.first, scale.last))
     axis = first if scale.first == scale.last else first + last.rjust(max(room - len(first), len(last) + 1))
     return [*found, " " * (label + 2) + (axis.center(room).rstrip() if scale.first == scale.last else axis)]
 
 
-def _drawn(line: WindowLine, scale: TimeScale, room: int) -> str:
+def _draw(line: WindowLine, scale: TimeScale, room: int) -> str:
     def at(time: int) -> int:
         return round(scale.at(time) * (room - 1))
 

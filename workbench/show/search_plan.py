@@ -66,7 +66,7 @@ def _as_written(searches: RuleSearches, shared: SharedPrefix | None) -> str:
     return "each hangs on what another one finds, or stands behind an 'each' that hangs on one, and may find nothing"
 
 
-def told_searches(found: dict[str, Any] | None) -> Iterator[str]:
+def describe_searches(found: dict[str, Any] | None) -> Iterator[str]:
     """The same in words."""
     if found is None:
         return

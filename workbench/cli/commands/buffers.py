@@ -158,11 +158,11 @@ def _annotate(reference: str, found: Buffers) -> str:
     from workbench.core.readable import plural
     from workbench.events.files import write_atomically
     from workbench.language import parse, split_reference
-    from workbench.language.annotate import annotated
+    from workbench.language.annotate import annotate
 
     path, name = split_reference(reference)
     before = Path(path).read_bytes().decode("utf-8")  # with the line ends that the file has
-    after = annotated(parse(before, path), name, found.capacities)
+    after = annotate(parse(before, path), name, found.capacities)
     if after != before:
         write_atomically(path, after)
     left_out = [item.queue for item in found.queues if item.capacity is None]

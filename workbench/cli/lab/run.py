@@ -154,10 +154,10 @@ def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
         if name not in known:
             raise InputError(f"--retry {name}: there is no such status", hint=f"there are {', '.join(known)}")
     retry = tuple(known[name] for name in args.retry)
-    return Selection(tuple(args.only), chosen_values(lab, args.where), tuple(args.id), args.again, retry)
+    return Selection(tuple(args.only), select_values(lab, args.where), tuple(args.id), args.again, retry)
 
 
-def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
+def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
     """What `--where q=2,3` means: those values of the axis that look like these.
 
     Raises

@@ -46,11 +46,11 @@ def places(args: argparse.Namespace) -> str:
 
 def open_lab(args: argparse.Namespace, name: str) -> Lab:
     """A suite with its store."""
-    from workbench.lab.find import load_suite, named
+    from workbench.lab.find import find_suite, load_suite
     from workbench.lab.plan import Lab
     from workbench.lab.store import ResultStore
 
-    path = named(args.experiments, name)
+    path = find_suite(args.experiments, name)
     suite = load_suite(path)
     if (times := getattr(args, "repeat", None)) is not None:
         if times < 1:

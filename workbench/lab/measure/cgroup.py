@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 def base() -> Path | None:
     """The group below which groups can be made that limit memory; None where there is none."""
     named = os.environ.get(VARIABLE)
-    candidates = [Path(named)] if named else [MOUNT / own for own in _own()]
+    candidates = [Path(named)] if named else [MOUNT / own for own in _own_groups()]
     for folder in candidates:
         with contextlib.suppress(OSError):
             if "memory" in (folder / "cgroup.subtree_control").read_text().split() and os.access(folder, os.W_OK):
@@ -29,7 +29,7 @@ def base() -> Path | None:
     return None
 
 
-def _own() -> list[str]:
+def _own_groups() -> list[str]:
     with contextlib.suppress(OSError):
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         return [line[3:].lstrip("/") for line in lines if line.startswith("0::")]

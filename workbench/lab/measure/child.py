@@ -68,7 +68,7 @@ def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
         return True
     except BaseException as error:
         write_frame(answers, {"begin": time.monotonic(), "cpu": own_cpu()})
-        write_frame(answers, {**_raised(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_memory_mb()})
+        write_frame(answers, {**_describe_error(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_memory_mb()})
         return False
 
 
@@ -86,7 +86,7 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
         else:
             found = _measure(suite.experiments[task["experiment"]], task)
     except BaseException as error:
-        found = _raised(error)
+        found = _describe_error(error)
     wall = time.monotonic() - begin
     sys.stdout.flush()
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -113,7 +113,7 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
 
     files = {name: Path(path) for name, path in task["files"].items()}
     given = call(experiment.function, {**task["point"], SEED: task["seed"], **files})
-    outputs = checked(experiment, given)
+    outputs = check_outputs(experiment, given)
     differing = [
         f"{name} is {outputs.get(name)!r} where {plain(wanted)!r} is expected"
         for name, wanted in experiment.expectation(task["point"]).items()
@@ -123,7 +123,7 @@ def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
     return {"status": str(status), "outputs": outputs, "reason": "; ".join(differing)}
 
 
-def checked(experiment: Experiment, given: Any) -> dict[str, Any]:
+def check_outputs(experiment: Experiment, given: Any) -> dict[str, Any]:
     """The outputs, if they are what the experiment declares.
 
     Raises
@@ -148,7 +148,7 @@ def checked(experiment: Experiment, given: Any) -> dict[str, Any]:
     return outputs
 
 
-def _raised(error: BaseException) -> dict[str, Any]:
+def _describe_error(error: BaseException) -> dict[str, Any]:
     """What an exception makes of a measurement."""
     if isinstance(error, MemoryError):
         return {"status": str(Status.MEMORY), "reason": "MemoryError"}
@@ -159,10 +159,10 @@ def _raised(error: BaseException) -> dict[str, Any]:
             os.write(2, "".join(traceback.format_exception(error)).encode(errors="replace"))
         return {"status": str(Status.CRASH), "reason": f"{type(error).__name__}: {error.message}"}
     said = "".join(traceback.format_exception_only(error)).strip()
-    return {"status": str(Status.CRASH), "reason": "\n".join([said, *_way(error)])}
+    return {"status": str(Status.CRASH), "reason": "\n".join([said, *_list_calls(error)])}
 
 
-def _way(error: BaseException) -> list[str]:
+def _list_calls(error: BaseException) -> list[str]:
     """The calls that led to an error, without those that the lab made to get to the experiment."""
     calls = traceback.extract_tb(error.__traceback__)
     while calls and calls[0].filename in (__file__, _CALLS):

@@ -46,7 +46,7 @@ def devices() -> tuple[Any, ...]:
     return tuple(found)
 
 
-def described() -> dict[str, str]:
+def describe_gpus() -> dict[str, str]:
     """The GPUs' names and the driver's version, for a machine's data; empty where there is none."""
     module = nvml()
     if not devices():

@@ -14,7 +14,7 @@ from typing import Any
 
 import workbench
 from workbench.budget import cores
-from workbench.lab.measure.gpu import described
+from workbench.lab.measure.gpu import describe_gpus
 
 PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
 STEAL_LIMIT = 0.02
@@ -26,7 +26,7 @@ _WINDOW = 1.0
 def machine() -> dict[str, Any]:
     """The machine, as data."""
     return {
-        **described(),
+        **describe_gpus(),
         "host": platform.node(),
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
@@ -73,7 +73,7 @@ class MachineLoad:
     """How busy the machine is with other things."""
 
     def __init__(self) -> None:
-        self._before = self._now = self._counted()
+        self._before = self._now = self._count_ticks()
 
     def look(self) -> tuple[float, float, bool]:
         """Load average of the last minute, the part that was stolen, and whether timings can be relied on."""
@@ -82,14 +82,14 @@ class MachineLoad:
         return load, steal, load <= cores() + 0.5 and steal <= STEAL_LIMIT
 
     def _steal(self) -> float:
-        now = self._counted()
+        now = self._count_ticks()
         if now[0] - self._now[0] > _WINDOW:
             self._before, self._now = self._now, now
         all_of_it = now[1] - self._before[1]
         return (now[2] - self._before[2]) / all_of_it if all_of_it else 0.0
 
     @staticmethod
-    def _counted() -> tuple[float, int, int]:
+    def _count_ticks() -> tuple[float, int, int]:
         """The time, and the ticks of all processors: all, and stolen."""
         with contextlib.suppress(OSError, ValueError), open("/proc/stat") as file:
             ticks = [int(word) for word in file.readline().split()[1:9]]

@@ -213,7 +213,7 @@ class Supervisor:
         if ended == "memory" or group_full or out_of_memory(log) or nearly:
             return {"status": Status.MEMORY, "reason": f"limit of {limits.memory_mb} MB, reached {peak:.0f} MB"}
         last_words = "\n".join([line for line in log.splitlines() if line.strip()][-3:])
-        return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_how(status), last_words]))}
+        return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_describe_status(status), last_words]))}
 
     # --- the child ------------------------------------------------------------------------------------------
 
@@ -318,7 +318,7 @@ def _become_child(parent: int, group: cgroup.ControlGroup | None, folder: str) -
             group.add(os.getpid())
 
 
-def _how(status: int | None) -> str:
+def _describe_status(status: int | None) -> str:
     if status is None:
         return "it was lost"
     if status < 0:

@@ -51,14 +51,14 @@ class OwnPagesOnly:
                 message["headers"] = [*message.get("headers", ()), *ALWAYS]
             await send(message)
 
-        if scope["type"] == "http" and not self.allowed(scope):
+        if scope["type"] == "http" and not self.is_allowed(scope):
             headers = [(b"content-type", b"text/plain")]
             await answer({"type": "http.response.start", "status": 403, "headers": headers})
             await answer({"type": "http.response.body", "body": b"only pages of this application may ask this"})
             return
         await self.application(scope, receive, answer)
 
-    def allowed(self, scope: Scope) -> bool:
+    def is_allowed(self, scope: Scope) -> bool:
         """Whether a request is ours."""
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:

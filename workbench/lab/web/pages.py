@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.lab.plan import Lab
 from workbench.lab.result import Status
 from workbench.lab.web.own_pages import SANDBOX, OwnPagesOnly, policy
-from workbench.lab.web.site import Site, chosen, page_of
+from workbench.lab.web.site import Site, page_of, read_selection
 
 LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
 
@@ -100,7 +100,7 @@ class Pages:
         form = await self._form(request)
         if isinstance(form, Response):
             return form
-        selection = chosen(lab, form, self.site.report(lab)[0].results if "id" in form else ())
+        selection = read_selection(lab, form, self.site.report(lab)[0].results if "id" in form else ())
         if "id" in form and not selection.keys:  # else it would mean all
             return self.missing("There is no such measurement.")
         self.site.runner(lab).start(lab, selection)

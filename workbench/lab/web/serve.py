@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError
-from workbench.lab.find import named, suite_files
+from workbench.lab.find import find_suite, suite_files
 from workbench.lab.rows import package
 from workbench.lab.web.own_pages import HOST
 from workbench.lab.web.site import Site
@@ -33,7 +33,7 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     """
     package("the web application is served by uvicorn", "uvicorn")
     if suite:
-        named(experiments, suite)
+        find_suite(experiments, suite)
     suite_files(experiments)
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

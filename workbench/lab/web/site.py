@@ -93,7 +93,7 @@ def page_of(lab: Lab, result: Result) -> Measured:
         client.end()
 
 
-def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
+def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
     """What a form asks for, of what the suite has and the ids that are known; anything else in it means nothing."""
     suite = lab.suite
     keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
