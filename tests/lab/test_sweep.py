@@ -16,7 +16,7 @@ from workbench.errors import LabError, SuiteError
 from workbench.lab import local
 from workbench.lab.find import load_suite
 from workbench.lab.local import sweep
-from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
+from workbench.lab.plan import Lab, Measurement, Origin, Selection, SweepPlan, missing, tasks
 from workbench.lab.result import Measured, Status
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,3 +228,13 @@ def test_repetitions_come_apart(make_lab):
     order = [task.repetition for task in tasks(lab, "", Selection())]
     assert order == [0] * 6 + [1] * 6 + [2] * 6
     assert len(missing(tasks(lab, "", Selection()), {}, Selection())) == 18
+
+
+def test_a_plan_counts_what_there_is_and_what_is_made_again():
+    """Of three points one has ended well, one has crashed, and one is missing."""
+    well, crashed, new = (Measurement("e", {"n": n}, 0, f"key{n}", "code") for n in range(3))
+    done = {well.id: "ok", crashed.id: "crash"}
+    first = SweepPlan([well, crashed, new], done, [new], [])
+    assert (first.measured, first.again, first.failed_before) == (2, 0, {crashed.id: "crash"})
+    retried = SweepPlan([well, crashed, new], done, [crashed, new], [])
+    assert (retried.measured, retried.again, retried.failed_before) == (2, 1, {})
