@@ -43,6 +43,8 @@ def check_writable(args: argparse.Namespace) -> None:
 
 def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
     """Write what the options ask for, and say what was written; the second file also where the first cannot be."""
+    from workbench.core.readable import plural
+
     failed: list[InputError] = []
     stream = sys.stderr if args.json else sys.stdout
     runs = sum(verdict.run is not None for verdict in verdicts)
@@ -55,7 +57,7 @@ def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
             except InputError as error:
                 failed.append(error)
             else:
-                print(f"{path}: {runs} run{'s' if runs > 1 else ''}", file=stream)
+                print(f"{path}: {plural(runs, 'run')}", file=stream)
     if failed:
         what = "; ".join(dict.fromkeys(error.what for error in failed))
         raise InputError(what, where=", ".join(str(error.where) for error in failed))

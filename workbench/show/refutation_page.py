@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from workbench.core.readable import plural
 from workbench.show.style import begin_page
 
 if TYPE_CHECKING:
@@ -20,9 +21,7 @@ def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str
     program: what has run.
     most: how many positions are told at most.
     """
-    many = (
-        f"the first {most:,} positions" if len(found) == most else f"{len(found):,} position{'s' * (len(found) != 1)}"
-    )
+    many = f"the first {most:,} positions" if len(found) == most else plural(f"{len(found):,}", "position")
     said = f"Quantifiers are false at {many}." if found else "No quantifier is false."
     return "\n".join(
         [

@@ -80,8 +80,10 @@ def as_json(found: Advised) -> dict[str, Any]:
 
 def text(found: Advised, steps: int) -> str:
     """What is printed."""
+    from workbench.core.readable import plural
+
     profile = found.profile
-    lines = [f"{steps} {'step' if steps == 1 else 'steps'}, {profile.total * 1e6:.1f} µs each without threads:"]
+    lines = [f"{plural(steps, 'step')}, {profile.total * 1e6:.1f} µs each without threads:"]
     rows = [*profile.processors.items(), ("(around them)", profile.rest)]
     width = max(len(name) for name, _ in rows)
     lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
@@ -91,7 +93,7 @@ def text(found: Advised, steps: int) -> str:
         f" {found.threads + 1} threads get {costs.cores:.1f} cores"
     )
     if found.advice:
-        with_threads = f"gain with {found.threads} {'thread' if found.threads == 1 else 'threads'}"
+        with_threads = f"gain with {plural(found.threads, 'thread')}"
         lines += ["", f"{with_threads.ljust(48)} {'predicted':>16} {'measured':>16}"]
         for each in found.advice:
             sign = "✓" if found.promises(each) else "✗"
