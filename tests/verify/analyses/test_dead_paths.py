@@ -18,7 +18,7 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.as_good import BEHIND, FULLER, compare
+from workbench.verify.analyses.as_good import BEHIND, FULLER, Truncated
 from workbench.verify.analyses.dead_paths import DeadPaths
 from workbench.verify.analyses.truncate import truncations, without_unread
 from workbench.verify.answer.problem import BOUNDS_EARLY
@@ -298,7 +298,7 @@ def test_stepwise_short_cuts_are_found(data: st.DataObject) -> None:
     if not cuts:
         return
     cut = data.draw(st.sampled_from(cuts))
-    verdict = compare(flat, cut.pipeline, "stepwise", Settings(q=2))
+    verdict = Truncated(flat, cut.pipeline, Settings(q=2)).compare("stepwise")
     both = Explored(_beside(flat, cut.pipeline), 2)
     names = [name for name, _ in flat.outputs]
     differs = any(

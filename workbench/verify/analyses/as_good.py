@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.core.domain import BOOL
@@ -37,20 +37,68 @@ ROOMS = 1, 2, 4
 """How many times the room of the pipeline's queues those of a truncation have, in turn."""
 
 
-def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings) -> Verdict:
-    """Whether a truncation is as good as the pipeline, both flat and resolved.
+@dataclass(frozen=True)
+class Truncated:
+    """A truncation beside the pipeline, both flat and resolved."""
 
-    Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since one of
-    the truncation overflows first whatever room it has, nothing is known.
-    """
-    for times in ROOMS:
-        verdict = discount_early(_compare(pipeline, truncated, mode, settings, times))
-        if not verdict.meets_bounds:
-            return verdict
-        both, _, sizes = _beside(pipeline, truncated, "stepwise", settings, times)
-        if check(both, _fits(), replace(settings, q=sizes)).outcome is Outcome.HOLDS:
-            return verdict
-    return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
+    pipeline: Pipeline
+    truncated: Pipeline
+    settings: Settings
+
+    def compare(self, mode: PathMode) -> Verdict:
+        """Whether the truncation is as good as the pipeline.
+
+        Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since
+        one of the truncation overflows first whatever room it has, nothing is known.
+        """
+        for times in ROOMS:
+            verdict = discount_early(self._compare(mode, times))
+            if not verdict.meets_bounds:
+                return verdict
+            both, _, given = self._beside("stepwise", times)
+            if check(both, _fits(), given).outcome is Outcome.HOLDS:
+                return verdict
+        return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
+
+    def is_as_good(self, verdict: Verdict, speaking: Mapping[str, Verdict]) -> bool:
+        """Whether the verdict of a comparison is worth something.
+
+        Within bounds it is if something was compared: each output that speaks can come from both pipelines before a
+        queue overflows.
+        """
+        if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+            return verdict.outcome is Outcome.HOLDS
+        both, _, given = self._beside("sequence")
+        comparisons = zip((name for name, _ in self.pipeline.outputs), (name for name, _ in both.outputs), strict=True)
+        asked = [same for name, same in comparisons if name in speaking]
+        return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
+
+    def _compare(self, mode: PathMode, times: int) -> Verdict:
+        if mode == "stepwise":
+            return check(*self._beside("stepwise", times))
+        both, same, given = self._beside("sequence", times)
+        comparisons = [name for name, _ in both.outputs]
+        verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
+        for name in comparisons:
+            if verdict.outcome.proved:
+                later = check(both, _catches_up(name), given)
+                verdict = later if later.outcome is not Outcome.HOLDS else verdict
+                strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
+                if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
+                    verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
+        return verdict
+
+    def _beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
+        """Both side by side, that they agree, and settings with the capacities of the queues; see `ROOMS`."""
+        whole, truncated = replace(self.pipeline, name="whole"), replace(self.truncated, name="truncated")
+        both, same = side_by_side(whole, truncated, mode)
+        sizes = _spread(flatten(both), self.settings)
+        sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
+        for node in both.nodes:  # where events meet: overflow would hide that more wait than may
+            if node.queues:
+                left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
+                sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(self.settings) + right}
+        return both, same, replace(self.settings, q=sizes)
 
 
 def _fits() -> Property:
@@ -62,38 +110,6 @@ def _fits() -> Property:
         return either(negate(overflow_of(theirs)), overflow_of(ours))
 
     return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)
-
-
-def _compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings, times: int) -> Verdict:
-    sense: EquivalenceMode = "stepwise" if mode == "stepwise" else "sequence"
-    both, same, sizes = _beside(pipeline, truncated, sense, settings, times)
-    given = replace(settings, q=sizes)
-    if mode == "stepwise":
-        return check(both, same, given)
-    comparisons = [name for name, _ in both.outputs]
-    verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(settings))]), given)
-    for name in comparisons:
-        if verdict.outcome.proved:
-            later = check(both, _catches_up(name), given)
-            verdict = later if later.outcome is not Outcome.HOLDS else verdict
-            strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
-            if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
-                verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
-    return verdict
-
-
-def _beside(
-    pipeline: Pipeline, truncated: Pipeline, mode: EquivalenceMode, settings: Settings, times: int = 1
-) -> tuple[Pipeline, Property, dict[str, int]]:
-    """Both side by side, that they agree, and the capacities of the queues; see `ROOMS`."""
-    both, same = side_by_side(replace(pipeline, name="whole"), replace(truncated, name="truncated"), mode)
-    sizes = _spread(flatten(both), settings)
-    sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
-    for node in both.nodes if mode == "sequence" else ():
-        if node.queues:  # overflow would hide that more wait than may
-            left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
-            sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(settings) + right}
-    return both, same, sizes
 
 
 def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
@@ -134,20 +150,3 @@ def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
         elif own in settings.q:
             found[queue] = settings.q[own]
     return found
-
-
-def as_good(
-    verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
-) -> bool:
-    """Whether the verdict of a comparison is worth something.
-
-    Within bounds it is if something was compared: each output that speaks can come from both pipelines before a queue
-    overflows.
-    """
-    if verdict.outcome is not Outcome.WITHIN_BOUNDS:
-        return verdict.outcome is Outcome.HOLDS
-    both, _, sizes = _beside(pipeline, truncated, "sequence", settings)
-    given = replace(settings, q=sizes)
-    comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)
-    asked = [same for name, same in comparisons if name in speaking]
-    return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)

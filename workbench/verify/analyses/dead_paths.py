@@ -24,7 +24,7 @@ from workbench.budget import Budget
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import LimitMet
-from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, as_good, compare
+from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, Truncated
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
@@ -194,50 +194,86 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
 def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     whole = settings.flat(pipeline)
     live = without_unread(whole)
-    own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
-    silent, speaking = _find_silent(live, own)
-    unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(silent))
-    dead, undecided = _short_cuts(live, speaking, own)
+    search = _Search(live, fitting(live, settings))
+    unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(search.silent))
+    dead, undecided = search.short_cuts()
     deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
-    needed = tuple(
-        _find_needed(live, node.name, speaking, own, undecided.get(node.name, ""))
-        for node in live.nodes
-        if node.name not in deleted
-    )
-    reduced = _reduce(live, dead, speaking, own)
+    left = [node.name for node in live.nodes if node.name not in deleted]
+    needed = tuple(search.find_needed(name, undecided.get(name, "")) for name in left)
+    reduced = search.reduce(dead)
     if reduced is None and unread:
         reduced = Reduced(live, (), "stepwise", None)
     if reduced is not None:
         kept = {node.name for node in reduced.pipeline.nodes}
         reduced = replace(reduced, removed=tuple(n.name for n in whole.nodes if n.name not in kept))
-    return DeadPaths(whole, unread, silent, unheard, dead, needed, reduced)
+    return DeadPaths(whole, unread, search.silent, unheard, dead, needed, reduced)
 
 
-def _find_silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
-    """The outputs that are known never to speak, and the others, each with its verdict."""
-    verdicts = {name: discount_early(check(pipeline, never_speaks(name), settings)) for name, _ in pipeline.outputs}
-    silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
-    return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
+class _Search:
+    """The search for short cuts that change nothing.
 
+    Attributes
+    ----------
+    pipeline: flat and resolved; all of it is read.
+    silent, speaking: the outputs that are known never to speak, and the others, each with its verdict.
+    """
 
-def _short_cuts(
-    pipeline: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
-) -> tuple[tuple[Dead, ...], dict[str, str]]:
-    """The short cuts that change nothing, and for processors of which it is not known, why."""
-    sampled = Sampled(pipeline, settings)
-    found: list[Dead] = []
-    undecided: dict[str, str] = {}
-    for cut in truncations(pipeline):
-        for mode in _not_refuted(sampled, cut.pipeline, settings):
-            verdict = compare(pipeline, cut.pipeline, mode, settings)
-            if as_good(verdict, pipeline, cut.pipeline, speaking, settings):
-                found.append(Dead(cut, mode, verdict))
-                break
-            if verdict.outcome is not Outcome.FAILS:
-                early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
-                undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
-    return tuple(found), undecided
+    def __init__(self, pipeline: Pipeline, settings: Settings) -> None:
+        self.pipeline, self.settings = pipeline, settings
+        names = [name for name, _ in pipeline.outputs]
+        verdicts = {name: discount_early(check(pipeline, never_speaks(name), settings)) for name in names}
+        self.silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
+        self.speaking = {name: verdict for name, verdict in verdicts.items() if name not in self.silent}
+
+    def short_cuts(self) -> tuple[tuple[Dead, ...], dict[str, str]]:
+        """The short cuts that change nothing, and for processors of which it is not known, why."""
+        sampled = Sampled(self.pipeline, self.settings)
+        found: list[Dead] = []
+        undecided: dict[str, str] = {}
+        for cut in truncations(self.pipeline):
+            beside = self._beside(cut.pipeline)
+            for mode in _not_refuted(sampled, cut.pipeline, self.settings):
+                verdict = beside.compare(mode)
+                if beside.is_as_good(verdict, self.speaking):
+                    found.append(Dead(cut, mode, verdict))
+                    break
+                if verdict.outcome is not Outcome.FAILS:
+                    early = not verdict.reason or (verdict.vacuity and verdict.meets_bounds)
+                    undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
+        return tuple(found), undecided
+
+    def _beside(self, truncated: Pipeline) -> Truncated:
+        return Truncated(self.pipeline, truncated, self.settings)
+
+    def find_needed(self, name: str, reason: str) -> Needed:
+        """What is different without a processor; `reason`: why it is not known whether a short cut can do without."""
+        for cut in truncations(self.pipeline):
+            if cut.node == name and cut.direct:
+                verdict = self._beside(cut.pipeline).compare("up to pace")
+                if verdict.outcome is Outcome.FAILS:
+                    where = _last_step(verdict)
+                    return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
+        outputs = reached(self.pipeline, self.pipeline.node(name))
+        output = next(output for output in outputs if output in self.speaking)
+        verdict = self.speaking[output]
+        if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
+            reason = reason or verdict.reason or BOUNDS_EARLY
+        return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
+
+    def reduce(self, dead: Sequence[Dead]) -> Reduced | None:
+        """Short cuts one on top of the other, as long as the whole stays as good."""
+        best: Reduced | None = None
+        for found in sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed))):
+            current, cut = self.pipeline if best is None else best.pipeline, found.truncation
+            if cut.node not in {node.name for node in current.nodes} or cut.source not in current.domains:
+                continue
+            mode = found.mode if best is None or best.mode == "stepwise" else best.mode
+            beside = self._beside(short_cut(current, current.node(cut.node), cut.source).pipeline)
+            verdict = found.verdict if best is None else beside.compare(mode)
+            if best is None or beside.is_as_good(verdict, self.speaking):
+                best = Reduced(beside.truncated, (), mode, verdict)
+        return best
 
 
 def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
@@ -261,43 +297,6 @@ def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> b
     return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
 
 
-def _find_needed(
-    pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str
-) -> Needed:
-    node = pipeline.node(name)
-    for cut in truncations(pipeline):
-        if cut.node == name and cut.direct:
-            verdict = compare(pipeline, cut.pipeline, "up to pace", settings)
-            if verdict.outcome is Outcome.FAILS:
-                where = _last_step(verdict)
-                return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
-    output = next(output for output in reached(pipeline, node) if output in speaking)
-    verdict = speaking[output]
-    if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
-        reason = reason or verdict.reason or BOUNDS_EARLY
-    return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
-
-
 def _last_step(verdict: Verdict) -> str:
     run = verdict.counterexample
     return "" if run is None else f" at step {len(run.steps) - 1}"
-
-
-def _reduce(
-    pipeline: Pipeline, dead: tuple[Dead, ...], speaking: Mapping[str, Verdict], settings: Settings
-) -> Reduced | None:
-    """Short cuts one on top of the other, as long as the whole stays as good."""
-    best: Reduced | None = None
-    order = sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed)))
-    for found in order:
-        current = pipeline if best is None else best.pipeline
-        cut = found.truncation
-        names = {node.name for node in current.nodes}
-        if cut.node not in names or cut.source not in current.domains:
-            continue
-        mode = found.mode if best is None or best.mode == "stepwise" else best.mode
-        smaller = short_cut(current, current.node(cut.node), cut.source).pipeline
-        verdict = found.verdict if best is None else compare(pipeline, smaller, mode, settings)
-        if best is None or as_good(verdict, pipeline, smaller, speaking, settings):
-            best = Reduced(smaller, (), mode, verdict)
-    return best
