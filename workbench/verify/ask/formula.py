@@ -10,11 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from workbench.core.ops import AND, IMPLIES, NOT, OR
+from workbench.core.ops import AND, IMPLIES, NOT, OR, Operator
 from workbench.core.term import FALSE, Term
 
-BOOLEAN = {"not", "and", "or", "implies"}
+
+class Connective(NamedTuple):
+    """A Boolean operator: what it is on terms, and how SMV writes it."""
+
+    of_terms: Operator
+    sign: str
+
+
+BOOLEAN = {
+    "not": Connective(NOT, "!"), "and": Connective(AND, " & "), "or": Connective(OR, " | "),
+    "implies": Connective(IMPLIES, " -> "),
+}  # fmt: skip
+"""The Boolean operators of formulas."""
 DUAL = {
     "AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X",
     "U": "V", "V": "U", "and": "or", "or": "and",
@@ -46,8 +59,7 @@ def atom(term: Term) -> Formula:
 def build(op: str, *args: Formula) -> Formula:
     """An operator applied; Boolean operators over state formulas give a state formula."""
     if op in BOOLEAN and all(a.term is not None for a in args):
-        terms = [a.term for a in args]
-        return atom({"not": NOT, "and": AND, "or": OR, "implies": IMPLIES}[op](*terms))
+        return atom(BOOLEAN[op].of_terms(*(a.term for a in args)))
     return Formula(op, args)
 
 
@@ -83,18 +95,15 @@ def _literals(formula: Formula, change: Callable[[Term], Term]) -> Formula:
     return Formula(formula.op, tuple(_literals(arg, change) for arg in formula.args))
 
 
-SIGNS = {"not": "!", "and": " & ", "or": " | ", "implies": " -> "}
-
-
 def to_smv(formula: Formula, terms: Callable[[Term], str]) -> str:
     """SMV text of a formula."""
     if formula.term is not None:
         return terms(formula.term)
     parts = [to_smv(arg, terms) for arg in formula.args]
     if formula.op == "not":
-        return f"!({parts[0]})"
+        return f"{BOOLEAN[formula.op].sign}({parts[0]})"
     if formula.op in BOOLEAN:
-        return "(" + SIGNS[formula.op].join(parts) + ")"
+        return f"({BOOLEAN[formula.op].sign.join(parts)})"
     if formula.op in ("AU", "EU"):
         return f"{formula.op[0]} [{parts[0]} U {parts[1]}]"
     if len(parts) == 2:
