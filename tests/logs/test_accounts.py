@@ -17,7 +17,7 @@ from workbench.errors import InputError, LostRows, WorkbenchError
 from workbench.events import batches, lines
 from workbench.events import rows as events_rows
 from workbench.events.account import UNDECLARED, Reporter
-from workbench.logs import batching, loop
+from workbench.logs import batching
 from workbench.logs import options as run_options
 from workbench.logs.loop import LogRun
 
@@ -188,7 +188,7 @@ def test_a_row_that_is_lost_or_doubled_ends_the_run(rows, tmp_path, monkeypatch)
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_block_of_keys_that_is_lost_ends_the_run(backend, tmp_path, monkeypatch):
     real = batching.batches_of
-    monkeypatch.setattr(loop, "batches_of", lambda *given: itertools.islice(real(*given), 1, None))
+    monkeypatch.setattr("workbench.logs.pipelines.batches_of", lambda *given: itertools.islice(real(*given), 1, None))
     path = written(tmp_path, "csv", "", set())
     with pytest.raises(LostRows, match="not all rows are accounted for: 300 were read"):
         wb.run(SUMS, path, output=tmp_path / "out.csv", key="k", backend=backend)

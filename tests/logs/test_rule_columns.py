@@ -27,7 +27,7 @@ from workbench.logs import rules as rules_of
 from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
-from workbench.logs.rule_order import LateEvents, singly
+from workbench.logs.rule_order import singly
 from workbench.logs.source import DataSource
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
@@ -124,10 +124,8 @@ def read(given, time_unit, late, bad_rows, keep=True):
     reporter.keep = told.append
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
-        pieces = given(source)
-        if late:
-            pieces = LateEvents(RULES, clock, lates.append if keep else refuse).ordered(pieces)
-        told += map(repr, singly(pieces, RULES))
+        source.late = lates.append if keep else refuse
+        told += map(repr, singly(given(source), RULES))
     except WorkbenchError as error:
         return [*told, lates, str(error)]  # whatever has been read beyond that
     told += source.notes()

@@ -24,7 +24,7 @@ from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.rule_columns import TYPE, EventColumns
-from workbench.logs.rule_order import EventPiece, first_events, merged
+from workbench.logs.rule_order import EventPiece, HoldBack, first_events, merged
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -41,6 +41,7 @@ class RuleLog:
     Parameters
     ----------
     key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
+    late: takes the late events, where the clock allows lateness.
     """
 
     rules: RuleSet
@@ -51,6 +52,7 @@ class RuleLog:
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     key: str = ""
+    late: Callable[[Occurrence], object] = lambda _: None
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
         """The events of several files, in the order of time; those of one time in the order of the files.
@@ -62,7 +64,7 @@ class RuleLog:
         self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._file(*self.named(each)) for each in inputs]
-        found = merged(streams, self.rules, in_order=self.clock.late is None)
+        found = merged(streams, self.rules)
         return found if head is None else first_events(found, head)
 
     def named(self, given: Any) -> tuple[Declaration | None, Any]:
@@ -91,6 +93,12 @@ class RuleLog:
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
     ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
+        found = self._of_blocks(blocks, ports, declared, shown)
+        return found if self.clock.late is None else HoldBack(self.rules, self.clock, self.late).ordered(found)
+
+    def _of_blocks(
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
+    ) -> Iterator[EventPiece]:
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: row_reader(each, ports.domains) for each in types}
         made = EventColumns(self.rules, ports, self.clock.column, declared)

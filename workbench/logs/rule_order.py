@@ -9,7 +9,8 @@ from __future__ import annotations
 import heapq
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, WorkbenchError
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 EventPiece = EventBlock | Iterator[Occurrence]
 """Successive events of a log; those that come one by one are taken before the next piece is asked for."""
-MOST_DOUBTFUL = 1024
-"""Events of a block that may come too late, each of which is looked at."""
 SIZE = 4096
 """Events that are merged at a time, where there are no blocks."""
 
@@ -42,16 +41,8 @@ def singly(pieces: Iterator[EventPiece], rules: RuleSet) -> Iterator[Occurrence]
         yield from piece.occurrences(rules) if isinstance(piece, EventBlock) else piece
 
 
-def merged(streams: Sequence[Iterator[EventPiece]], rules: RuleSet, *, in_order: bool) -> Iterator[EventPiece]:
-    """The events of several streams in the order of time; those of one time in the order of the streams.
-
-    Parameters
-    ----------
-    in_order: whether the times in each of them do not go back.
-    """
-    if not in_order:
-        yield heapq.merge(*(singly(each, rules) for each in streams), key=_time)
-        return
+def merged(streams: Sequence[Iterator[EventPiece]], rules: RuleSet) -> Iterator[EventPiece]:
+    """The events of several streams, each in the order of time; those of one time in the order of the streams."""
     rest = [_heads(each) for each in streams]
     heads = [next(each, None) for each in rest]
     while any(heads):
@@ -138,7 +129,7 @@ def first_events(pieces: Iterator[EventPiece], count: int) -> Iterator[EventPiec
 
 
 class LateRows:
-    """What becomes of events that come too late: they are written to a file, or are an error.
+    """What becomes of late events: they are written to a file, or are an error.
 
     Attributes
     ----------
@@ -172,19 +163,20 @@ class LateRows:
             yield f"{self._count:,} events came too late: they are in {self._start.options.late_output}"
 
 
-class LateEvents:
-    """Puts events into the order of time, those of one time as they come; each waits for what may come late.
+class HoldBack:
+    """Puts the events of one log into the order of time, those of one time as they come.
+
+    The watermark is the greatest time that has been read, less the allowed lateness. An event below it is late; each
+    other one waits until the watermark has passed it.
 
     Parameters
     ----------
-    too_late: is told of events that come later still, which are left out.
+    late: takes the late events, which are left out.
     """
 
-    def __init__(self, rules: RuleSet, clock: Clock, too_late: Callable[[Occurrence], object]) -> None:
-        self.rules, self.clock, self.too_late = rules, clock, too_late
-        self._late: int | None = None
+    def __init__(self, rules: RuleSet, clock: Clock, late: Callable[[Occurrence], object]) -> None:
+        self._rules, self._clock, self._late = rules, clock, late
         self._newest: int | None = None
-        self._given: int | None = None
         self._count = 0
         self._waiting: EventBlock | list[tuple[int, int, Occurrence]] = []
 
@@ -192,96 +184,81 @@ class LateEvents:
         """The same events in order."""
         for piece in pieces:
             if not isinstance(piece, EventBlock):
-                yield self._singly(piece)
+                yield self._one_by_one(piece)
             elif len(piece):
-                late = self._places_too_late(piece)
-                yield from self._blocks(piece, late) if late is not None else self._one_by_one(piece)
+                waiting = self._as_block(piece)
+                yield from (
+                    self._one_block(waiting, piece)
+                    if waiting is not None
+                    else [self._one_by_one(iter(piece.occurrences(self._rules)))]
+                )
         if isinstance(self._waiting, EventBlock):
             yield self._waiting
         else:
             yield (heapq.heappop(self._waiting)[2] for _ in itertools.repeat(None, len(self._waiting)))
 
-    def _one_by_one(self, block: EventBlock) -> Iterator[EventPiece]:
-        yield self._singly(iter(block.occurrences(self.rules)))
+    @cached_property
+    def _lateness(self) -> int:
+        """The allowed lateness; its unit is known when the first event has come."""
+        return self._clock.duration(str(self._clock.late))
 
-    def _places_too_late(self, block: EventBlock) -> Any:
-        """Where in a block events come too late; None where many may, or what waits is no block."""
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    def _one_block(self, waiting: EventBlock, block: EventBlock) -> Iterator[EventBlock]:
+        """Those of a block, and of what waits, that the watermark passes; late ones follow what comes before them."""
         import numpy as np
 
-        late, times = self._begun(), block.times
-        try:
-            self._waiting = self._as_block() or block.part(0, 0)
-        except LargeNumberError:
-            return None
-        newest = np.maximum.accumulate(times)[:-1]
-        first = int(times[0]) if self._newest is None else self._newest
-        bounds = np.maximum(np.append(first, newest), first) - late
-        doubtful = (times < bounds).nonzero()[0]  # they are late where an event after them has been given away
-        if len(doubtful) > MOST_DOUBTFUL:
-            return None
-        found = []
-        for place, time, bound in zip(doubtful.tolist(), times[doubtful], bounds[doubtful], strict=True):
-            before = (((some > time) & (some < bound)).any() for some in (self._waiting.times, times[:place]))
-            if (self._given is not None and self._given > time) or any(before):
-                found.append(place)
-        return np.array(found, np.int64)
-
-    def _blocks(self, block: EventBlock, late: Any) -> Iterator[EventPiece]:
-        """Those that need not wait any longer; it is told of those at some places, when what comes before is away."""
-        import numpy as np
-
+        times = block.times
+        newest = np.maximum.accumulate(times if self._newest is None else np.maximum(times, self._newest))
+        late = (times < newest - self._lateness).nonzero()[0]
         if len(late):
-            yield self._released(block.part(0, int(late[0])))
-            for event in block.taken(late).occurrences(self.rules):
-                self.too_late(event)
-            block = block.taken(np.setdiff1d(np.arange(late[0], len(block)), late))
-        yield self._released(block)
+            first = int(late[0])
+            waiting = yield from self._passed(waiting, block.part(0, first))
+            for event in block.taken(late).occurrences(self._rules):
+                self._late(event)
+            block = block.taken(np.setdiff1d(np.arange(first, len(block)), late))
+        yield from self._passed(waiting, block)
 
-    def _released(self, block: EventBlock) -> EventBlock:
-        """More events wait: those that do so no longer."""
-        import numpy as np
-
-        assert isinstance(self._waiting, EventBlock)
-        both = joined([self._waiting, block])
+    def _passed(self, waiting: EventBlock, block: EventBlock) -> Generator[EventBlock, None, EventBlock]:
+        """What the watermark passes when a block has been read, and what waits then."""
+        both = joined([waiting, block])
         both = both.taken(both.times.argsort(kind="stable"))
         if len(block):
             newest = int(block.times.max())
             self._newest = newest if self._newest is None else max(self._newest, newest)
-        cut = 0 if self._newest is None else int(np.searchsorted(both.times, self._newest - self._begun()))
-        if cut:
-            self._given = int(both.times[cut - 1])
+        cut = 0 if self._newest is None else bisect_left(both.times, self._newest - self._lateness)
         self._waiting = both.part(cut, len(both))
-        return both.part(0, cut)
+        yield both.part(0, cut)
+        return self._waiting
 
-    def _begun(self) -> int:
-        """How long events wait; it is known when the first has come."""
-        if self._late is None:
-            self._late = self.clock.duration(str(self.clock.late))
-        return self._late
-
-    def _as_block(self) -> EventBlock | None:
+    def _as_block(self, block: EventBlock) -> EventBlock | None:
+        """What waits as a block, before this one; None where it has no such form."""
         if isinstance(self._waiting, EventBlock):
             return self._waiting
         events = [event for _, _, event in sorted(self._waiting)]
-        return event_block(self.rules, events, text_codes) if events else None
+        try:
+            return event_block(self._rules, events, text_codes) if events else block.part(0, 0)
+        except LargeNumberError:
+            return None
 
-    def _singly(self, events: Iterator[Occurrence]) -> Iterator[Occurrence]:
+    # --- one by one -----------------------------------------------------------------------------------------
+
+    def _one_by_one(self, events: Iterator[Occurrence]) -> Iterator[Occurrence]:
+        """The same of single events."""
         if isinstance(self._waiting, EventBlock):
-            waiting = self._waiting.occurrences(self.rules)
+            waiting = self._waiting.occurrences(self._rules)
             self._waiting = [(event.time, i - len(waiting), event) for i, event in enumerate(waiting)]
             self._count = 0
         heap = self._waiting
         for event in events:
-            late = self._begun()
-            if self._given is not None and event.time < self._given:
-                self.too_late(event)
+            if self._newest is not None and event.time < self._newest - self._lateness:
+                self._late(event)
                 continue
             self._newest = event.time if self._newest is None else max(self._newest, event.time)
             self._count += 1
             heapq.heappush(heap, (event.time, self._count, event))
-            while heap[0][0] < self._newest - late:
-                self._given, _, first = heapq.heappop(heap)
-                yield first
+            while heap[0][0] < self._newest - self._lateness:
+                yield heapq.heappop(heap)[2]
 
 
 def event_batches(pieces: Iterator[EventPiece], session: Session, pace: BatchPace) -> Iterator[LogBatch]:

@@ -26,7 +26,7 @@ from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
-from workbench.logs.rule_order import EventPiece, LateEvents, LateRows, begun, event_batches
+from workbench.logs.rule_order import EventPiece, LateRows, begun, event_batches
 from workbench.logs.rule_session import ControlledSession, RuleRun, RuleSession
 from workbench.logs.source import answers_as_it_comes
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
@@ -149,17 +149,14 @@ class OpenedRules:
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, start)
         self.clock, self.reading = options.clock(options.late), options.reading()
-        self.log = RuleLog(self.rules, self.clock, self.reading, start.reporter, key=self.key or "")
         self.late = LateRows(start, self.rules, self.clock)
+        self.log = RuleLog(self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late)
         self.pieces: Iterator[EventPiece] = iter(())
         self.backend = engine_name(options)
 
     def begin(self, read: ReadsEvents) -> None:
         """Read the first event: now it is known what times are."""
-        pieces = read(self.log)
-        if self.clock.late is not None:
-            pieces = LateEvents(self.rules, self.clock, self.late).ordered(pieces)
-        self.pieces = begun(pieces)
+        self.pieces = begun(read(self.log))
         if self.control is not None:
             self.control.see(self.clock)
 

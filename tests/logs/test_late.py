@@ -1,0 +1,63 @@
+"""Late rows: each log has a watermark, the greatest time read less the allowed lateness; a row below it is late."""
+
+import json
+
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError
+from workbench.events import lines
+
+SEEN = wb.rules("declare C(n: int)\ndeclare Seen(n: int)\nrule seen: from C emit Seen(n = C.n)")
+
+
+@pytest.fixture(params=["blocks", "rows"], autouse=True)
+def form(request, monkeypatch):
+    monkeypatch.setattr(lines, "FEW", 0 if request.param == "blocks" else 1 << 40)
+    monkeypatch.setattr(lines, "SIZE", 30)
+
+
+def log(path, *times):
+    """A log of events at these times, numbered from 1 on."""
+    path.write_text("type,time,n\n" + "".join(f"C,{time},{i}\n" for i, time in enumerate(times, 1)))
+    return path
+
+
+def times_of(rows):
+    return [row["time"] for row in rows]
+
+
+def test_a_row_below_the_watermark_is_late_whatever_has_been_released(tmp_path):
+    """Behind 20 the watermark is 15: 12 is late, though no time between 12 and 15 has come."""
+    kept = tmp_path / "late.jsonl"
+    found = wb.run(SEEN, log(tmp_path / "a.csv", 10, 20, 12, 17), late="5", late_output=kept)
+    assert times_of(found) == [10, 17, 20]
+    assert [json.loads(line)["time"] for line in kept.read_text().splitlines()] == [12]
+
+
+def test_a_row_at_the_watermark_is_in_time(tmp_path):
+    assert times_of(wb.run(SEEN, log(tmp_path / "a.csv", 20, 15), late="5")) == [15, 20]
+    with pytest.raises(InputError, match="an event of type C, of 14, came later than --late 5"):
+        wb.run(SEEN, log(tmp_path / "a.csv", 20, 14), late="5")
+
+
+def test_rows_of_one_time_stay_in_their_order(tmp_path):
+    found = wb.run(SEEN, log(tmp_path / "a.csv", 3, 5, 3, 5, 4), late="2")
+    assert [(row["time"], row["n"]) for row in found] == [(3, 1), (3, 3), (4, 5), (5, 2), (5, 4)]
+
+
+def test_each_log_has_a_watermark(tmp_path):
+    """100 in one log makes nothing late in the other one, and both are merged when they are in order."""
+    files = [log(tmp_path / "a.csv", 100, 96, 150), log(tmp_path / "b.csv", 8, 5, 120, 97)]
+    kept = tmp_path / "late.jsonl"
+    assert times_of(wb.run(SEEN, files, late="5", late_output=kept)) == [5, 8, 96, 100, 120, 150]
+    assert [json.loads(line)["time"] for line in kept.read_text().splitlines()] == [97]
+
+
+def test_what_comes_before_a_late_row_is_there(tmp_path):
+    """Behind 40 the watermark is 35, and has passed 10 and 30."""
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(InputError, match="of 34, came later"):
+        wb.run(SEEN, log(tmp_path / "a.csv", 10, 30, 40, 34, 41), output=output, late="5")
+    (unfinished,) = (each for each in tmp_path.iterdir() if each.name.endswith(".out.jsonl"))
+    assert [json.loads(line)["time"] for line in unfinished.read_text().splitlines()] == [10, 30]
