@@ -7,6 +7,7 @@ and nothing else comes out of `check`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -84,6 +85,10 @@ class EngineLimits:
         """A turn of so many seconds, which is a limit of its own."""
         whole = self.seconds is not None and seconds is not None and seconds >= self.seconds
         return EngineLimits(seconds, self.memory_mb, self.of if whole else None)
+
+    def seconds_left(self, begin: float) -> float | None:
+        """The seconds that are left of those from `begin` on, a moment of `time.monotonic`."""
+        return None if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - begin))
 
     @property
     def time(self) -> str:

@@ -88,7 +88,7 @@ class Problem:
     @property
     def sides(self) -> tuple[Program, ...]:
         """The pipelines that it is about: two where it compares."""
-        return self.prop.sides(self.subject) if isinstance(self.prop, Equivalence) else (self.subject,)
+        return self.prop.sides(self.subject)
 
     def pose(self, settings: Settings) -> tuple[Pipeline, Property]:
         """What is asked of which pipeline over finite domains; they are made anew for every N."""
@@ -111,7 +111,7 @@ class Problem:
             pipeline, _ = self.pose(found)
         except DomainError as error:
             found, pipeline = self._larger(found, error)
-        if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
+        if len(self.sides) == 1 or not isinstance(found.q, Mapping):
             return found
         queues, spread = flatten(pipeline).every_queue, dict[str, int]()
         for name, size in found.q.items():

@@ -82,6 +82,10 @@ class Property:
     def __str__(self) -> str:
         return self.name
 
+    def sides(self, subject: Program) -> tuple[Program, ...]:
+        """The pipelines that it is about."""
+        return (subject,)
+
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
         """The pipeline that is asked about, over finite domains, and what is asked of it."""
         return over(subject)[0], self

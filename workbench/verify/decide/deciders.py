@@ -73,7 +73,7 @@ class AutoDecider:
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
         for decider, turn in _turns(part):
-            left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
+            left = limits.seconds_left(begin)
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
                 break  # who has said that it is false has had its time for a counterexample
@@ -121,7 +121,7 @@ def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
 
 def _least(turn: Turn, left: float | None) -> float | None:
     if left is None:
-        return None if turn.seconds == float("inf") else turn.seconds
+        return None if turn.seconds == math.inf else turn.seconds
     return min(turn.seconds, left * turn.share)
 
 
@@ -190,7 +190,7 @@ class AllDecider:
         deciders = list(_find_installed())
         found: dict[str, Decision] = {}
         for position, (row, decider) in enumerate(deciders):
-            left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
+            left = limits.seconds_left(begin)
             share = None if left is None else left / (len(deciders) - position)
             if not row.complete:
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
