@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.parallel.executor import Parallel as Parallel
     from workbench.executors.reference.executor import Reference as Reference
     from workbench.executors.reference.random_faults import RandomFaults as RandomFaults
-    from workbench.executors.spark.keyed import run_keyed as run_keyed
+    from workbench.executors.spark.dataframe import run_keyed as run_keyed
     from workbench.executors.threaded.certificate import Certificate as Certificate
     from workbench.executors.dataflow.executor import Dataflow as Dataflow
     from workbench.executors.processes.executor import Processes as Processes

@@ -20,8 +20,8 @@ from pyarrow import feather, parquet  # noqa: E402
 
 from tests.executors.spark.logs import rows_of  # noqa: E402
 from workbench.executors.spark.executors import choose  # noqa: E402
+from workbench.executors.spark.pipeline_run import SparkPipelineRun  # noqa: E402
 from workbench.executors.spark.run import run_batch  # noqa: E402
-from workbench.executors.spark.whole import SparkPipelineRun  # noqa: E402
 
 SUMS = "pipeline p(x: int, q: bool) -> y: int, z: bool { s = cumulate(x, +) return decimate(s, 3), trim(q, 2) }"
 RECORDS = "pipeline p(e: {x: int, q: bool}) -> y: {x: int, q: bool} { return keep_last(e) }"

@@ -32,8 +32,8 @@ from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.executors import choose
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
+from workbench.executors.spark.pipeline_run import SparkPipelineRun
 from workbench.executors.spark.run import start_query
-from workbench.executors.spark.whole import SparkPipelineRun
 from workbench.logs.options import started
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")

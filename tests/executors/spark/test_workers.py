@@ -31,9 +31,9 @@ from workbench.executors.spark.checkpoint import see_checkpoint  # noqa: E402
 from workbench.executors.spark.counts import Counts, TaskCounts  # noqa: E402
 from workbench.executors.spark.executors import BatchedKeys, choose  # noqa: E402
 from workbench.executors.spark.job import group_starts  # noqa: E402
+from workbench.executors.spark.key_log import KeyLog  # noqa: E402
 from workbench.executors.spark.key_rows import KeyRowForm  # noqa: E402
 from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
-from workbench.executors.spark.keyed import Log  # noqa: E402
 from workbench.executors.spark.layout import Layout  # noqa: E402
 from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
@@ -76,7 +76,7 @@ def ours(function, *given):
     with pytest.raises(CarriedError) as caught:
         list(function(*given))
     read = TaskCounts(Account(read=100, rows=100), (), (), {})
-    log = Log(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
+    log = KeyLog(None, PLACED, "string", Counts(Kept({("read", 0): read})), "the log")
     return error_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"), log.locate)
 
 

@@ -31,8 +31,9 @@ from workbench.events.table import format_row
 from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import bring_back
 from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.dataframe import refuse_key
+from workbench.executors.spark.key_log import KeyLog
 from workbench.executors.spark.key_rows import KeyRowForm, order_types
-from workbench.executors.spark.keyed import Log, refuse_key
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, LogTask, PartReader
 
@@ -47,7 +48,7 @@ BINARY = "path string, modificationTime timestamp, length long, content binary"
 def read_log(
     spark: SparkSession, path: LogPath | Sequence[LogPath], program: Ported, *, key: str, order: str | None = None,
     reading: Reading | None = None, reporter: Reporter | None = None,
-) -> Log:  # fmt: skip
+) -> KeyLog:  # fmt: skip
     """A log: a file, several, a folder or a pattern; or what Spark itself has a name for (`hdfs://`).
 
     Parameters
@@ -83,7 +84,7 @@ def read_log(
 def follow_log(
     spark: SparkSession, folder: str, program: Ported, *, key: str, order: str | None, files: int | None = None,
     reading: Reading | None = None,
-) -> Log:  # fmt: skip
+) -> KeyLog:  # fmt: skip
     """A folder to which files are added, as a stream.
 
     Parameters
@@ -173,10 +174,10 @@ def _refuse_order(name: str, domain: Domain) -> None:
         raise InputError(f"column '{name}' has {domain}, which does not order rows", hint="use numbers, texts or times")
 
 
-def _log(names: DataFrame, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> Log:
+def _log(names: DataFrame, reader: LogReader, shown: str, parts: dict[str, int] | None = None) -> KeyLog:
     form = cast(KeyRowForm, reader.form)
     rows, key_type = names.mapInArrow(reader, form.schema), kind(form.ports.domains[form.layout.key])
-    return Log(rows, form.layout, key_type, reader.counts, shown, parts or {})
+    return KeyLog(rows, form.layout, key_type, reader.counts, shown, parts or {})
 
 
 def read_tasks(

@@ -1,26 +1,17 @@
-"""A pipeline per key of a Spark DataFrame.
-
-The rows of a key are brought together (a shuffle by key), sorted within the partition, and fed to the pipeline from
-Arrow batches (`mapInArrow`). A key's rows are never in memory all at once, so a stream may be of any length.
-"""
+"""A pipeline for each key of a DataFrame of a user's own, which has no order but that of its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Program
-from workbench.errors import InputError, WorkbenchError, did_you_mean
-from workbench.events.account import Reporter
+from workbench.errors import InputError, did_you_mean
 from workbench.events.columns import kind
-from workbench.executors.keyed import keyless, told
-from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.executors import Choice, choose
-from workbench.executors.spark.key_streams import PipelineJob
+from workbench.executors.spark.executors import choose
+from workbench.executors.spark.key_log import KeyLog
 from workbench.executors.spark.layout import Layout
-from workbench.executors.spark.worker import run_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -63,48 +54,7 @@ def run_keyed(
     return lay_out(dataframe, pipeline, Layout(key, orders)).run(choice)
 
 
-@dataclass(frozen=True)
-class Log:
-    """The rows of a log, as a DataFrame with the columns of a layout.
-
-    Attributes
-    ----------
-    key_type: Spark's type of the key.
-    counts: what workers report, if they do.
-    shown: the name of the log in messages.
-    parts: how many tasks read each of the files that are read in parts.
-    """
-
-    rows: DataFrame
-    layout: Layout
-    key_type: str
-    counts: Counts | None = None
-    shown: str = ""
-    parts: Mapping[str, int] = field(default_factory=dict)
-
-    def job(self, choice: Choice) -> PipelineJob:
-        """The job that runs a pipeline on each key."""
-        return PipelineJob(choice, self.layout, self.key_type)
-
-    def run(self, choice: Choice) -> DataFrame:
-        """Run a pipeline on each key."""
-        return run_groups(self.job(choice), self.rows, self.counts)
-
-    def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
-        """Say of an error that a worker met which row of the log it is about, given its `RowPlace`."""
-        assert self.counts is not None
-        number = None if row is None else row + self.counts.rows_before(task)
-        if key is None and number is not None:
-            return keyless(self.layout.key, number, self.shown)
-        return told(self.layout.key, str(key), number, self.shown, error)
-
-    def settle(self, reporter: Reporter) -> None:
-        """Add what workers have counted to an account; InputError where a file has nothing of what an input needs."""
-        if self.counts is not None:
-            self.counts.settle(reporter, self.parts)
-
-
-def lay_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
+def lay_out(frame: DataFrame, program: Ported, layout: Layout) -> KeyLog:
     """Take the columns of a layout from a DataFrame.
 
     Raises
@@ -117,7 +67,7 @@ def lay_out(frame: DataFrame, program: Ported, layout: Layout) -> Log:
     refuse_key(layout.key, types[layout.key])
     orders = (order_column(frame, name, types[name]) for name in layout.orders)
     columns = [frame[f"`{layout.key}`"].alias("key"), *(column.alias(f"o{i}") for i, column in enumerate(orders))]
-    return Log(frame.select(*columns, *input_columns(program, frame)), layout, types[layout.key])
+    return KeyLog(frame.select(*columns, *input_columns(program, frame)), layout, types[layout.key])
 
 
 def require_column(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:

@@ -10,8 +10,8 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events.reading import Reading
 from workbench.executors.spark.columns import STEP
 from workbench.executors.spark.executors import Choice, choose
+from workbench.executors.spark.key_log import KeyLog
 from workbench.executors.spark.key_streams import PipelineJob
-from workbench.executors.spark.keyed import Log
 from workbench.executors.spark.logs import file_names, follow_log, read_log
 from workbench.executors.spark.output import row_ports
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def run_whole(pipeline: Program, start: Start) -> None:
+def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
     """Run and write, as the options of the command say."""
     args = start.options
     if not args.key:
@@ -45,7 +45,7 @@ class SparkPipelineRun(SparkRun):
     choice: Choice
     start: Start
     reading: Reading = field(init=False)
-    log: Log = field(init=False)
+    log: KeyLog = field(init=False)
     job: PipelineJob = field(init=False)
 
     def __post_init__(self) -> None:
