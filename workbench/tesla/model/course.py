@@ -149,7 +149,7 @@ class ModelCourse:
         self, rule: ResolvedRule, when: Term, values: Values, used: list[Any], depth: int
     ) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
-        asked = RuleMatching(self.frame.rules, self.line, self.frame.facts, rule, self.given)
+        asked = RuleMatching(rule, self.line, self.frame.facts, self.given)
         matches = [
             (either_all(p.when for p in group), group)
             for group in map(list, _group_exclusive(asked.matches(when, values)))

@@ -24,10 +24,11 @@ from workbench.tesla.model.guarded import GuardedValue, Lookup, apply, choose_va
 from workbench.tesla.model.retained import EventLine, RetainedEvent
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot
-from workbench.tesla.rule_set import RuleSet
 
 TRIGGER = -1
 """The place of the trigger, which is in no slot."""
+ReadsValue = Callable[[str], GuardedValue]
+"""What an attribute of an event or a fact is, its time, or the parameter of an aggregate."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class GuardedMatch:
 
     when: Term
     slots: Mapping[int, int] = field(default_factory=dict)
-    bound: Mapping[int, Callable[[str], GuardedValue]] = field(default_factory=dict)
+    bound: Mapping[int, ReadsValue] = field(default_factory=dict)
     choice: tuple[int, ...] = ()
 
-    def look(self, own: Callable[[str], GuardedValue] | None = None) -> Lookup:
+    def look(self, own: ReadsValue | None = None) -> Lookup:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
         bound = self.bound if own is None else {**self.bound, OWN: own}
 
@@ -61,10 +62,9 @@ class GuardedMatch:
 class RuleMatching:
     """Where a rule looks for events."""
 
-    rules: RuleSet
+    rule: ResolvedRule
     line: EventLine
     facts: Facts
-    rule: ResolvedRule
     given: Mapping[str, GivenFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
@@ -102,26 +102,27 @@ class RuleMatching:
 
     def _candidates(self, partial: GuardedMatch, place: int, part: t.Predicate) -> Iterator[GuardedMatch]:
         """What may be selected, or is there for `not`, in its order."""
-        if self.rules.declarations[part.type].fact:
-            for there, row in self._rows(part):
-                grown = replace(partial, when=both(partial.when, there))
-                if (found := self._bind(grown, place, row.__getitem__, None)) is not None:
-                    yield found
-            return
-        binds, layout = part.policy.binds, self.line.layout
-        consumer = layout.consumer(self.rule, place)
-        for slot, when in self._in_range(partial, place):
-            if binds and slot in partial.slots.values():
-                continue
-            if binds and consumer in layout.consuming:
-                when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
+        layout, consumer = self.line.layout, self.line.layout.consumer(self.rule, place)
+        for when, own, slot in self._sources(partial, place):
+            if part.policy.binds and slot is not None:
+                if slot in partial.slots.values():
+                    continue
+                if consumer in layout.consuming:
+                    when = both(when, negate(self.line.slots[slot].used[layout.consuming.index(consumer)]))
             grown = replace(partial, when=both(partial.when, when))
-            if (found := self._bind(grown, place, self._reader(part.type, slot), slot)) is not None:
+            if (found := self._bind(grown, place, own, slot)) is not None:
                 yield found
 
-    def _bind(
-        self, partial: GuardedMatch, place: int, own: Callable[[str], GuardedValue], slot: int | None
-    ) -> GuardedMatch | None:
+    def _sources(self, partial: GuardedMatch, place: int) -> Iterator[tuple[Term, ReadsValue, int | None]]:
+        """The rows, or the events in the window, in their order: when there is one, what reads it, and its slot."""
+        part = self.rule.parts[place]
+        if self.rule.declarations[part.type].fact:
+            yield from ((there, row.__getitem__, None) for there, row in self._rows(part))
+        else:
+            for slot, when in self._in_range(partial, place):
+                yield when, self._reader(part.type, slot), slot
+
+    def _bind(self, partial: GuardedMatch, place: int, own: ReadsValue, slot: int | None) -> GuardedMatch | None:
         """The match with this event or row (`slot` None); None where that is never one."""
         part = self.rule.parts[place]
         assert isinstance(part, t.Predicate)
@@ -153,7 +154,7 @@ class RuleMatching:
             return part.constraints
         return next(role.linked for role in column.roles if role.part is part)
 
-    def _reader(self, type: str, slot: int) -> Callable[[str], GuardedValue]:
+    def _reader(self, type: str, slot: int) -> ReadsValue:
         column = self.line.layout.columns[type]
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
@@ -200,7 +201,7 @@ class RuleMatching:
     # --- facts ------------------------------------------------------------------------------------------
 
     def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
-        names = list(self.rules.declarations[part.type].positions)
+        names = list(self.rule.declarations[part.type].positions)
         rows, ordering = list(self.facts.get(part.type, ())), part.ordering
         if part.type in self.given:
             return self.given[part.type].ordered(ordering)
@@ -211,31 +212,19 @@ class RuleMatching:
 
     # --- aggregates -------------------------------------------------------------------------------------
 
-    def _aggregate(self, partial: GuardedMatch, place: int, part: t.Aggregate) -> Callable[[str], GuardedValue]:
+    def _aggregate(self, partial: GuardedMatch, place: int, part: t.Aggregate) -> ReadsValue:
         """What reads the parameter of an aggregate."""
-        members: list[tuple[Term, GuardedValue]] = []
-        if self.rules.declarations[part.type].fact:
-            for there, row in self._rows(part):
-                members.append(self._member(partial, part, row.__getitem__, there, None))
-        else:
-            for slot, when in self._in_range(partial, place):
-                members.append(self._member(partial, part, self._reader(part.type, slot), when, slot))
-        domain = self.rules.declarations[part.type].domains.get(part.attribute or "")
+        domain = self.rule.declarations[part.type].domains.get(part.attribute or "")
         aggregate = aggregate_row(part)
         bag = GuardedValue.constant(())
-        for when, value in members:
-            if when is FALSE:
-                continue
-            more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value))
-            bag = choose_value(when, more, bag)
+        for there, own, slot in self._sources(partial, place):
+            when = both(there, holds(self._open_constraints(part, slot), partial.look(own)))
+            if when is not FALSE:
+                value = own(part.attribute) if part.attribute else GuardedValue.constant(True)
+                more = apply(lambda one, other: _add_member(aggregate, domain, one, other), (bag, value))
+                bag = choose_value(when, more, bag)
         found = apply(lambda values: aggregate.over(values, domain), (bag,))
         return lambda _: found
-
-    def _member(
-        self, partial: GuardedMatch, part: t.Aggregate, own: Callable[[str], GuardedValue], when: Term, slot: int | None
-    ) -> tuple[Term, GuardedValue]:
-        inside = both(when, holds(self._open_constraints(part, slot), partial.look(own)))
-        return inside, own(part.attribute) if part.attribute else GuardedValue.constant(True)
 
 
 def _add_member(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:
