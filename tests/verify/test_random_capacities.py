@@ -181,8 +181,8 @@ def attacked(seed, steps, longer, *, asked):
         return False
     for valued in (True, False):
         counting = RuleCounting(frame, valued)
-        counted = counting.rooms() | {f"one {name}": counting.caused(name) for name in types}
-        counted["a moment"] = counting.due()
+        counted = counting.count_rooms() | {f"one {name}": counting.count_caused(name) for name in types}
+        counted["a moment"] = counting.count_due()
         assert all(counted[name] >= most for name, most in needed.most.items()), text
     if asked:
         compare(rule_set, bounds, needed, text)

@@ -279,7 +279,7 @@ def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, i
     """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
-        for name, room in RuleCounting(frame).rooms().items():
+        for name, room in RuleCounting(frame).count_rooms().items():
             found[name] = max(found.get(name, 1), room)
     few: dict[str, int] = {}
     for name, room in sorted(found.items(), key=lambda each: each[1]):

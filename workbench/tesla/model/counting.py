@@ -52,68 +52,72 @@ class RuleCounting:
         """The rules."""
         return self.frame.rules
 
-    def rooms(self) -> dict[str, float]:
+    def count_rooms(self) -> dict[str, float]:
         """How much each column holds at most, and how many matches of each rule wait."""
-        columns = {name: self.held(column) for name, column in self.frame.layout.columns.items()}
-        return columns | {waiting_of(rule): self.waiting(rule) for rule in self.frame.absences}
+        columns = {name: self.count_retained(column) for name, column in self.frame.layout.columns.items()}
+        return columns | {waiting_of(rule): self.count_waiting(rule) for rule in self.frame.absences}
 
-    def comes(self, type: str, reach: int) -> float:
+    def count_arrivals(self, type: str, reach: int) -> float:
         """How many events of a type come in a time of so many ticks, its beginning and its end counted."""
         if type not in self.rules.composites:
             rate = self.frame.rates.get(type)
             return WITHOUT_END if rate is None else rate.within(reach)
         with self._entering(f"comes {type}") as again:
             rules = () if again else [rule for rule in self.rules.resolved if rule.emits == type]
-            return WITHOUT_END if again else sum(self._most_emitted(rule, reach) for rule in rules)
+            return WITHOUT_END if again else sum(self._count_emitted(rule, reach) for rule in rules)
 
-    def _most_emitted(self, rule: ResolvedRule, reach: int) -> float:
-        found = _product(min(self.comes(rule.trigger.type, reach), self._most_apart(rule, reach)), self.matches(rule))
+    def _count_emitted(self, rule: ResolvedRule, reach: int) -> float:
+        found = _product(self._count_triggers(rule, reach), self.count_matches(rule))
         if rule.pause is not None and rule.pause.amount:
-            found = min(found, self._keys(rule) * (reach // int(rule.pause.amount) + 1))
+            found = min(found, self._count_keys(rule) * (reach // int(rule.pause.amount) + 1))
         return found
 
-    def _keys(self, rule: ResolvedRule) -> float:
+    def _count_keys(self, rule: ResolvedRule) -> float:
         """For how many values a rule is silent on its own."""
         return max(len(self.frame.keys(rule)), 1) if self.valued or not rule.per else WITHOUT_END
 
-    def _kinds(self, type: str, names: Iterable[str]) -> float:
+    def _count_kinds(self, type: str, names: Iterable[str]) -> float:
         """How many combinations of values attributes of a type have."""
         tables, domains = self.frame.tables, self.rules.declarations[type].domains
         return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
-    def held(self, column: ColumnLayout) -> float:
+    def count_retained(self, column: ColumnLayout) -> float:
         """How many events a column holds."""
-        keys = self._kinds(column.type, column.newest or ())
+        keys = self._count_kinds(column.type, column.newest or ())
         if column.endless:
             return keys
         with self._entering(f"held {column.type}") as again:
-            recent = WITHOUT_END if again else self.comes(column.type, column.limit) if column.limit >= 0 else 0
+            if again:
+                return WITHOUT_END if column.newest is None else keys
+            recent = 0 if column.limit < 0 else self.count_arrivals(column.type, column.limit)
             return recent + column.places if column.newest is None else min(keys, recent + column.places)
 
-    def waiting(self, rule: ResolvedRule) -> float:
+    def count_waiting(self, rule: ResolvedRule) -> float:
         """How many matches of a rule wait for something not to come."""
-        most = rule.timeout
-        triggers = min(self.comes(rule.trigger.type, most), self._most_apart(rule, most))
-        return _product(triggers, self._most_matches(rule))
+        return _product(self._count_triggers(rule, rule.timeout), self._count_found(rule))
 
-    def _most_apart(self, rule: ResolvedRule, reach: int) -> float:
+    def _count_triggers(self, rule: ResolvedRule, reach: int) -> float:
+        """How many triggers of a rule come in so many ticks, of those that find what they wait for, if they do."""
+        return min(self.count_arrivals(rule.trigger.type, reach), self._count_apart(rule, reach))
+
+    def _count_apart(self, rule: ResolvedRule, reach: int) -> float:
         """How many triggers in so many ticks find that no event like them has come up to the deadline."""
-        names = _awaited_again(rule)
+        names = _keys_awaited_again(rule)
         if names is None:
             return WITHOUT_END
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
             return WITHOUT_END  # what equals nothing, not even itself
-        return self._kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
+        return self._count_kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
 
-    def matches(self, rule: ResolvedRule) -> float:
+    def count_matches(self, rule: ResolvedRule) -> float:
         """How many composites a rule makes of a trigger."""
-        found = self._most_matches(rule) if rule.limit is None else min(rule.limit, self._most_matches(rule))
+        found = self._count_found(rule) if rule.limit is None else min(rule.limit, self._count_found(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
-        return min(found, 1 if _known_by_trigger(rule) else self._keys(rule))
+        return min(found, 1 if _known_by_trigger(rule) else self._count_keys(rule))
 
-    def _most_matches(self, rule: ResolvedRule) -> float:
+    def _count_found(self, rule: ResolvedRule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
@@ -140,13 +144,13 @@ class RuleCounting:
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
         """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
         type, far = role.part.type, role.lookback.time
-        held = self.held(self.frame.layout.columns[type])
+        held = self.count_retained(self.frame.layout.columns[type])
         if far is None:
             return held
         others = sum(of == type and age <= far for of, age in bound)
-        return max(min(held, self.comes(type, far) - others), 0)
+        return max(min(held, self.count_arrivals(type, far) - others), 0)
 
-    def caused(self, type: str, known: Attributes = MappingProxyType({})) -> float:
+    def count_caused(self, type: str, known: Attributes = MappingProxyType({})) -> float:
         """How many composites an event of a type causes at most when it comes, one by the other.
 
         Parameters
@@ -157,7 +161,7 @@ class RuleCounting:
             if again:
                 return WITHOUT_END
             rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
-            made = {rule.name: self._with_effects(rule, self.matches(rule)) for rule in rules}
+            made = {rule.name: self._with_effects(rule, self.count_matches(rule)) for rule in rules}
             return max(sum(made[rule.name] for rule in each) for each in self._triggered(rules, type, known))
 
     def _triggered(
@@ -176,15 +180,15 @@ class RuleCounting:
             event = dict(zip(values, chosen, strict=True))
             yield [rule for rule in rules if all(_may_hold(each, event) for each in own[rule.name])]
 
-    def due(self) -> float:
+    def count_due(self) -> float:
         """How many composites come at most at a moment at which it is known that something has not come."""
         rules = self.frame.absences
-        triggers = {r.name: min(self.comes(r.trigger.type, 0), self._most_apart(r, 0)) for r in rules}
-        return sum(self._with_effects(r, _product(triggers[r.name], self.matches(r))) for r in rules)
+        made = ((rule, _product(self._count_triggers(rule, 0), self.count_matches(rule))) for rule in rules)
+        return sum(self._with_effects(*each) for each in made)
 
     def _with_effects(self, rule: ResolvedRule, made: float) -> float:
         emitted = {each.name: each.value.value for each in rule.evaluations if isinstance(each.value, t.Literal)}
-        return _product(made, 1 + self.caused(rule.emits, emitted))
+        return _product(made, 1 + self.count_caused(rule.emits, emitted))
 
     @contextmanager
     def _entering(self, question: str) -> Iterator[bool]:
@@ -198,7 +202,7 @@ class RuleCounting:
                 self._open.discard(question)
 
 
-def _awaited_again(rule: ResolvedRule) -> list[str] | None:
+def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
     """The attributes in which a trigger equals those before it to which it is what must not come; None: it is not."""
     part, trigger = rule.absence, rule.trigger
     if part is None or part.type != trigger.type or part.assignments:

@@ -143,7 +143,7 @@ class LineLayout:
             self.consumer(rule, place): None
             for rule in self.rules.resolved
             for place in sorted(rule.consumed)
-            if (place if self.trex else consumes(rule, rule.parts[place].type))
+            if (place if self.trex else may_select(rule, rule.parts[place].type))
         }
         return tuple(found)
 
@@ -162,7 +162,7 @@ class LineLayout:
         return rule.name, place if self.trex else 0
 
 
-def consumes(rule: t.Rule, type: str) -> bool:
+def may_select(rule: t.Rule, type: str) -> bool:
     """Whether a rule may select events of a type, behind its trigger."""
     return any(t.binds(p) and p.type == type for p in rule.predicates)
 

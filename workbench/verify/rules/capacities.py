@@ -137,7 +137,7 @@ class CapacitySearch:
     def __post_init__(self) -> None:
         self.model, self.rules = modelled_in(self.subject.model()), self.subject.rules
         self.measured = MeasuredRules(self.model)
-        self.counted, self.surely = (RuleCounting(self.model.frame, valued).rooms() for valued in (True, False))
+        self.counted, self.surely = (RuleCounting(self.model.frame, valued).count_rooms() for valued in (True, False))
         self.subject = self.subject.settled()  # so that streams of parts are streams of the whole
         self.firings: dict[str, InputSteps] = {}
         if not self.subject.deepen:

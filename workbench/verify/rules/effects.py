@@ -44,7 +44,7 @@ def _about(name: str) -> str:
 
 def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
-    counted, surely = (each.due() if name == ELAPSED else each.caused(name) for each in countings)
+    counted, surely = (each.count_due() if name == ELAPSED else each.count_caused(name) for each in countings)
     waiting = [rule for rule in search.subject.rules.rules if rule.absence is not None]
     at_once = [rule for rule in search.subject.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
