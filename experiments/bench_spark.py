@@ -38,7 +38,8 @@ from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import row_ports, write_rows
 from workbench.executors.spark.run import SETTINGS
 from workbench.executors.spark.session import start_session
-from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
+from workbench.interrupts import descendants
+from workbench.lab.measure.tree import cpu_with_ended, resident_mb
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = "pipeline totals(x: int) -> total: int { return cumulate(x, +) }"

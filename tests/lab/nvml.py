@@ -77,7 +77,7 @@ SITE = """
 import os, sys
 from tests.lab.nvml import Fake, holds, worked
 from workbench.lab.measure import gpu
-from workbench.lab.measure.tree import descendants
+from workbench.interrupts import descendants
 
 class Busy(Fake):
     def nvmlDeviceGetComputeRunningProcesses(self, i):

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import SuiteError
+from workbench.interrupts import descendants
 from workbench.lab.measure import cgroup, gpu
 from workbench.lab.measure.client import Client
-from workbench.lab.measure.tree import cpu_of, descendants, resident_mb
+from workbench.lab.measure.tree import cpu_of, resident_mb
 from workbench.lab.result import Status
 
 SUITE = """

@@ -14,10 +14,10 @@ from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
 from tests.lab.test_store import forge
 from workbench.errors import LabError, SparkError
+from workbench.interrupts import descendants
 from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
-from workbench.lab.measure.tree import descendants
 from workbench.lab.plan import Lab, Origin, Selection, SweepPlan, tasks
 from workbench.lab.rows import as_text
 from workbench.lab.store import ResultStore

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.interrupts import descendants
 from workbench.lab.experiment import Experiment, Limits, Prerequisite
 from workbench.lab.find import load_suite
 from workbench.lab.measure import cgroup, child
 from workbench.lab.measure.machine import MachineLoad
-from workbench.lab.measure.tree import descendants
 from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite

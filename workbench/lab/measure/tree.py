@@ -8,7 +8,7 @@ import resource
 from collections.abc import Iterable
 
 from workbench import budget
-from workbench.interrupts import descendants as descendants
+from workbench.interrupts import descendants
 
 _TICK = os.sysconf("SC_CLK_TCK")
 

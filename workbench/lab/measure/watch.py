@@ -8,9 +8,10 @@ import select
 import time
 from dataclasses import dataclass
 
+from workbench.interrupts import descendants
 from workbench.lab.experiment import Limits
 from workbench.lab.measure import gpu
-from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
+from workbench.lab.measure.tree import cpu_with_ended, resident_mb
 from workbench.smv.engines.frames import Frame, take_frames
 
 WARM_UP_SECONDS = 120.0
