@@ -16,12 +16,8 @@ from workbench.cli.model_settings import pipeline_settings, refuse_rates, rule_b
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.verify.buffers.buffers import Buffer, Buffers
+    from workbench.verify.buffers.buffers import Buffer, Buffers, QueueStatus
     from workbench.verify.finding import Finding
-
-SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
-"""The sign and the colour (ANSI) of what is known of a queue."""
-_INDENT = "    "
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +87,6 @@ def _find_columns(args: argparse.Namespace) -> int:
     settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.cli.analyse_report import not_confirmed, told_streams
     from workbench.verify.answer.verdict import worst_exit_code
-    from workbench.verify.buffers.buffers import QueueStatus
     from workbench.verify.rules.capacities import capacities
     from workbench.verify.rules.subject import RuleSubject
 
@@ -105,25 +100,27 @@ def _find_columns(args: argparse.Namespace) -> int:
     else:
         lines = _list_capacities(found, None if args.quiet else told_streams)
         print("\n".join([*lines, *([] if args.quiet else [not_confirmed(found)])]).rstrip(), flush=True)
-    return worst_exit_code(QueueStatus(_status(each)).exit_code for each in found)
+    return worst_exit_code(_status(each).outcome.exit_code for each in found)
 
 
 def _list_capacities(found: Sequence[Finding], details: Callable[[Any], list[str]] | None) -> Iterator[str]:
     """A line for each queue or column; with details what it rests on stands under it, and what shows it."""
-    from workbench.cli.output import colour
+    from workbench.cli.output import INDENT, SIGNS, colour
 
     for each in found:
-        sign, code = SIGNS[_status(each)]
+        sign, code = SIGNS[_status(each).outcome]
         yield f"{colour(f'{sign} {each.about}', code, sys.stdout)}  {each.says}"
         if details is not None:
             lines = [*(f"- {line}" for line in each.rests_on), *details(each)]
-            yield textwrap.indent("\n".join(lines), _INDENT)
+            yield textwrap.indent("\n".join(lines), INDENT)
             yield ""
 
 
-def _status(found: Finding) -> str:
+def _status(found: Finding) -> QueueStatus:
     """Whether there is a capacity that is enough; unknown, too, where a limit ended the search."""
-    return str(found.data.get("status", found.answer))
+    from workbench.verify.buffers.buffers import QueueStatus
+
+    return QueueStatus(found.data.get("status", found.answer))
 
 
 def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:

@@ -30,7 +30,7 @@ from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
-from workbench.verify.answer.verdict import worst_exit_code
+from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.buffers.pending import search_waiting
 from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
@@ -43,16 +43,16 @@ MOST = 64
 
 
 class QueueStatus(StrEnum):
-    """What is known of a queue, and the exit code it asks for."""
+    """What is known of a queue."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
     UNKNOWN = "unknown"
 
     @property
-    def exit_code(self) -> int:
-        """0: a capacity is enough; 1: none is; 3: not decided."""
-        return {QueueStatus.UNBOUNDED: 1, QueueStatus.UNKNOWN: 3}.get(self, 0)
+    def outcome(self) -> Outcome:
+        """That of the property that some capacity is enough."""
+        return {QueueStatus.BOUNDED: Outcome.HOLDS, QueueStatus.UNBOUNDED: Outcome.FAILS}.get(self, Outcome.UNKNOWN)
 
 
 BUFFER = {
@@ -160,7 +160,7 @@ class Buffers(Displayed):
     @property
     def exit_code(self) -> int:
         """3 when nothing can be trusted (a model gap), 1 when a queue is unbounded, 3 when one is unknown, else 0."""
-        return 3 if self.gap else worst_exit_code(b.status.exit_code for b in self.queues)
+        return 3 if self.gap else worst_exit_code(b.status.outcome.exit_code for b in self.queues)
 
     def bounding(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with the proven capacities, which executors then enforce; it keeps its own for other queues."""
