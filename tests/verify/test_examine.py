@@ -19,7 +19,7 @@ from workbench.verify.answer.examine import examine
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.verdict import Ground, Reliance
 from workbench.verify.ask.from_syntax import property_from
-from workbench.verify.decide.independence import enough_values, tabulated
+from workbench.verify.decide.independence import enough_values, uses_python
 
 CONFIRMED, WEAK, UNKNOWN = Reliance.CONFIRMED, Reliance.WEAK, Reliance.UNKNOWN
 
@@ -154,8 +154,8 @@ def test_functions_in_python_are_not_covered() -> None:
     large = user_function(lambda value: int(value >= 6), result=INT, name="large")
     builder = Builder("p")
     pipeline = builder.build(ApplyFunction(large)(builder.input("x", INT)))
-    assert tabulated(pipeline.resolve(Integer(4)))
-    assert not tabulated(parse(COUNT).get().pipeline)
+    assert uses_python(pipeline.resolve(Integer(4)))
+    assert not uses_python(parse(COUNT).get().pipeline)
 
 
 moved = st.recursive(

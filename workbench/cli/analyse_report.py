@@ -59,14 +59,14 @@ def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], P
     """What an analysis says; of a pipeline, made over finite domains, its runs are drawn."""
     lines = list(row.lines(found)) or [f"  {row.nothing}"]
     if pipeline is None:
-        details = [f"{each.about}: {each.says}\n{_indented(told_streams(each))}" for each in found if each.runs]
+        details = [f"{each.about}: {each.says}\n{_indented(format_streams(each))}" for each in found if each.runs]
     else:
         runs = [run for each in found for run in each.runs.values()]
         details = [drawn(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
     rests = dict.fromkeys(line for each in found for line in each.rests_on)
     if row.grounds is not None and rests:
         details.append("\n".join([*filter(None, [row.grounds]), *(f"- {line}" for line in rests)]))
-    if pipeline is None and (others := not_confirmed(found)):
+    if pipeline is None and (others := list_unconfirmed(found)):
         details.append(others)
     data = {row.key: [each.to_json() for each in found]} if row.key else found[0].to_json()
     verdicts = tuple(part.verdict for each in found for part in each.parts() if part.verdict is not None)
@@ -77,14 +77,14 @@ def _indented(parts: Iterable[str]) -> str:
     return "\n".join(textwrap.indent(each, INDENT) for each in parts)
 
 
-def not_confirmed(found: Iterable[Finding]) -> str:
+def list_unconfirmed(found: Iterable[Finding]) -> str:
     """Which engines do not find what the rules mean, and why, once for all streams."""
     streams = (stream for each in found for stream in each.runs.values())
     said = dict.fromkeys(f"- {who}: {why}" for stream in streams for who, why in stream.unconfirmed.items())
     return "\n".join(["not run by all:", *said]) if said else ""
 
 
-def told_streams(found: Finding) -> list[str]:
+def format_streams(found: Finding) -> list[str]:
     """The streams that show what was found, and who agrees."""
     lines = []
     for name, stream in found.runs.items():

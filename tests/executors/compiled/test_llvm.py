@@ -27,7 +27,7 @@ def computed(term: Term, given: dict[str, Domain], values: Sequence[tuple[Value,
     held = [StateVariable(name, domain, domain.default, var(name, domain)) for name, domain in given.items()]
     result = StateVariable("result", term.domain, term.domain.default, term)
     space = Space(System("one", (), (*held, result), (), (), {}, ()), [], [])
-    code = native.compiled(space)
+    code = native.compile_steps(space)
     words = [space.layout.pack([*each, term.domain.default]) for each in values]
     states = np.array([[*words, *[0] * 8]], np.int64)
     after, flags = np.zeros((1, len(words) + 8), np.int64), np.zeros(len(words) + 8, np.int64)

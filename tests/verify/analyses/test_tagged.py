@@ -13,7 +13,7 @@ from workbench.core.fields import Tuple
 from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.tagged import FirstTag, Untagged, tagged
+from workbench.verify.analyses.tagged import FirstTag, Untagged, tag_events
 from workbench.verify.answer.replay import events_of
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6)
@@ -44,7 +44,7 @@ def test_values_and_steps_stay_the_same(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     flat = flatten(pipeline)
     source = flat.inputs[0][0]
-    plain, following = Reference(flat), Reference(tagged(flat, source))
+    plain, following = Reference(flat), Reference(tag_events(flat, source))
     for events in data.draw(traces(pipeline)):
         given = {n: (v, data.draw(st.booleans())) if n == source else v for n, v in events.items()}
         try:
@@ -62,6 +62,6 @@ def test_values_and_steps_stay_the_same(data: st.DataObject) -> None:
 
 def test_a_tagged_pipeline_keeps_its_names() -> None:
     flat = Pipeline("p", (("x", BOOL), ("y", BOOL)), (), (("out", "x"), ("more", "y")))
-    found = tagged(flat, "x")
+    found = tag_events(flat, "x")
     assert [name for name, _ in found.inputs] == ["x", "y"]
     assert dict(found.outputs) == {"out": "x.tagged", "more": "y.plain"}

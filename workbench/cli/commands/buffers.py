@@ -85,7 +85,7 @@ def _find_columns(args: argparse.Namespace) -> int:
     if args.annotate:
         raise InputError("--annotate is for pipelines", hint="no file states how much columns of rules hold")
     settings, rules = rule_settings(args), o.rules(args.file)
-    from workbench.cli.analyse_report import not_confirmed, told_streams
+    from workbench.cli.analyse_report import format_streams, list_unconfirmed
     from workbench.verify.answer.verdict import worst_exit_code
     from workbench.verify.rules.capacities import capacities
     from workbench.verify.rules.subject import RuleSubject
@@ -98,8 +98,8 @@ def _find_columns(args: argparse.Namespace) -> int:
     elif not found:
         print(f"{rules.name} keeps nothing: no rule looks for events", flush=True)
     else:
-        lines = _list_capacities(found, None if args.quiet else told_streams)
-        print("\n".join([*lines, *([] if args.quiet else [not_confirmed(found)])]).rstrip(), flush=True)
+        lines = _list_capacities(found, None if args.quiet else format_streams)
+        print("\n".join([*lines, *([] if args.quiet else [list_unconfirmed(found)])]).rstrip(), flush=True)
     return worst_exit_code(_status(each).outcome.exit_code for each in found)
 
 

@@ -25,7 +25,7 @@ from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
 from workbench.verify.analyses.measure import measure
-from workbench.verify.analyses.tagged import FIRST, tagged
+from workbench.verify.analyses.tagged import FIRST, tag_events
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.settings import Settings
@@ -97,7 +97,7 @@ def latency(pipeline: Program, source: str, output: str, settings: Settings | No
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
         raise Refused(what, hint="ask for the others: --only dead-paths,silence,constants,order")
-    following = tagged(flat, source)
+    following = tag_events(flat, source)
     verdict = check(following, waiting(source, output), settings)
     steps = None if not verdict.length else verdict.length - 1
     witness, shows = verdict.counterexample, verdict.counterexample.shows if verdict.counterexample else ""

@@ -232,7 +232,7 @@ def _following(processor: Processor) -> Processor:
     return processor if when is None else replace(processor, when=Function(f"{when}", 1, lambda pair: when(pair[0])))
 
 
-def tagged(pipeline: Pipeline, source: str) -> Pipeline:
+def tag_events(pipeline: Pipeline, source: str) -> Pipeline:
     """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
     pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name in pipeline.ports.arrivals}
     inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)

@@ -61,15 +61,15 @@ def check_all(
                 early[first] = decide(first, len(todo) - number)
             yield item, early[first] if first == number else decide(number, len(todo) - number, early[first])
         return
-    from workbench.verify.answer.processes import in_processes
+    from workbench.verify.answer.processes import decide_in_processes
 
     def in_process(place: int) -> Verdict:
         return decide(alone[place], -(-(len(alone) - place) // jobs))
 
     following = 0
-    for place, verdict in in_processes([todo[number] for number in alone], in_process, jobs):
+    for place, verdict in decide_in_processes([todo[number] for number in alone], in_process, jobs):
         first = alone[place]
-        early[first] = _at_home(verdict, todo[first])
+        early[first] = _complete_verdict(verdict, todo[first])
         turned = [number for number, each in opposites.items() if each == first]
         early |= {number: decide(number, 1, early[first]) for number in turned}
         order = range(following, len(todo)) if ordered else sorted([first, *turned])
@@ -99,7 +99,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
         return verdict or item.undecided(error.message)
 
 
-def _at_home(verdict: Verdict, item: Problem) -> Verdict:
+def _complete_verdict(verdict: Verdict, item: Problem) -> Verdict:
     """A verdict of another process, with what could not be sent."""
 
     def run(trace: Trace | None) -> Trace | None:

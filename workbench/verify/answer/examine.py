@@ -26,7 +26,7 @@ from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
-from workbench.verify.decide.independence import enough_values, tabulated
+from workbench.verify.decide.independence import enough_values, uses_python
 
 
 def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = None) -> Ground:
@@ -167,7 +167,7 @@ class _Examination:
         """The N from which on it is the same, found with these settings."""
         pipeline, prop = self.pose(settings)
         flat = settings.flat(pipeline)
-        if tabulated(flat):
+        if uses_python(flat):
             return None
         prepared = prepare(flat, prop, settings)
         return enough_values(prepared.model.system, prepared.question.formula.atoms(), settings.domain)

@@ -17,7 +17,7 @@ from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Verdict
 
 
-def in_processes(
+def decide_in_processes(
     todo: Sequence[Problem], decided: Callable[[int], Verdict], jobs: int
 ) -> Iterator[tuple[int, Verdict]]:
     """The verdicts as they become known, each with the number of its problem; `decided` is run in a process."""

@@ -44,20 +44,20 @@ def enough_values(system: System, atoms: Iterable[Term], domain: Integer) -> int
     return len(held) + len(free) + len(constants)
 
 
-def tabulated(pipeline: Pipeline) -> bool:
+def uses_python(pipeline: Pipeline) -> bool:
     """Whether a function in Python is used anywhere in it."""
-    return any(_tabulated(node.processor) for node in pipeline.nodes)
+    return any(_uses_python(node.processor) for node in pipeline.nodes)
 
 
-def _tabulated(item: object) -> bool:
+def _uses_python(item: object) -> bool:
     if isinstance(item, TypedFunction):
         return item.function.opaque
     if isinstance(item, Function):
         return item.opaque
     if isinstance(item, Pipeline):
-        return tabulated(item)
+        return uses_python(item)
     if isinstance(item, Processor):
-        return any(_tabulated(getattr(item, field.name)) for field in dataclasses.fields(item))
+        return any(_uses_python(getattr(item, field.name)) for field in dataclasses.fields(item))
     return False
 
 

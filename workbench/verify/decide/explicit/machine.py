@@ -62,7 +62,7 @@ class CompiledSearch(Exploration):
         self._kernels = kernels
         self.space = space
         self._budget = int(memory_mb * 2**20)
-        self._code = native.compiled(space)
+        self._code = native.compile_steps(space)
         self._many, words, bits = len(space.moves.chosen), space.layout.words, space.layout.bits
         block = max(1, _BLOCK // self._many // LANES) * LANES
         steps = block * self._many

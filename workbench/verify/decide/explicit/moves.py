@@ -48,7 +48,7 @@ class Moves:
         return dict(zip(self.names, self.chosen[move], strict=True))
 
 
-def moves(system: System, assume: Sequence[Term]) -> Moves:
+def list_moves(system: System, assume: Sequence[Term]) -> Moves:
     """Every move that the assumptions allow in some state, reachable or not.
 
     Raises

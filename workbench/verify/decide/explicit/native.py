@@ -23,7 +23,7 @@ from workbench.verify.decide.explicit.space import WORD, Space
 NUMBERS = ir.PointerType()
 
 
-def compiled(space: Space) -> MachineCode:
+def compile_steps(space: Space) -> MachineCode:
     """Machine code with the function `expand`.
 
     `expand(words, stride, count, inputs, moves, after, plane, flags)` takes a block of `count` states, a multiple of

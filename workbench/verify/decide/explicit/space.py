@@ -19,7 +19,7 @@ from workbench.core.ops import AND, NOT, as_term, conjunction, ite
 from workbench.core.term import FALSE, Term, var
 from workbench.executors.compiled.code.step import StepCode, decode, encode, step_code
 from workbench.ir.system import StateVariable, System
-from workbench.verify.decide.explicit.moves import Moves, moves
+from workbench.verify.decide.explicit.moves import Moves, list_moves
 
 WORD = 64
 """Bits of a word of the machine."""
@@ -79,7 +79,7 @@ class Space:
 
     def __init__(self, system: System, assume: Sequence[Term], labels: Sequence[Term]) -> None:
         self.labels = self.void = len(labels)
-        self.moves = moves(system, assume)
+        self.moves = list_moves(system, assume)
         changing = [a for a in assume if not variables([a]).keys() <= system.free.keys()]
         void: Term = NOT(as_term(conjunction(changing), BOOL)) if changing else FALSE
         stays = [v._replace(next=ite(void, var(v.name, v.domain), v.next)) for v in system.variables]
