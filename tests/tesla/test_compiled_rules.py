@@ -23,7 +23,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines import engine as engine_module
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_prefixes import shared_prefixes
-from workbench.tesla.engines.rule_sample import sampled
+from workbench.tesla.engines.rule_sample import sample_rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
@@ -471,7 +471,7 @@ def test_the_plan_tells_which_constraint_comes_first():
     text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int)
       from B[$x = x] and each A(x - $x > 0, y - $x > 18) within 20 from B emit P(x = A.x)""")
     stream = [Occurrence("A", i, (i % 2, i % 20)) for i in range(40)] + [Occurrence("B", 40, (0,))]
-    shown = plan_text(SetPlan(text), text, timed=False, sample=sampled(text, {}, stream))
+    shown = plan_text(SetPlan(text), text, timed=False, sample=sample_rules(text, {}, stream))
     assert "compiled asks this one first after 4,096 candidates: y - $x > 18\n" in shown
 
 

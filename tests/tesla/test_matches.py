@@ -14,14 +14,14 @@ from workbench.executors.compiled.rules import matching_program
 from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
-from workbench.tesla.match_block import MatchLabels, joined_matches, listed_matches
+from workbench.tesla.match_block import MatchLabels, block_of_matches, join_matches
 from workbench.tesla.occurrence import Occurrence
 
 
 def test_columns_say_what_the_matches_say():
     names, roles = ("pair", "alone"), (("C", "A", "rule"), ("A",))
-    found = listed_matches(names, roles, [(0, (3, 1, -2)), (1, (4,)), (0, (5, 1, 2))])
-    both = joined_matches([found.part(0, 1), found.part(1, 3)])
+    found = block_of_matches(names, roles, [(0, (3, 1, -2)), (1, (4,)), (0, (5, 1, 2))])
+    both = join_matches([found.part(0, 1), found.part(1, 3)])
     assert list(both) == list(found) == [("pair", (3, 1, -2)), ("alone", (4,)), ("pair", (5, 1, 2))]
     assert both.counts() == {"pair": 2, "alone": 1}
     assert both.to_arrow().to_pylist() == [

@@ -19,7 +19,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
-from workbench.tesla.engines.rule_split import RuleSplit, rule_split, shared
+from workbench.tesla.engines.rule_split import RuleSplit, balance_work, rule_split
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block, joined
 from workbench.tesla.occurrence import Occurrence
@@ -275,8 +275,8 @@ def test_a_reach_is_the_longest_way_back_through_windows_and_through_rules():
 
 
 def test_work_is_shared_out_by_what_it_costs():
-    assert shared([5.0, 1.0, 4.0, 2.0, 2.0], 2) == [[0, 4], [1, 2, 3]]
-    assert shared([1.0], 3) == [[0]]
+    assert balance_work([5.0, 1.0, 4.0, 2.0, 2.0], 2) == [[0, 4], [1, 2, 3]]
+    assert balance_work([1.0], 3) == [[0]]
 
 
 def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_is():

@@ -21,7 +21,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.rule_sample import sampled
+from workbench.tesla.engines.rule_sample import sample_rules
 from workbench.tesla.engines.search_order import RuleSearches
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
@@ -227,7 +227,7 @@ def test_the_cost_of_an_order_is_what_is_expected():
 
 def test_the_plan_says_what_is_looked_for_first_and_why():
     given, events = rules(HEAD + RARE), stream()
-    sample = sampled(given, {}, events)._replace(orders=sampled_orders(given, {}, events))
+    sample = sample_rules(given, {}, events)._replace(orders=sampled_orders(given, {}, events))
     shown = plan_text(SetPlan(given), given, timed=False, sample=sample)
     assert "behind the trigger compiled looks for each A, last X: the order of 2 that takes least" in shown
     assert "comes to this order: last X, each A" in shown

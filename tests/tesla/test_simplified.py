@@ -19,7 +19,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.rewriting import known, laws, merging
-from workbench.tesla.rewriting.lawful import by_laws
+from workbench.tesla.rewriting.lawful import rewrite_by_laws
 
 STREAMS = 3
 
@@ -73,7 +73,7 @@ def test_laws_keep_what_rules_mean(seed):
 def test_rules_that_laws_have_simplified_read_back_and_run_the_same(seed):
     """All steps one after the other; the running engine on the rules that were read back from their text."""
     case = redundant_case(seed)
-    made = [after for _, after in by_laws(case.rules)][-1:]
+    made = [after for _, after in rewrite_by_laws(case.rules)][-1:]
     for simpler in made:
         again = rules(str(simpler))
         assert (again.declarations, again.rules) == (simpler.declarations, simpler.rules)
@@ -82,7 +82,7 @@ def test_rules_that_laws_have_simplified_read_back_and_run_the_same(seed):
             plain(run_engine(replace(case, rules=each), rule_engines()["cdp"])) for each in (case.rules, again)
         )
         assert after == before
-        assert next(by_laws(again), None) is None
+        assert next(rewrite_by_laws(again), None) is None
 
 
 def true_of_itself(self, sign, one, other):

@@ -150,10 +150,10 @@ class _FactFiles:
             few += itertools.islice(rows, MANY + 1 - len(few))
             if len(few) <= MANY:
                 return few
-        from workbench.tesla.engines.facts.stored import stored
+        from workbench.tesla.engines.facts.stored import store_rows
 
         try:
-            return stored(self.types[name], itertools.chain(few, rows), ", ".join(paths))
+            return store_rows(self.types[name], itertools.chain(few, rows), ", ".join(paths))
         except (OverflowError, UnicodeEncodeError) as error:
             what = f"facts of type '{name}': a whole number has more than 64 bits, or a text cannot be written"
             hint = f"so many rows (more than {len(few) - 1:,}) are put into a database, which has no such values"

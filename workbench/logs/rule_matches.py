@@ -16,7 +16,7 @@ from workbench.logs.rule_columns import text_codes
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
-from workbench.tesla.match_block import RULE, MatchBlock, joined_matches, match_names
+from workbench.tesla.match_block import RULE, MatchBlock, join_matches, match_names
 from workbench.tesla.occurrence import Occurrence
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class MatchSession(Session):
         self, parts: Iterable[MatchBlock], computed: int = 0, failed: WorkbenchError | None = None
     ) -> BatchOutput:
         some = [part for part in parts if len(part)]
-        table = self._show(some[0] if len(some) == 1 else joined_matches(some)) if some else None
+        table = self._show(some[0] if len(some) == 1 else join_matches(some)) if some else None
         return BatchOutput(table=table, computed=computed, events_out=sum(map(len, some)), failed=failed)
 
 

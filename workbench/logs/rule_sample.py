@@ -13,7 +13,7 @@ from workbench.events.reading import Reading
 from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import begun
-from workbench.tesla.engines.rule_sample import RulesSampled, sampled
+from workbench.tesla.engines.rule_sample import RulesSampled, sample_rules
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -41,4 +41,4 @@ def sampled_log(
             yield from piece.occurrences(made) if isinstance(piece, EventBlock) else piece
 
     first = list(islice(events(), count))
-    return sampled(made, facts, first)._replace(orders=sampled_orders(made, facts, first))
+    return sample_rules(made, facts, first)._replace(orders=sampled_orders(made, facts, first))

@@ -17,7 +17,7 @@ from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, wi
 from workbench.show.style import begin_page
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
-from workbench.tesla.explain.why import CompositeReason, SeenPart, shown_value
+from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 from workbench.tesla.rule_explanation import RuleExplanation
 
@@ -150,7 +150,7 @@ class _Teller:
         elif part.kind == "aggregate":
             lines += self.aggregate(part)
         if part.kind != "aggregate":
-            lines += [f"${name} = {shown_value(each)}" for name, each in part.parameters.items()]
+            lines += [f"${name} = {format_value(each)}" for name, each in part.parameters.items()]
         lines += [f"{each.text}: {each.values}" for each in part.conditions]
         return ToldPiece(part.text if part.kind != "trigger" else f"from {part.text}", tuple(lines))
 
@@ -159,9 +159,9 @@ class _Teller:
         facts = bool(part.fits) and part.fits[0].event is None
         fits = _listed([str(each.number + 1) if facts else self.label(each) for each in part.fits])
         what = f"{'facts' if facts else 'events'} {fits}" if part.fits else "nothing"
-        values = f", values {_listed([shown_value(each) for each in part.values])}" if part.values else ""
+        values = f", values {_listed([format_value(each) for each in part.values])}" if part.values else ""
         (named,) = part.parameters.items()
-        yield f"${named[0]} = {shown_value(named[1])}: of {what}{values}{self.reach(part.window)}"
+        yield f"${named[0]} = {format_value(named[1])}: of {what}{values}{self.reach(part.window)}"
 
     def label(self, fit: Fit) -> str:
         return self.record.order.label(fit.number)
@@ -249,7 +249,7 @@ class _Teller:
 
 
 def _values(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {shown_value(each)}" for name, each in values.items())
+    return ", ".join(f"{name} = {format_value(each)}" for name, each in values.items())
 
 
 def _under(lines: Sequence[str]) -> Iterator[ToldPiece]:

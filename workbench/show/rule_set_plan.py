@@ -57,7 +57,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
              "searches": search_data(plan, number, prefixes.get(number), sample), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
-                 "asked": list(map(str, each.asked)), **_sample_data(sample, number, each),
+                 "asked": list(map(str, each.constraints)), **_sample_data(sample, number, each),
                  "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
             ]}

@@ -24,7 +24,7 @@ from workbench.tesla.parser import parse_rules, read_rules, uncollected
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope
-from workbench.tesla.window_bounds import see_bounds, see_pause
+from workbench.tesla.window_bounds import check_bounds, check_pause
 
 RESERVED = ("time", "type")
 """What rows of a log call the time and the type of an event."""
@@ -80,7 +80,7 @@ def checked(
     functions = declared_aggregates(file.aggregates, aggregates or {}, findings)
     declared = _declarations(file, types or {}, findings)
     declared.update(_inferred(declared, file.rules, functions))
-    _see_types(declared, findings)
+    _check_types(declared, findings)
     _once("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
     made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).checked(rule))
@@ -157,7 +157,7 @@ def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates
     return {name: known[name] for name in open_ones}
 
 
-def _see_types(declared: Mapping[str, t.Declaration], findings: Findings) -> None:
+def _check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> None:
     for each in declared.values():
         for part in each.attributes:
             if part.domain is None:
@@ -195,7 +195,7 @@ class _RuleChecker:
             with self.findings.apart():
                 self.scope.domain(key)
         self._consuming(rule)
-        see_pause(rule.pause, self.findings)
+        check_pause(rule.pause, self.findings)
         if rule.limit == 0:
             self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
         if sum(part.policy.later for part in predicates) > 1:
@@ -237,9 +237,9 @@ class _RuleChecker:
             self._unknown(part)
             raise
         if declared.fact:
-            self._see_fact(part, declared)
+            self._check_fact(part, declared)
         else:
-            self._see_event(part)
+            self._check_event(part)
         scope = self.scope.about(declared)
         assignments = []
         for each in part.assignments:
@@ -272,7 +272,7 @@ class _RuleChecker:
             self.findings.add(LanguageError(f"the parameter '${name}' is bound already", where=where.where, hint=hint))
         self.given.add(name)
 
-    def _see_event(self, part: t.Predicate) -> None:
+    def _check_event(self, part: t.Predicate) -> None:
         if part.ordering:
             what = "events have an order of their own"
             self.findings.add(LanguageError(what, where=part.ordering[0].where, hint="leave out 'ordered by'"))
@@ -293,9 +293,9 @@ class _RuleChecker:
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
             self.findings.add(LanguageError(what, where=window.where, hint=hint))
-        see_bounds(window, self.findings)
+        check_bounds(window, self.findings)
 
-    def _see_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
+    def _check_fact(self, part: t.Predicate, declared: t.Declaration) -> None:
         if not part.policy.selects and not part.policy.forbids:
             what = f"'{part.type}' is a fact, which does not happen"
             hint = "a rule begins with an event" if part.policy is t.Policy.TRIGGER else "write not instead of absent"

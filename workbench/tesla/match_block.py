@@ -87,7 +87,7 @@ def _columns(roles: Sequence[str]) -> Sequence[str]:
     return (TRIGGER, *(f"{role}_" if role in (RULE, TRIGGER) else role for role in roles[1:]))
 
 
-def joined_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
+def join_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
     """Matches of the same rules, those of each part after those of the one before."""
     import numpy as np
 
@@ -96,7 +96,7 @@ def joined_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
     return MatchBlock(first.names, first.roles, np.concatenate([each.rules for each in parts]), columns)
 
 
-def listed_matches(
+def block_of_matches(
     names: Sequence[str], roles: Sequence[Sequence[str]], found: Sequence[tuple[int, Sequence[int]]]
 ) -> MatchBlock:
     """Matches that are given one by one, each as the place of its rule and the numbers of its events."""
@@ -132,7 +132,7 @@ class MatchLabels:
         import numpy as np
 
         pairs = [(self._rule_indexes[each.rule], each.sources) for each in found]
-        listed = listed_matches(self.names, self.roles, pairs)
+        listed = block_of_matches(self.names, self.roles, pairs)
         numbers: Any = np.array([each.number for each in found], np.int64)
         columns = [each + 1 for each in listed.columns]
         return self.of_columns(listed.rules, columns, until, numbers, np.arange(len(found)))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.extensions import later
-from workbench.tesla.match_block import MatchBlock, joined_matches, listed_matches
+from workbench.tesla.match_block import MatchBlock, block_of_matches, join_matches
 
 if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
@@ -54,7 +54,7 @@ class RuleMatches:
         """All of them as columns."""
         run = self._run("rows")
         names, roles = run.called
-        return joined_matches([listed_matches(names, roles, []), *run.parts()])
+        return join_matches([block_of_matches(names, roles, []), *run.parts()])
 
     def to_arrow(self) -> Any:
         """All of them as an Arrow table: the rule, `trigger`, and what rules call their other events."""

@@ -169,7 +169,7 @@ class RuleProcessor(FileProcessor):
         events = []
         for place, value in streams[0]:
             if place == 0:
-                _see_time(now, value)
+                _check_time(now, value)
                 now = value
             else:
                 events.append(self._event(place, value, now))
@@ -189,7 +189,7 @@ class RuleProcessor(FileProcessor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (now, memory), (place, value) = state, front
         if place == 0:
-            _see_time(now, value)
+            _check_time(now, value)
             if value == now:
                 return state, self._silent
             now = value
@@ -319,7 +319,7 @@ def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any
     return processor(*(given[place] for place in order))
 
 
-def _see_time(before: int | None, time: int) -> None:
+def _check_time(before: int | None, time: int) -> None:
     if before is not None and time < before:
         raise InputError(f"the time goes back from {before} to {time}", hint="sort the events by time")
 

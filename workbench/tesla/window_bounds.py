@@ -11,14 +11,14 @@ from workbench.language.findings import Findings
 from workbench.tesla import tree as t
 
 
-def see_pause(pause: t.Duration | None, findings: Findings) -> None:
+def check_pause(pause: t.Duration | None, findings: Findings) -> None:
     """A rule is silent for a time."""
     if pause is not None and pause.counts:
         what, hint = "a rule is silent for a time, not for a number of events", "write at most once in 10 min"
         findings.add(LanguageError(what, where=pause.where, hint=hint))
 
 
-def see_bounds(window: t.EventWindow, findings: Findings) -> None:
+def check_bounds(window: t.EventWindow, findings: Findings) -> None:
     """Both bounds are of one kind, whole where they are counted, and in their order."""
     if isinstance(window, t.AfterWindow) and window.most.counts:
         what = "what is absent is told when a time has passed: no event need come that ends a count"

@@ -17,7 +17,7 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts.database import FactDatabase
-from workbench.tesla.engines.facts.stored import stored
+from workbench.tesla.engines.facts.stored import store_rows
 from workbench.tesla.engines.facts.table import FactTable
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.event_block import event_block
@@ -53,7 +53,7 @@ class RandomTables:
         if any(abs(each) >= 2**63 for each in numbers):
             self.rows[name] = self.names[name] = rows
         elif rng.random() < 0.3:
-            self.rows[name], self.names[name] = rows, stored(declared, rows, "rows.csv")
+            self.rows[name], self.names[name] = rows, store_rows(declared, rows, "rows.csv")
         else:
             self.rows[name] = [tuple(None if value != value else value for value in row) for row in rows]
             self._create(name, list(declared.domains.items()), self.rows[name])
@@ -110,7 +110,7 @@ def test_engines_tell_of_tables_what_rules_mean(tmp_path):
 def test_a_table_of_our_own_has_the_rows_that_went_in():
     case = random_case(1)
     rows = [(1, math.nan, "a'; DROP TABLE F; --"), (None, -math.inf, ""), (2**63 - 1, 0.1, None)]
-    table = stored(case.rules.declarations["F"], rows, "rows.csv")
+    table = store_rows(case.rules.declarations["F"], rows, "rows.csv")
     assert repr(list(table)) == repr(rows)
     assert len(table) == 3
 

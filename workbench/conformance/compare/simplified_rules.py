@@ -19,8 +19,8 @@ from workbench.tesla import tree as t
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.occurrence import Occurrence, has_units, in_units
-from workbench.tesla.rewriting.candidates import smaller
-from workbench.tesla.rewriting.lawful import by_laws, differing, renumbered
+from workbench.tesla.rewriting.candidates import make_smaller
+from workbench.tesla.rewriting.lawful import differing, renumber, rewrite_by_laws
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep, RuleSimplification, UndecidedRewriting
 from workbench.verify.answer.verdict import Outcome
@@ -47,7 +47,7 @@ def simplified_rules(
     made, steps = rules, list[RewritingStep]()
     asking = _Asking(bounds or RuleBounds(), within_bounds, seconds)
     while True:
-        for step, fewer in by_laws(made):
+        for step, fewer in rewrite_by_laws(made):
             steps.append(step)
             made = fewer
         found = asking.step(made) if seconds else None
@@ -77,7 +77,7 @@ class _Asking:
         """The first step that the model allows."""
         self.undecided = []
         for at, rule in enumerate(rules.rules):
-            for what, other in smaller(rules.resolved[at]):
+            for what, other in make_smaller(rules.resolved[at]):
                 after = replace(rules, rules=(*rules.rules[:at], other, *rules.rules[at + 1 :]))
                 one, two = _isolate(rules, rule), _isolate(after, other)
                 if one is None or two is None:  # it looks at what it emits itself
@@ -85,7 +85,7 @@ class _Asking:
                 begun = time.perf_counter()
                 if (found := self._same(one, two)) is not None:
                     seconds = time.perf_counter() - begun
-                    return RewritingStep("model", what, *differing(rules, after), seconds, *found), renumbered(after)
+                    return RewritingStep("model", what, *differing(rules, after), seconds, *found), renumber(after)
                 if reason := self.refused[str(one), str(two)]:
                     self.undecided.append(UndecidedRewriting(rule.name, what, reason))
         return None

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from workbench.tesla import tree as t
-from workbench.tesla.engines.facts.order import in_written_order
+from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.step_column import Placewise
 from workbench.tesla.occurrence import Facts
@@ -33,7 +33,7 @@ class StepFacts:
         self._key = step.key if step.code.keyed else None
         self.fits = step.fits
         self._rows: dict[Any, list[Any]] = {}
-        for row in in_written_order(step.part, step.declared, rows):
+        for row in sort_facts(step.part, step.declared, rows):
             key = step.accepts(row)
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
@@ -50,7 +50,7 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     if not hasattr(rows, "database"):
         kept = StepFacts(step, rows)
         return extension(step, kept.find, kept.fits)
-    from workbench.tesla.engines.facts.query import AskedFacts, dropping
+    from workbench.tesla.engines.facts.query import AskedFacts, drop_failed
     from workbench.tesla.engines.facts.table import FactTable
     from workbench.tesla.engines.facts.tables import FactTables
 
@@ -58,7 +58,7 @@ def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     assert isinstance(facts, FactTables)
     asked = AskedFacts(step, rows, facts)
     extend = extension(step, asked.find, asked.fits, aggregate_of=asked.aggregate_of)
-    return dropping(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
+    return drop_failed(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
 
 
 def extension(

@@ -80,7 +80,7 @@ class Publisher:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes, those of the clock first."""
-        see_event(event, self._rules, self.now, self.passed)
+        check_event(event, self._rules, self.now, self.passed)
         found: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
             self._publish_due_absences(event.time - 1, found)
@@ -133,7 +133,7 @@ class Publisher:
                 found.append(numbered)
             caused = self._process(numbered, link)
             if caused:
-                todo.extend((each, _linked(each, link)) for each in reversed(caused))
+                todo.extend((each, _link(each, link)) for each in reversed(caused))
 
     def _process(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
         """The composites that an event causes at once, by all rules that look at its type; it joins their history."""
@@ -166,7 +166,7 @@ class Publisher:
             self.now = deadline
             caused = runners[order].judge(due)
             link = due.chain if due.trigger.time == deadline else None
-            self._publish([(each, _linked(each, link)) for each in caused], published)
+            self._publish([(each, _link(each, link)) for each in caused], published)
 
     # --- rules ------------------------------------------------------------------------------------------
 
@@ -188,61 +188,61 @@ class Publisher:
 
     def add(self, rules: RuleSet | str) -> dict[str, float]:
         """Add rules behind those there are."""
-        made = self._scaled(rules)
+        made = self._scale(rules)
         added = list(newcomers(made, self._rules))
-        after = self._with(made, (*self._rules.rules, *added))
+        after = self._merge_declarations(made, (*self._rules.rules, *added))
         plans = (self._plan(resolve_rule(rule, after.declarations)) for rule in added)
         runners = [self._runner(plan, order) for order, plan in enumerate(plans, self._orders)]
         complete = {each.plan.rule.name: begin(each, self.runners, self.now, self.count) for each in runners}
         self._orders += len(runners)
-        self._run([*self.runners, *runners], after)
+        self._install([*self.runners, *runners], after)
         return complete
 
     def remove(self, name: str) -> None:
         """Take a rule away."""
-        gone = self._named(name)
-        self._give_up(gone)
+        gone = self._find_runner(name)
+        self._drop_absences(gone)
         left = tuple(each for each in self._rules.rules if each.name != name)
-        self._run([each for each in self.runners if each is not gone], replace(self._rules, rules=left))
+        self._install([each for each in self.runners if each is not gone], replace(self._rules, rules=left))
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
-        gone, made = self._named(name), self._scaled(rules)
+        gone, made = self._find_runner(name), self._scale(rules)
         others = tuple(each for each in self._rules.rules if each.name != name)
         rule, *more = newcomers(made, replace(self._rules, rules=others), name)
         if more:
             raise LanguageError(f"{len(made.rules)} rules cannot replace '{name}'", where=more[0].where)
-        after = self._with(made, tuple(rule if each.name == name else each for each in self._rules.rules))
+        after = self._merge_declarations(made, tuple(rule if each.name == name else each for each in self._rules.rules))
         runner = self._runner(self._plan(resolve_rule(rule, after.declarations)), gone.order)
         complete = begin(runner, self.runners, self.now, self.count)
-        self._give_up(gone)
-        self._run([runner if each is gone else each for each in self.runners], after)
+        self._drop_absences(gone)
+        self._install([runner if each is gone else each for each in self.runners], after)
         return complete
 
-    def _scaled(self, rules: RuleSet | str) -> RuleSet:
+    def _scale(self, rules: RuleSet | str) -> RuleSet:
         if isinstance(rules, str):
             rules = read_rules(rules, types=self._rules.declarations, aggregates=self._rules.aggregates)
         return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
-    def _with(self, made: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
+    def _merge_declarations(self, made: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
         """These rules, with all that is declared there and in another rule set."""
         there = self._rules
         declared, aggregates = {**there.declarations, **made.declarations}, {**there.aggregates, **made.aggregates}
         return replace(there, declarations=declared, rules=rules, aggregates=aggregates)
 
-    def _named(self, name: str) -> RuleRunner:
+    def _find_runner(self, name: str) -> RuleRunner:
         for each in self.runners:
             if each.plan.rule.name == name:
                 return each
         hint = did_you_mean(name, (each.plan.rule.name for each in self.runners))
         raise PipelineError(f"there is no rule '{name}'", hint=hint)
 
-    def _give_up(self, runner: RuleRunner) -> None:
+    def _drop_absences(self, runner: RuleRunner) -> None:
         """The absences that a rule waits for are not told."""
         self.waiting = [each for each in self.waiting if each[1] != runner.order]
         heapify(self.waiting)
 
-    def _run(self, runners: list[RuleRunner], rules: RuleSet) -> None:
+    def _install(self, runners: list[RuleRunner], rules: RuleSet) -> None:
         """Let these rules run."""
         self.runners, self._rules = runners, rules
         self._indexed = False
@@ -257,23 +257,23 @@ class Publisher:
                 deadline,
                 order,
                 store.numbers([due.trigger])[0],
-                list(map(store.packed, due.matches)),
+                list(map(store.pack, due.matches)),
                 chain_names(due.chain),
             ]
             for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
         ]
         runners = [[each.order, each.state(store)] for each in self.runners]
-        data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data(), self._files()]
-        return sealed(self._mark(), json.dumps(data, separators=(",", ":")).encode())
+        data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data(), self._database_files()]
+        return sealed(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
 
     def restore(self, state: bytes) -> None:
         """Go on where another engine was."""
-        data = json.loads(opened(self._mark(), state, "rule set", "engine"))
+        data = json.loads(opened(self._fingerprint(), state, "rule set", "engine"))
         *data, files = data
-        if files != self._files():
-            from workbench.tesla.engines.facts.tables import see_files
+        if files != self._database_files():
+            from workbench.tesla.engines.facts.tables import check_files
 
-            see_files(files, self._files())
+            check_files(files, self._database_files())
         self.now, self.passed, self.count, self._orders, waiting, runners, events = data
         store = EventStore(events)
         made = [self._runner(each.plan, order) for each, (order, _) in zip(self.runners, runners, strict=True)]
@@ -282,18 +282,18 @@ class Publisher:
             by_order[order].set_state(each, store)
         self.waiting = []
         for deadline, order, number, matches, names in waiting:
-            due = DueAbsence(deadline, store.events[number], list(map(store.unpacked, matches)), chained(names))
+            due = DueAbsence(deadline, store.events[number], list(map(store.unpack, matches)), chain_of_names(names))
             absences = by_order[order].absences
             assert absences is not None
             absences.wait(due)
             heappush(self.waiting, (deadline, order, number, due))
-        self._run(made, self._rules)
+        self._install(made, self._rules)
 
-    def _files(self) -> dict[str, list[Any]]:
+    def _database_files(self) -> dict[str, list[Any]]:
         """The databases that facts are in."""
         return self.facts.files() if hasattr(self.facts, "files") else {}
 
-    def _mark(self) -> bytes:
+    def _fingerprint(self) -> bytes:
         return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
 
     def _index(self) -> None:
@@ -311,7 +311,7 @@ class Publisher:
                 self.index.setdefault(type, []).append(Interest(runner, type == plan.trigger.type, keep))
 
 
-def see_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:
+def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:
     """InputError where an event from outside cannot come: no such is declared, or its time has passed."""
     declared = rules.declarations.get(event.type)
     if declared is None or declared.fact:
@@ -320,10 +320,10 @@ def see_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | 
     if len(event.values) != len(declared.attributes):
         what = f"an event of type {event.type} has {len(event.values)} values"
         raise InputError(what, hint=f"it is declared as {declared}")
-    see_time(event.time, now, passed)
+    check_time(event.time, now, passed)
 
 
-def see_time(time: int, now: int | None, passed: int | None) -> None:
+def check_time(time: int, now: int | None, passed: int | None) -> None:
     """InputError where a time has passed."""
     if now is not None and time < now:
         raise InputError(f"the time of events goes back from {now} to {time}", hint="sort them by time")
@@ -332,7 +332,7 @@ def see_time(time: int, now: int | None, passed: int | None) -> None:
         raise InputError(what, hint="move the clock only as far as all events have come")
 
 
-def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
+def _link(composite: Occurrence, before: CauseLink | None) -> CauseLink:
     """The link of a composite; InputError where its chain is too long."""
     link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
     if link.length > LONGEST_CHAIN:
@@ -349,7 +349,7 @@ def chain_names(link: CauseLink | None) -> list[str]:
     return found
 
 
-def chained(names: list[str]) -> CauseLink | None:
+def chain_of_names(names: list[str]) -> CauseLink | None:
     """The chain of rules, the last one first."""
     link: CauseLink | None = None
     for length, name in enumerate(reversed(names), 1):

@@ -70,9 +70,9 @@ def _costly(plan: SetPlan, planned: PlannedStep) -> bool:
     """Whether more is looked at than is found, so that to write it down and to read it is less."""
     step, keys = planned.step, plan.columns[planned.column].keys
     if isinstance(step.part, t.Aggregate):
-        return step.attribute is not None or bool(planned.asked or keys or step.fact)
+        return step.attribute is not None or bool(planned.constraints or keys or step.fact)
     first = step.policy.oldest and bool(keys) and not step.fact  # a chain begins with the newest
-    return first or len(planned.asked) > len(planned.equations)
+    return first or len(planned.constraints) > len(planned.equations)
 
 
 def _sharable(plan: SetPlan, rule: int, of: RulePlan) -> Iterator[str]:

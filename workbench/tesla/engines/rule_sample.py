@@ -85,7 +85,7 @@ class SampledMatcher(CDPMatcher):
         self._all: dict[str, EventColumn[Occurrence]] = {}
         steps = self.plan.steps[1:]
         self.extends = [
-            self._watched(step, extend, trex=start.trex) for step, extend in zip(steps, self.extends, strict=True)
+            self._watch(step, extend, trex=start.trex) for step, extend in zip(steps, self.extends, strict=True)
         ]
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
@@ -98,7 +98,7 @@ class SampledMatcher(CDPMatcher):
         super().add(event)
         self._all.setdefault(event.type, EventColumn()).add(event)
 
-    def _watched(self, step: RuleStep, extend: ExtendsMatch, *, trex: bool) -> ExtendsMatch:
+    def _watch(self, step: RuleStep, extend: ExtendsMatch, *, trex: bool) -> ExtendsMatch:
         asked = step.part.constraints
         told = self.sample.steps[step.number] = SampledStep(list(map(str, asked)), passed=[0] * len(asked))
         tests = [step.code.asking([each]) for each in asked]
@@ -123,7 +123,7 @@ class SampledMatcher(CDPMatcher):
         return watched
 
 
-def sampled(rules: RuleSet, facts: Facts, events: Sequence[Occurrence]) -> RulesSampled:
+def sample_rules(rules: RuleSet, facts: Facts, events: Sequence[Occurrence]) -> RulesSampled:
     """What each rule finds in some events.
 
     Parameters

@@ -56,7 +56,7 @@ def _led_back(rules: RuleSet) -> Iterator[str]:
     return (rule.name for rule in waiting if rule.trigger.type in told)
 
 
-def shared(work: Sequence[float], count: int) -> list[list[int]]:
+def balance_work(work: Sequence[float], count: int) -> list[list[int]]:
     """The places of work, shared out so that the largest share is small: the largest first, each to who has least."""
     shares: list[list[int]] = [[] for _ in range(count)]
     loads = [(0.0, i) for i in range(count)]

@@ -97,7 +97,7 @@ class RuleRunner:
         plan, time = self.plan, start[0].time
         if self.cost is not None:
             self.cost.partial += 1
-        found = self._counted(self.matcher.matches(start))
+        found = self._count_matches(self.matcher.matches(start))
         if plan.rule.where_clause:
             found = filter(plan.where, found)
         if self.absences is None:
@@ -124,7 +124,7 @@ class RuleRunner:
         plan, found = self.plan, []
         emitted = []
         for match in matches if plan.rule.limit is None else islice(matches, plan.rule.limit):
-            if plan.pause is None or not self._silent(match, time, plan.pause):
+            if plan.pause is None or not self._is_silent(match, time, plan.pause):
                 sources = tuple(match[slot].number for slot in plan.event_slots)
                 found.append(Occurrence(plan.rule.emits, time, plan.values(match), -1, sources, plan.rule.name))
                 emitted.append(match)
@@ -137,7 +137,7 @@ class RuleRunner:
             self.cost.composites += len(found)
         return found
 
-    def _silent(self, match: PartialMatch, time: int, pause: int) -> bool:
+    def _is_silent(self, match: PartialMatch, time: int, pause: int) -> bool:
         key = self.plan.per(match)
         before = self.emitted.get(key)
         if before is not None and time - before < pause:
@@ -176,7 +176,7 @@ class RuleRunner:
         if self.absences is not None:
             self.absences.set_state(absences, store)
 
-    def _counted(self, matches: Iterable[PartialMatch]) -> Iterator[PartialMatch]:
+    def _count_matches(self, matches: Iterable[PartialMatch]) -> Iterator[PartialMatch]:
         return iter(matches) if self.cost is None else self._counting(matches, self.cost)
 
     @staticmethod

@@ -36,7 +36,7 @@ class EventStore:
         """The events of numbers."""
         return [self.events[number] for number in numbers]
 
-    def packed(self, match: PartialMatch) -> list[Any]:
+    def pack(self, match: PartialMatch) -> list[Any]:
         """A partial match: events as `{"event": number}`, rows as `{"row": values}`."""
         found: list[Any] = []
         for item in match:
@@ -46,11 +46,11 @@ class EventStore:
                 found.append({"row": item} if isinstance(item, tuple | list) else item)
         return found
 
-    def unpacked(self, data: Sequence[Any]) -> PartialMatch:
+    def unpack(self, data: Sequence[Any]) -> PartialMatch:
         """The inverse of `packed`."""
-        return tuple(self._unpacked(item) for item in data)
+        return tuple(self._unpack_item(item) for item in data)
 
-    def _unpacked(self, item: Any) -> Any:
+    def _unpack_item(self, item: Any) -> Any:
         if not isinstance(item, dict):
             return item
         return self.events[item["event"]] if "event" in item else tuple(item["row"])

@@ -8,7 +8,7 @@ from workbench.tesla.engines.candidates import ExtendsMatch
 from workbench.tesla.engines.rule_plan import PartialMatch
 
 
-def sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iterator[PartialMatch]:
+def grow_sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iterator[PartialMatch]:
     """All that a partial match grows to, through all steps."""
     if not extends:
         yield start
@@ -23,7 +23,7 @@ def sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iterator[
             stack.append(iter(extends[len(stack)](partial)))
 
 
-def counting(extend: ExtendsMatch, counted: Callable[[PartialMatch], object]) -> ExtendsMatch:
+def count_extensions(extend: ExtendsMatch, counted: Callable[[PartialMatch], object]) -> ExtendsMatch:
     """The same, which tells of each partial match."""
 
     def extended(match: PartialMatch) -> Iterator[PartialMatch]:

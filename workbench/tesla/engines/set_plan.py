@@ -103,14 +103,14 @@ class PlannedStep:
     order: PlannedOrder | None = None
 
     @property
-    def asked(self) -> list[t.Expression]:
+    def constraints(self) -> list[t.Expression]:
         """The constraints that candidates are asked; these are strict, so what takes least comes first."""
-        return _asked(self.step, self.filtered)
+        return _order_constraints(self.step, self.filtered)
 
     @property
     def counted(self) -> bool:
         """Whether the window and the bounds decide all."""
-        return self.band is not None and not self.equations and len(self.band.bounds) == len(self.asked)
+        return self.band is not None and not self.equations and len(self.band.bounds) == len(self.constraints)
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,16 @@ class SetPlan:
         self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
         wanted = {
-            (step.type, own_filters(step), tuple(own for own, _ in own_equations(step))) for _, step in self._kept()
+            (step.type, own_filters(step), tuple(own for own, _ in own_equations(step)))
+            for _, step in self._column_steps()
         }
         per_type = Counter(type for type, filters, _ in wanted if filters)
         self._crowded = {type for type, count in per_type.items() if indexed and count > MOST_CHOSEN}
-        made = {id(step): self._step(rule, step) for rule, step in self._kept()}
+        made = {id(step): self._step(rule, step) for rule, step in self._column_steps()}
         self.steps = [[made[id(step)] for step in plan.steps[1:]] for plan in self.plans]
         self.absent = [None if plan.absent is None else made[id(plan.absent)] for plan in self.plans]
 
-    def _kept(self) -> Iterator[tuple[int, RuleStep]]:
+    def _column_steps(self) -> Iterator[tuple[int, RuleStep]]:
         for rule, plan in enumerate(self.plans):
             for step in [*plan.steps[1:], *([plan.absent] if plan.absent else [])]:
                 yield rule, step
@@ -186,7 +187,7 @@ class SetPlan:
         band = None
         plain = all(isinstance(each, RuleSlot) for each in keys)  # which ask nothing of texts
         if self.indexed and not step.fact and (not keys or (plain and not column.filters)):
-            band = band_of(_asked(step, filtered))
+            band = band_of(_order_constraints(step, filtered))
         order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
         if band is not None:
@@ -216,10 +217,10 @@ class SetPlan:
         more = " and the other constraints" if step.code.constrained else ""
         alone = decided and not step.code.constrained
         if column.fact:
-            keyed = f"the rows whose {_words(column.keys)} is equal" if column.keys else "all rows"
+            keyed = f"the rows whose {_join_keys(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later
         if column.keys:
-            how = f"a chain of events with the same {_words(column.keys)}, newest first"
+            how = f"a chain of events with the same {_join_keys(column.keys)}, newest first"
             end = ", up to the first that fits" if step.policy.newest_first else ", back to the window's end"
             if isinstance(step.part, t.Aggregate) and alone:
                 end += ", over what is known of some together where there are many"
@@ -231,7 +232,7 @@ class SetPlan:
         return "the window's events, found by time", "no equation" + later
 
     @cached_property
-    def asked_for(self) -> frozenset[str]:
+    def required_types(self) -> frozenset[str]:
         """The types that rules look at."""
         return frozenset(step.type for plan in self.plans for step in (plan.trigger, *plan.steps, plan.absent) if step)
 
@@ -250,7 +251,7 @@ class SetPlan:
         """How many constants rules compare an attribute of what triggers them with, and how."""
         found: dict[tuple[str, int, str], set[Any]] = {}
         for plan in self.plans:
-            for each in _indexes(plan.trigger):
+            for each in _find_indexes(plan.trigger):
                 found.setdefault((plan.trigger.type, each.attribute, each.operator), set()).add(each.constant)
         return {name: len(constants) for name, constants in found.items()}
 
@@ -266,7 +267,7 @@ class SetPlan:
         def telling(each: TriggerIndex) -> tuple[bool, int]:
             return each.operator == "==", self._constants[step.type, each.attribute, each.operator]
 
-        return max(_indexes(step), key=telling, default=None)
+        return max(_find_indexes(step), key=telling, default=None)
 
     # --- order ------------------------------------------------------------------------------------------
 
@@ -301,7 +302,7 @@ def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
     return plan.binders(*t.expressions_of(step.part)) | anchors
 
 
-def _asked(step: RuleStep, filtered: bool) -> list[t.Expression]:
+def _order_constraints(step: RuleStep, filtered: bool) -> list[t.Expression]:
     passed = set(map(id, step.code.local)) if filtered else set()
     asked = [each for each in step.part.constraints if id(each) not in passed]
     return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
@@ -340,12 +341,12 @@ def _constant(expression: t.Expression) -> bool:
     return all(isinstance(each, t.Operation | t.Literal) for each in t.within(expression))
 
 
-def _indexes(step: RuleStep) -> list[TriggerIndex]:
+def _find_indexes(step: RuleStep) -> list[TriggerIndex]:
     """What an index can ask of a trigger."""
-    return [found for each in own_filters(step) if (found := _indexed(each)) is not None]
+    return [found for each in own_filters(step) if (found := _find_index(each)) is not None]
 
 
-def _indexed(condition: t.Expression) -> TriggerIndex | None:
+def _find_index(condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
     for operator, mine, constant in readings(condition):
         if operator != "!=" and isinstance(mine, RuleSlot) and isinstance(constant, t.Literal):
@@ -358,5 +359,5 @@ def _indexed(condition: t.Expression) -> TriggerIndex | None:
     return None
 
 
-def _words(keys: Sequence[t.Expression]) -> str:
+def _join_keys(keys: Sequence[t.Expression]) -> str:
     return " and ".join(map(str, keys))

@@ -14,7 +14,7 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 
-def judged_at(rule_set: RuleSet, order: EventOrder, rule: int, trigger: Occurrence) -> int:
+def find_judgement(rule_set: RuleSet, order: EventOrder, rule: int, trigger: Occurrence) -> int:
     """The number of the first event that had not been processed when a deadline was judged.
 
     Deadlines of one time are judged by rule and trigger; what the first has caused may bring deadlines of the same

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from workbench.tesla import tree as t
 from workbench.tesla.explain.view import Fit, RuleView
-from workbench.tesla.explain.why import SeenCondition, seen_conditions, shown_value
+from workbench.tesla.explain.why import SeenCondition, explain_conditions, format_value
 from workbench.tesla.formulas import in_window, with_parameters
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
@@ -69,17 +69,17 @@ class Nearest:
     near: tuple[NearCandidate, ...]
 
 
-def failing(view: RuleView, place: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
+def failing_constraints(view: RuleView, place: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
     """The constraints of the part at a place that an event or a fact does not satisfy."""
     part = view.rule.parts[place]
     selected = with_parameters(part, selected, own)
-    return conditions_failing(CONSTRAINT, seen_conditions(part.constraints, selected, own))
+    return failing_conditions(CONSTRAINT, explain_conditions(part.constraints, selected, own))
 
 
-def conditions_failing(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
+def failing_conditions(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
     """Those that are not true."""
     return tuple(
-        Hindrance(kind, f"{each.text}: {each.values} is {shown_value(each.result)}", each)
+        Hindrance(kind, f"{each.text}: {each.values} is {format_value(each.result)}", each)
         for each in conditions
         if each.result is not True
     )
@@ -114,7 +114,7 @@ def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full:
     part = view.rule.parts[place]
     found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
     if in_full:
-        return [*found, *failing(view, place, selected, fit.own)]
+        return [*found, *failing_constraints(view, place, selected, fit.own)]
     selected = with_parameters(part, selected, fit.own)
     for text, each in zip(view.constraint_texts(place), part.constraints, strict=True):
         if (result := value(each, selected, fit.own)) is not True:
@@ -200,7 +200,7 @@ def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
 # --- matches ----------------------------------------------------------------------------------------------
 
 
-def by_what_came(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
+def explain_refuting(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
     """That something came which must not."""
     fact, part = view.is_fact(view.rule.parts[place]), view.rule.parts[place]
     named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])

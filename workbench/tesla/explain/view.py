@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.core.units import MICROSECONDS
 from workbench.errors import EngineGap
 from workbench.tesla import tree as t
-from workbench.tesla.explain.deadlines import judged_at
+from workbench.tesla.explain.deadlines import find_judgement
 from workbench.tesla.explain.order import EventOrder, TriggerOutcome
 from workbench.tesla.formulas import (
     TREX,
@@ -134,12 +134,12 @@ class RuleView:
         self.deadline = self.trigger.time + self.rule.timeout
         self.looked = 0
         self._grown: dict[Any, list[Selected]] = {}  # the events and facts that are selected tell all the rest
-        self._consumers = self._consumed() if self.rule.consuming else {}
+        self._consumers = self._find_consumers() if self.rule.consuming else {}
         self.past.consumed.update(self._consumers)
 
     # --- what had happened ------------------------------------------------------------------------------
 
-    def _consumed(self) -> dict[tuple[int, int, int], int]:
+    def _find_consumers(self) -> dict[tuple[int, int, int], int]:
         """What had been consumed when the trigger was processed, and by which composite."""
         found: dict[tuple[int, int, int], int] = {}
         for outcome in self.order.outcomes(self.number):
@@ -176,7 +176,7 @@ class RuleView:
         """Whether a part is about facts."""
         return self.record.rules.declarations[part.type].fact
 
-    def asked(self, place: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
+    def predicate_in_window(self, place: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
         """The part at a place, asked of the history in its window; `until` is the number before which that ends."""
         part = self.rule.parts[place]
         history: list[Occurrence] = []
@@ -225,13 +225,13 @@ class RuleView:
     @cached_property
     def start(self) -> Selected | None:
         """What is selected at first; None where the trigger does not satisfy its constraints."""
-        return with_event(self.asked(0, Selected()), Selected(), self.trigger)
+        return with_event(self.predicate_in_window(0, Selected()), Selected(), self.trigger)
 
-    def grown(self, place: int, selected: Selected) -> list[Selected]:
+    def extend(self, place: int, selected: Selected) -> list[Selected]:
         """What is selected with the part at a place."""
         key = place, tuple(each.number for each in selected.events), selected.facts
         if key not in self._grown:
-            self._grown[key] = grow(self.asked(place, selected), selected)
+            self._grown[key] = grow(self.predicate_in_window(place, selected), selected)
         return self._grown[key]
 
     def walk(
@@ -251,7 +251,7 @@ class RuleView:
                 continue
             yield found, after
             if after < len(self.rule.parts):
-                todo += [(each, after + 1) for each in reversed(self.grown(after, found))]
+                todo += [(each, after + 1) for each in reversed(self.extend(after, found))]
 
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
         """All matches that begin with what is selected, in their order; where something is absent, before it is judged.
@@ -260,9 +260,9 @@ class RuleView:
         """
         return (found for found, after in self.walk(selected, place) if after == len(self.rule.parts))
 
-    def fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
+    def find_fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
         """The events in range, or facts, that satisfy the constraints of the part at a place, whatever its policy."""
-        asked = self.asked(place, selected, until)
+        asked = self.predicate_in_window(place, selected, until)
         if self.is_fact(asked.part):
             found = self.record.rows(asked.part.type)
         else:
@@ -282,17 +282,17 @@ class RuleView:
         return (
             None
             if passed is None or self.deadline > passed
-            else judged_at(self.record.rules, self.order, self.number, self.trigger)
+            else find_judgement(self.record.rules, self.order, self.number, self.trigger)
         )
 
-    def came(self, selected: Selected) -> list[Fit]:
+    def find_refuting(self, selected: Selected) -> list[Fit]:
         """What came up to the deadline that must be absent."""
         if self.absent is None:
             return []
         assert selected.absent is not None
         asked, before = selected.absent
         moment = self.moment
-        return self.fits(asked.place, before, len(self.order) if moment is None else moment)
+        return self.find_fits(asked.place, before, len(self.order) if moment is None else moment)
 
     def holds(self, selected: Selected) -> bool:
         """Whether a match satisfies `where`."""
@@ -369,7 +369,7 @@ class RuleView:
             return tuple(each.number for each in selected.events) in prefixes
 
         for found, place in self.walk(self.start, wanted=among):
-            if place == len(self.rule.parts) and self.holds(found) and not self.came(found):
+            if place == len(self.rule.parts) and self.holds(found) and not self.find_refuting(found):
                 yield found
 
 

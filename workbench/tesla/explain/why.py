@@ -108,20 +108,20 @@ def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> Com
     order, view = record.order, _view(record, number)
     event, rule = order.event(number), view.rule
     match = _match(view, number)
-    parts = seen_parts(view, match)
+    parts = explain_parts(view, match)
     inner = [each for each in dict.fromkeys(event.sources) if order.composite[each] and each not in told]
     inner = inner if deepest > 1 else []
     told.update(inner)
     sources = dict(zip(view.resolved.events, event.sources, strict=True))
     consumed = dict.fromkeys(sources[place] for place in view.resolved.consumed)
     return CompositeReason(
-        event, rule.name, parts, seen_conditions(rule.where_clause, match), tuple(consumed),
+        event, rule.name, parts, explain_conditions(rule.where_clause, match), tuple(consumed),
         tuple(order.users(number)), tuple(_reason(record, each, told, deepest - 1) for each in inner),
-        matched_rows(record, number),
+        collect_rows(record, number),
     )  # fmt: skip
 
 
-def matched_rows(record: RunRecord, number: int) -> tuple[int, ...]:
+def collect_rows(record: RunRecord, number: int) -> tuple[int, ...]:
     """The numbers of the rows that the match of a composite consists of, and those of the composites in it."""
     order, rows, seen, todo = record.order, set[int](), set[int](), [number]
     while todo:
@@ -154,7 +154,7 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
     """Whether a match is among the first, where only these count."""
     if view.rule.limit is None:
         return True
-    found = (each for each in view.matches(view.start) if view.holds(each) and not view.came(each))
+    found = (each for each in view.matches(view.start) if view.holds(each) and not view.find_refuting(each))
     wanted = (match.events, match.facts)
     return any((each.events, each.facts) == wanted for each, _ in zip(found, range(view.rule.limit), strict=False))
 
@@ -162,9 +162,9 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
 # --- parts ------------------------------------------------------------------------------------------------
 
 
-def seen_parts(view: RuleView, match: Selected, end: int | None = None) -> tuple[SeenPart, ...]:
+def explain_parts(view: RuleView, match: Selected, end: int | None = None) -> tuple[SeenPart, ...]:
     """What each part of a rule saw in a match; of one that is not complete, those before an end."""
-    return tuple(_seen(view, place, before, after) for place, before, after in path(view, match, end))
+    return tuple(_explain_part(view, place, before, after) for place, before, after in path(view, match, end))
 
 
 def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tuple[int, Selected, Selected]]:
@@ -179,16 +179,16 @@ def _way(
 ) -> Sequence[tuple[int, Selected, Selected]]:
     if place == end:
         return []
-    for after in view.grown(place, before):
+    for after in view.extend(place, before):
         events, facts = len(after.events), len(after.facts)
         if after.events == match.events[:events] and after.facts == match.facts[:facts]:
             return [(place, before, after), *_way(view, match, after, place + 1, end)]
     raise gap(view, None)
 
 
-def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
+def _explain_part(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
     part = view.rule.parts[place]
-    fits = view.fits(place, before, view.moment if part is view.absent else None) if place else []
+    fits = view.find_fits(place, before, view.moment if part is view.absent else None) if place else []
     kind = part.policy.value or "trigger"
     bound = None
     if part.policy.selects:
@@ -200,7 +200,7 @@ def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> Seen
     elif place == 0:
         bound = Fit(view.trigger.number, after.values[part.name], view.trigger)  # type: ignore[union-attr]
     parameters = {name: found for name, found in after.parameters.items() if name not in before.parameters}
-    conditions = () if bound is None else seen_conditions(part.constraints, after, bound.own)
+    conditions = () if bound is None else explain_conditions(part.constraints, after, bound.own)
     values: tuple[Any, ...] = ()
     if isinstance(part, t.Aggregate) and part.attribute:
         values = tuple(each.own[part.attribute] for each in fits)
@@ -211,24 +211,24 @@ def _seen(view: RuleView, place: int, before: Selected, after: Selected) -> Seen
 # --- expressions ------------------------------------------------------------------------------------------
 
 
-def seen_conditions(
+def explain_conditions(
     conditions: Sequence[t.Expression], selected: Selected, own: Attributes | None = None
 ) -> tuple[SeenCondition, ...]:
     """Constraints with the values of a match."""
     return tuple(
-        SeenCondition(str(each), str(with_values(each, selected, own)), value(each, selected, own))
+        SeenCondition(str(each), str(substitute_values(each, selected, own)), value(each, selected, own))
         for each in conditions
     )
 
 
-def with_values(expression: t.Expression, selected: Selected, own: Attributes | None = None) -> t.Expression:
+def substitute_values(expression: t.Expression, selected: Selected, own: Attributes | None = None) -> t.Expression:
     """An expression with values in place of names."""
     if isinstance(expression, t.Operation):
-        operands = tuple(with_values(each, selected, own) for each in expression.operands)
+        operands = tuple(substitute_values(each, selected, own) for each in expression.operands)
         return replace(expression, operands=operands)
-    return Identifier(shown_value(value(expression, selected, own)))
+    return Identifier(format_value(value(expression, selected, own)))
 
 
-def shown_value(found: Any) -> str:
+def format_value(found: Any) -> str:
     """A value as rules write it."""
     return "null" if found is None else str(t.Literal(found))

@@ -21,14 +21,14 @@ from workbench.tesla.explain.hindrances import (
     WHERE,
     Hindrance,
     Nearest,
-    by_what_came,
     candidates_near,
-    conditions_failing,
-    failing,
+    explain_refuting,
+    failing_conditions,
+    failing_constraints,
 )  # fmt: skip
 from workbench.tesla.explain.order import emitting
 from workbench.tesla.explain.view import Fit, RuleView, RunRecord, SeenWindow, gap
-from workbench.tesla.explain.why import SeenPart, path, seen_conditions, seen_parts, shown_value
+from workbench.tesla.explain.why import SeenPart, explain_conditions, explain_parts, format_value, path
 from workbench.tesla.formulas import candidates
 from workbench.tesla.meaning import same_values
 from workbench.tesla.resolved import slots
@@ -193,18 +193,18 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
     """
     (trigger,) = view.record.events([view.trigger.number])
     if view.start is None:
-        stop = failing(view, 0, Selected(), trigger.own)
+        stop = failing_constraints(view, 0, Selected(), trigger.own)
         reason = PartialReason((), 0, str(view.text(0)), None, stop)
         return TriggerReason(trigger, view.composites, (reason,), 1)
-    unfinished, finished, complete = _grown(view)
-    stopped = _decided(view, finished, wanted or {}, complete)
+    unfinished, finished, complete = _explore_matches(view)
+    stopped = _find_stopped(view, finished, wanted or {}, complete)
     places = sorted({stop.place for stop in unfinished}, reverse=True)
     compared = [stop for place in places for stop in unfinished if stop.place == place][:MOST_COMPARED]
     both = [*stopped[:MOST_COMPARED], *compared]
     reasons = [_reason(view, stop, len(both)) for stop in both]
     order = sorted(range(len(reasons)), key=lambda i: (-reasons[i].place, reasons[i].failures, i))
     view.looked = 0
-    told = tuple(_with_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
+    told = tuple(_explain_policies(view, reasons[i], both[i].selected, wanted or {}) for i in order[:MOST_TOLD])
     return TriggerReason(trigger, view.composites, told, len(unfinished) + len(stopped), complete)
 
 
@@ -217,14 +217,14 @@ class _Stop:
     hindrances: tuple[Hindrance, ...] = ()
 
 
-def _grown(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
+def _explore_matches(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
     """The partial matches that stop, those that find everything, and whether all have been looked at."""
     unfinished, finished, seen = list[_Stop](), list[Selected](), 0
     for selected, place in view.walk(view.start):
         if place == len(view.rule.parts):
             finished.append(selected)
             continue
-        if not view.grown(place, selected):
+        if not view.extend(place, selected):
             unfinished.append(_Stop(place, selected))
         seen += 1
         if seen > MOST_PARTIAL or view.looked > MOST_LOOKED_AT:
@@ -232,7 +232,7 @@ def _grown(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
     return unfinished, finished, True
 
 
-def _decided(
+def _find_stopped(
     view: RuleView, finished: Sequence[Selected], wanted: Mapping[str, Value | None], complete: bool
 ) -> list[_Stop]:
     """The finished matches that nothing came of, or something else than is wanted, and why."""
@@ -240,7 +240,7 @@ def _decided(
     emitted: list[Selected] = []
     passed = 0
     for match in finished:
-        stop = _kept_back(view, match)
+        stop = _explain_kept_back(view, match)
         if stop:
             found.append(_Stop(end, match, stop))
             continue
@@ -249,45 +249,45 @@ def _decided(
             text = f"limit {view.rule.limit}: it is match {passed} of this trigger"
             found.append(_Stop(end, match, (Hindrance(LIMIT, text),)))
         elif (silencing := view.silencing(match, emitted)) is not None:
-            found.append(_Stop(end, match, (_silenced(view, match, silencing, emitted),)))
+            found.append(_Stop(end, match, (_explain_silence(view, match, silencing, emitted),)))
         else:
             emitted.append(match)
-            found += _otherwise(view, match, wanted, len(emitted) - 1)
+            found += _explain_other_values(view, match, wanted, len(emitted) - 1)
     made = len(view.composites)
     if complete and len(emitted) != made:
         raise gap(view, view.order.event(view.composites[len(emitted)]) if len(emitted) < made else None)
     return found
 
 
-def _kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
+def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
     """What came that must be absent, and the conditions that are not true."""
-    found = conditions_failing(WHERE, seen_conditions(view.rule.where_clause, match))
+    found = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
     if view.absent is None:
         return found
     place = view.rule.parts.index(view.absent)
-    if came := view.came(match):
-        return (by_what_came(view, place, came, absent=True), *found)
+    if came := view.find_refuting(match):
+        return (explain_refuting(view, place, came, absent=True), *found)
     if view.moment is None:
         text = f"the clock has not passed {view.record.show(view.deadline)}: --until moves it"
         return (Hindrance(CLOCK, text), *found)
     return found
 
 
-def _silenced(view: RuleView, match: Selected, silencing: int, emitted: Sequence[Selected]) -> Hindrance:
+def _explain_silence(view: RuleView, match: Selected, silencing: int, emitted: Sequence[Selected]) -> Hindrance:
     """That something was told not long ago."""
     key = view.per(match)
     if silencing < 0:
         at = next(i for i, each in enumerate(emitted) if same_values(view.per(each), key))
         silencing = view.composites[at] if at < len(view.composites) else silencing
     ago = view.deadline - int(view.order.times[silencing])
-    per = ", ".join(f"{each} = {shown_value(of)}" for each, of in zip(view.rule.per, key, strict=True))
+    per = ", ".join(f"{each} = {format_value(of)}" for each, of in zip(view.rule.per, key, strict=True))
     earlier = f"{view.rule.emits} {view.order.label(silencing)}, {view.record.length(ago)} before"
     pause = view.record.length(int(view.rule.pause.amount)) if view.rule.pause else ""
     text = f"at most once in {pause}{f' per {per}' if per else ''}: there was {earlier}"
     return Hindrance(PAUSE, text, events=(silencing,))
 
 
-def _otherwise(
+def _explain_other_values(
     view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
 ) -> list[_Stop]:  # fmt: skip
     """That what was emitted has other values."""
@@ -297,7 +297,7 @@ def _otherwise(
     if not other:
         return []
     number = view.composites[place] if place < len(view.composites) else -1
-    shown = ", ".join(f"{name} = {shown_value(each)}" for name, each in other.items())
+    shown = ", ".join(f"{name} = {format_value(each)}" for name, each in other.items())
     what = f"it has told {view.rule.emits} {view.order.label(number)} with {shown}"
     return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
 
@@ -312,7 +312,7 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
         place, selected = about
     part, text, window = view.rule.parts[place], str(view.text(place)), view.window(place, selected)
     if part.policy.forbids:
-        stopped = (by_what_came(view, place, view.fits(place, selected)),)
+        stopped = (explain_refuting(view, place, view.find_fits(place, selected)),)
         return PartialReason((), place, text, window, stopped)
     return PartialReason(
         (),
@@ -338,7 +338,7 @@ def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | Non
     return None
 
 
-def _with_policies(
+def _explain_policies(
     view: RuleView, reason: PartialReason, selected: Selected, wanted: Mapping[str, Value | None]
 ) -> PartialReason:
     """The same with what it has seen, and whether another choice of `first` or `last` would have led further."""
@@ -347,14 +347,14 @@ def _with_policies(
         part = view.rule.parts[place]
         if part.policy.single:
             found += _other_choice(view, place, before, after, wanted)
-    return replace(reason, seen=seen_parts(view, selected, reason.place), hindrances=tuple(found))
+    return replace(reason, seen=explain_parts(view, selected, reason.place), hindrances=tuple(found))
 
 
 def _other_choice(
     view: RuleView, place: int, before: Selected, after: Selected, wanted: Mapping[str, Value | None]
 ) -> Iterator[Hindrance]:
     """The choice at a place, where with another one there would be a match."""
-    asked, part = view.asked(place, before), view.rule.parts[place]
+    asked, part = view.predicate_in_window(place, before), view.rule.parts[place]
     fact = view.is_fact(part)
     for other in candidates(asked, before)[:MOST_TRIED]:
         if (other.events, other.facts) == (after.events, after.facts):
@@ -363,7 +363,7 @@ def _other_choice(
             return
         for match in islice(view.matches(other, place + 1), MOST_TRIED):
             like = _like(view.record, view.rule.emits, view.values(match), wanted)
-            if like and view.holds(match) and not view.came(match):
+            if like and view.holds(match) and not view.find_refuting(match):
                 took, would = (
                     f"row {each.facts[-1] + 1}" if fact else view.order.label(each.events[-1].number)
                     for each in (after, other)

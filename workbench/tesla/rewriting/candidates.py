@@ -11,24 +11,24 @@ from dataclasses import replace
 
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule, written
-from workbench.tesla.rewriting.known import Known, seen
-from workbench.tesla.rewriting.laws import held_before, negations, no_longer, one_less, with_part, without_part
+from workbench.tesla.rewriting.known import Known, normalize
+from workbench.tesla.rewriting.laws import constraints_before, negations, no_longer, one_less, with_part, without_part
 
 
-def smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     """Smaller rules, as they are written, each with what is left out of it."""
     return ((what, written(each)) for what, each in _smaller(rule))
 
 
 def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for place, part in enumerate(rule.parts):
-        before = held_before(rule, place)
+        before = constraints_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
-            if Known([*before, *seen(fewer, place)]).never_null(*seen([left_out], place)):
+            if Known([*before, *normalize(fewer, place)]).never_null(*normalize([left_out], place)):
                 yield f"`{left_out}` is left out", with_part(rule, place, replace(part, constraints=fewer))
-    before = held_before(rule, len(rule.parts))
+    before = constraints_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *seen(fewer)]).never_null(*seen([left_out])):
+        if Known([*before, *normalize(fewer)]).never_null(*normalize([left_out])):
             yield f"`{left_out}` is left out", replace(rule, where_clause=fewer)
     for place, part in negations(rule):
         yield f"`{part}` is left out", without_part(rule, place)

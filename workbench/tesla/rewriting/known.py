@@ -20,7 +20,7 @@ _Comparison = tuple[str, str, str]
 """An operator and the texts of its operands."""
 
 
-def seen(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expression]:
+def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expression]:
     """Expressions of a part at a place, where what is the same looks the same.
 
     A parameter stands for what it is assigned where that is no operation, else for itself.

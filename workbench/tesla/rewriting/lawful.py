@@ -15,12 +15,12 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep
 
 
-def by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
+def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
     """The steps that laws allow, each with the rule set after it."""
     begun = time.perf_counter()
     while (found := _next(rules)) is not None:
         name, why, after = found
-        before, rules = rules, renumbered(after)
+        before, rules = rules, renumber(after)
         now = time.perf_counter()
         yield RewritingStep(name, why, *differing(before, after), now - begun), rules
         begun = now
@@ -30,7 +30,7 @@ def _next(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
     return next(((law.name, law.says, made) for law in LAWS for made in law.makes(rules)), None)
 
 
-def renumbered(rules: RuleSet) -> RuleSet:
+def renumber(rules: RuleSet) -> RuleSet:
     """Rules without a name are called by their places, as in the text."""
     called = enumerate(rules.rules, 1)
     return replace(rules, rules=tuple(each if each.named else replace(each, name=f"rule {at}") for at, each in called))

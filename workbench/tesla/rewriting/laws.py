@@ -25,8 +25,8 @@ from workbench.tesla.resolved import (
     with_expressions,
     written,
 )
-from workbench.tesla.rewriting.known import Known, seen
-from workbench.tesla.rewriting.merging import merged
+from workbench.tesla.rewriting.known import Known, normalize
+from workbench.tesla.rewriting.merging import merge_rules
 from workbench.tesla.rule_set import RuleSet
 
 RulePart = t.Predicate | t.Aggregate
@@ -46,13 +46,13 @@ class Law:
 
 def _implied(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
-        before = held_before(rule, place)
+        before = constraints_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
-            if Known([*before, *seen(fewer, place)]).implies(*seen([left_out], place)):
+            if Known([*before, *normalize(fewer, place)]).implies(*normalize([left_out], place)):
                 yield with_part(rule, place, replace(part, constraints=fewer))
-    before = held_before(rule, len(rule.parts))
+    before = constraints_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *seen(fewer)]).implies(*seen([left_out])):
+        if Known([*before, *normalize(fewer)]).implies(*normalize([left_out])):
             yield replace(rule, where_clause=fewer)
 
 
@@ -92,7 +92,7 @@ def _counted_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
     met = dict[str, str]()
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
-            constraints = tuple(t.OwnAttribute(exact_text(each)) for each in seen(part.constraints))
+            constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
             text = str(replace(part, parameter="", constraints=constraints, window=_placed(rule, place)))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
@@ -123,7 +123,7 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in negations(rule):
-        empty = Known([*held_before(rule, place), *seen(part.constraints, place)]).impossible
+        empty = Known([*constraints_before(rule, place), *normalize(part.constraints, place)]).impossible
         covered = any(_covers(rule, other, place) for other, _ in negations(rule) if other != place)
         if empty or covered or any(_newest(rule, other, place) for other in range(1, place)):
             yield without_part(rule, place)
@@ -155,8 +155,8 @@ def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
 
 def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
     """Whether what satisfies the one part's constraints satisfies the other's, in what is selected up to a place."""
-    known = Known([*held_before(rule, upto), *seen(rule.parts[strong].constraints)])
-    return all(map(known.implies, seen(rule.parts[weak].constraints)))
+    known = Known([*constraints_before(rule, upto), *normalize(rule.parts[strong].constraints)])
+    return all(map(known.implies, normalize(rule.parts[weak].constraints)))
 
 
 def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -198,7 +198,7 @@ def _sooner(rule: ResolvedRule) -> Iterator[t.Rule]:
 def _never(rules: RuleSet) -> Iterator[RuleSet]:
     for at, rule in enumerate(rules.resolved):
         others = (*rules.rules[:at], *rules.rules[at + 1 :])
-        never = Known([*held_before(rule, len(rule.parts)), *seen(rule.where_clause)]).impossible
+        never = Known([*constraints_before(rule, len(rule.parts)), *normalize(rule.where_clause)]).impossible
         if never and rule.emits in {each.emits for each in others}:
             yield replace(rules, rules=others)
 
@@ -253,7 +253,7 @@ LAWS = (
     Law(
         "merged",
         "two rules that differ in one constraint of their trigger, of which no event satisfies both, are one with `or`",
-        merged,
+        merge_rules,
     ),
 )
 """In the order in which they are tried."""
@@ -262,12 +262,12 @@ LAWS = (
 # --- parts ----------------------------------------------------------------------------------------------
 
 
-def held_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
+def constraints_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     """What holds of all that is selected before a place."""
     found: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
-            found += seen(part.constraints, place)
+            found += normalize(part.constraints, place)
             if isinstance(part.window, t.WithinWindow):
                 (before,) = rule.anchors[place]
                 found.append(t.Operation("<=", (_time(place), _time(before))))

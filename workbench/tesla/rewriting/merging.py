@@ -15,27 +15,27 @@ from workbench.core.domain import FLOAT
 from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import RuleSlot, written
-from workbench.tesla.rewriting.known import Known, divides, leaves, seen
+from workbench.tesla.rewriting.known import Known, divides, leaves, normalize
 from workbench.tesla.rule_set import RuleSet
 
 
-def merged(rules: RuleSet) -> Iterator[RuleSet]:
+def merge_rules(rules: RuleSet) -> Iterator[RuleSet]:
     """The rule sets in which two rules are one."""
     for first, second in combinations(range(len(rules.rules)), 2):
         one, other = rules.resolved[first], rules.resolved[second]
-        made = None if _told_between(rules.rules[first + 1 : second], one) else _both(one, other)
+        made = None if _is_triggered_between(rules.rules[first + 1 : second], one) else _merge(one, other)
         if made is not None:
             others = [each for at, each in enumerate(rules.rules) if at != second]
             others[first] = written(made)
             yield replace(rules, rules=tuple(others))
 
 
-def _told_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
+def _is_triggered_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
     """Whether one of the rules tells of the same trigger."""
     return one.trigger.type in {each.trigger.type for each in between}
 
 
-def _both(one: t.Rule, other: t.Rule) -> t.Rule | None:
+def _merge(one: t.Rule, other: t.Rule) -> t.Rule | None:
     """The two as one; None if they cannot be."""
     if one.trigger.type != other.trigger.type or _remembers(one) or _remembers(other):
         return None
@@ -47,7 +47,7 @@ def _both(one: t.Rule, other: t.Rule) -> t.Rule | None:
     evaluations = _evaluations(one, other, mine[0], theirs[0])
     if evaluations is None or _rest(one) != _rest(other):
         return None
-    held, (a,), (b,) = seen(common), seen(mine), seen(theirs)
+    held, (a,), (b,) = normalize(common), normalize(mine), normalize(theirs)
     if not Known([*held, a, b]).impossible or not _null_together(held, a, b):
         return None
     at = one.trigger.constraints.index(mine[0])

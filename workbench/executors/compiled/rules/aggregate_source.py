@@ -104,7 +104,7 @@ class AggregateSource(AskedSource):
         if step.part.function not in CODES:
             what = f"the engine 'compiled' does not compute {step.part.function}"
             raise Refused(what, hint=OTHERS, where=step.part.where)
-        if name is None and not planned.asked and not self.plan.columns[planned.column].keys and not step.fact:
+        if name is None and not planned.constraints and not self.plan.columns[planned.column].keys and not step.fact:
             code.parameters[""] = CodeValue(self._places(planned))
             return
         if name is None and planned.counted:

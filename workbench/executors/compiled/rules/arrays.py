@@ -19,7 +19,7 @@ from workbench.executors.compiled.rules.lines import OTHERS
 from workbench.executors.compiled.rules.orders import order_words
 from workbench.executors.compiled.rules.pages import LARGE, free_large, give_back, longer_words
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.tesla.engines.facts.order import in_written_order
+from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.set_plan import PlannedColumn
 from workbench.tesla.event_block import CodesOfTexts, LargeNumberError, attribute_column
 from workbench.tesla.occurrence import Facts
@@ -236,7 +236,7 @@ class RuleArrays:
         order: Any = np.arange(len(rows))
         if planned.ordering:
             placed = [(*row, place) for place, row in enumerate(rows)]
-            order = np.array([row[-1] for row in in_written_order(step.part, step.declared, placed)], np.int64)
+            order = np.array([row[-1] for row in sort_facts(step.part, step.declared, placed)], np.int64)
         size = 1 << max(len(rows) - 1, 0).bit_length()
         if self.K[k, at.RING] < 0 or size > self.K[k, at.RING_MASK] + 1:
             if self.K[k, at.RING] >= 0:

@@ -30,7 +30,7 @@ def rivals_of(planned: PlannedStep) -> list[tuple[Expression, int]]:
     """
     step = planned.step
     free = set(map(id, [*step.code.joint, *step.code.local]))
-    asked = [each for each in planned.asked if id(each) in free]
+    asked = [each for each in planned.constraints if id(each) in free]
     weighed = [(each, effort(expanded(each, own=True))) for each in asked]
     found = [pair for pair in weighed if pair[1] < TEXTS][:MOST]
     return found if len(found) - len(planned.band.bounds if planned.band else ()) > 1 else []
@@ -73,7 +73,7 @@ class AskedSource(BandSource):
             self._count_refused(rivals)
             return
         code, rival = self.code, set(map(id, rivals))
-        rest = [each for each in planned.asked if id(each) not in rival]
+        rest = [each for each in planned.constraints if id(each) not in rival]
         for i, each in [*enumerate(rivals)][::-1]:
             head = "else:" if i == 0 else f"{'el' * (i < len(rivals) - 1)}if {self._chosen} == {i}:"
             with code.inside(head):

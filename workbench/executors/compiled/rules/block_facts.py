@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.query import EXACT_REALS, ComparedColumn, FactKey, FactQuery
-from workbench.tesla.engines.facts.table import FactRow, FactTable, quoted
+from workbench.tesla.engines.facts.table import FactRow, FactTable, quote_name
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import EventBlock
@@ -113,10 +113,10 @@ class FactLookup:
         marks = ", ".join(["(" + ", ".join("?" * len(self.compared)) + ")"] * size)
         names = [f"k{i}" for i in range(len(self.compared))]
         wanted = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
-        shown = ", ".join(f"f.{quoted(each.name)}" for each in self.table.columns)
+        shown = ", ".join(f"f.{quote_name(each.name)}" for each in self.table.columns)
         return (
             f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {shown}, f.{self.table.row_id}"
-            f" FROM k CROSS JOIN {quoted(self.table.name)} f WHERE {wanted} LIMIT {most}"
+            f" FROM k CROSS JOIN {quote_name(self.table.name)} f WHERE {wanted} LIMIT {most}"
         )
 
 

@@ -23,7 +23,7 @@ from workbench.executors.compiled.rules.running import FAR, Makes, RunningProgra
 from workbench.executors.compiled.rules.transfer import held_events, returnable, to_memory, to_publisher
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
-from workbench.tesla.engines.publisher import Publisher, see_event, see_time
+from workbench.tesla.engines.publisher import Publisher, check_event, check_time
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -111,7 +111,7 @@ class CompiledRules:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
-        see_event(event, self.rules, self.now, self.passed)
+        check_event(event, self.rules, self.now, self.passed)
         if self._changing:
             self._see_facts()
         if self._exact is not None or not self._coded(1) or abs(event.time) >= FAR:
@@ -338,7 +338,7 @@ def see_block(block: EventBlock, now: int | None, passed: int | None) -> None:
     if len(back):
         before, after = times[back[0] : back[0] + 2].tolist()
         raise InputError(f"the time of events goes back from {before} to {after}", hint="sort them by time")
-    see_time(int(times[0]), now, passed)
+    check_time(int(times[0]), now, passed)
 
 
 def added_costs(one: RuleCost, other: RuleCost) -> RuleCost:

@@ -17,7 +17,7 @@ from workbench.executors.compiled.code import llvm_program
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.rules import dealing
 from workbench.executors.compiled.rules.program import program_head
-from workbench.tesla.engines.rule_split import shared
+from workbench.tesla.engines.rule_split import balance_work
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
 from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
@@ -121,7 +121,7 @@ class KeyBuckets:
         counts = np.zeros(BUCKETS) if some is None else np.bincount(self.of(some), minlength=BUCKETS)
         counts = counts + (1 + counts.sum()) / BUCKETS / 10
         owners: Any = np.zeros(BUCKETS, np.int8)
-        shares = shared(counts.tolist(), threads)
+        shares = balance_work(counts.tolist(), threads)
         for i, share in enumerate(shares):
             owners[share] = i
         return owners, float(max(counts[share].sum() for share in shares) / counts.sum())

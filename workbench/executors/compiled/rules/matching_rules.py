@@ -21,7 +21,7 @@ from workbench.executors.compiled.rules.running import FAR
 from workbench.executors.compiled.rules.runs import Published
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.matches import MatchedRules
-from workbench.tesla.engines.publisher import see_event
+from workbench.tesla.engines.publisher import check_event
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.match_block import MatchBlock, MatchLabels
@@ -89,7 +89,7 @@ class MatchingRules(CompiledRules):
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
         """Those of events that are given one by one, or for which blocks have no room."""
         for event in events:
-            see_event(event, self.rules, self.now, self.passed)
+            check_event(event, self.rules, self.now, self.passed)
             if self._changing:
                 self._see_facts()
             worded = self._exact is None and abs(event.time) < FAR and not self.running.by_blocks

@@ -49,7 +49,7 @@ class RangedSource(RuleSource):
         step, rule, of = planned.step, self.of.rule, self.of
         if step is not of.steps[-1] or not step.policy.many or step.fact or of.absent is not None:
             return False
-        asked = self.plan.columns[planned.column].keys or planned.asked or self.plan.conditions(self.number)[-1]
+        asked = self.plan.columns[planned.column].keys or planned.constraints or self.plan.conditions(self.number)[-1]
         if asked or self.profiled or rule.limit is not None or rule.pause is not None:
             return False
         return all(slot == 0 or other.type != step.type for slot, other in self.bound.items())

@@ -19,7 +19,7 @@ class RunSource(RangedSource):
 
     def _ranges(self, planned: PlannedStep) -> bool:
         of = self.of
-        alone = not of.consumed_slots and of.rule.emits not in self.plan.asked_for
+        alone = not of.consumed_slots and of.rule.emits not in self.plan.required_types
         return alone and planned.step.slot == of.event_slots[-1] and super()._ranges(planned)
 
     def _range_of(self, planned: PlannedStep) -> None:

@@ -97,7 +97,7 @@ class RunningProgram:
             version = facts.version()
             for name in dict.fromkeys(each.type for each in columns):
                 try:
-                    found[name] = facts.few(name, MOST_SCANNED if name in scanned else MOST_FACTS)
+                    found[name] = facts.rows_within_limit(name, MOST_SCANNED if name in scanned else MOST_FACTS)
                 except Refused as error:
                     found[name], large[name] = (), error
         finally:

@@ -128,7 +128,7 @@ class SearchSource(SharedSource):
         keyed = bool(self.plan.columns[planned.column].keys)
         self._rows_of(planned)
         self._bounds(step)
-        if not (keyed or planned.asked or self.of.consumed_slots):
+        if not (keyed or planned.constraints or self.of.consumed_slots):
             self._ends(planned, k, newest=False)
             code.add(f"if u{k} <= s{k}: {self.fail}")
             self._ready |= {k}

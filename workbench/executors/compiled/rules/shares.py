@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.runs import Published, kept
 from workbench.executors.compiled.rules.stretches import StretchThread
 from workbench.executors.compiled.rules.transfer import recorded
-from workbench.tesla.engines.rule_split import shared
+from workbench.tesla.engines.rule_split import balance_work
 from workbench.tesla.engines.time_split import TimeSplit
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
@@ -68,10 +68,10 @@ class ShareCosts:
         most = BUNDLES * threads
         if len(groups) > most:
             works = [float(sum(len(self.program.plan.plans[rule].steps) for rule in group)) for group in groups]
-            groups = [[rule for i in some for rule in groups[i]] for some in shared(works, most)]
+            groups = [[rule for i in some for rule in groups[i]] for some in balance_work(works, most)]
         found = [self._measured(group) for group in groups]
         works = [float(len(group)) if each is None else each for group, each in zip(groups, found, strict=True)]
-        shares = [sorted(rule for i in some for rule in groups[i]) for some in shared(works, threads)]
+        shares = [sorted(rule for i in some for rule in groups[i]) for some in balance_work(works, threads)]
         costs = [self._measured(share) for share in shares]
         if None not in costs and self.seconds:  # what rules share costs each thread
             return shares, max(each or 0.0 for each in costs) / self.seconds

@@ -357,7 +357,7 @@ class StepSource:
 
     def _ask(self, planned: PlannedStep) -> None:
         """Go on only with candidates that satisfy the constraints."""
-        self.code.require(planned.asked, "continue")
+        self.code.require(planned.constraints, "continue")
 
     # --- aggregates -------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
-from workbench.tesla.engines.publisher import Publisher, see_event
+from workbench.tesla.engines.publisher import Publisher, check_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
@@ -120,7 +120,7 @@ class RuleThreads:
             if self._first.ready:
                 self._share(self._sample())
             return found
-        see_event(event, self.rules, self.now, self.passed)
+        check_event(event, self.rules, self.now, self.passed)
         self._share(None)
         if self.stretches is not None:
             self.now = event.time

@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules.words import scattered
 from workbench.tesla import tree as t
 from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
-from workbench.tesla.engines.publisher import Publisher, chain_names, chained
+from workbench.tesla.engines.publisher import Publisher, chain_names, chain_of_names
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.runner import RuleRunner
 from workbench.tesla.event_block import LargeNumberError, attribute_column
@@ -116,7 +116,7 @@ def _awaiting(
             if due is None or due.trigger.number != number:
                 if due is not None:
                     yield due.deadline, rule, due.trigger.number, due
-                due = DueAbsence(deadline, trigger, [], chained([runner.plan.rule.name] * deep))
+                due = DueAbsence(deadline, trigger, [], chain_of_names([runner.plan.rule.name] * deep))
             due.matches.append(match)
         if due is not None:
             yield due.deadline, rule, due.trigger.number, due

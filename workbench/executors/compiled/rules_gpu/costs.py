@@ -89,7 +89,7 @@ def _read(each: DeviceStep) -> int:
     assert each.planned is not None
     if each.counted:
         return 0
-    own = {slot.name for slot in slots(*each.planned.asked) if slot.place == OWN and slot.is_attribute}
+    own = {slot.name for slot in slots(*each.planned.constraints) if slot.place == OWN and slot.is_attribute}
     own |= {each.aggregate.attribute} - {None} if each.aggregate is not None else set()  # type: ignore[arg-type]
     return WORD * (len(own) + bool(own))
 

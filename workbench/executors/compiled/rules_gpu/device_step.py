@@ -29,7 +29,7 @@ class DeviceStep:
         part = step.part
         self.aggregate = part if isinstance(part, t.Aggregate) else None
         self.counted = (
-            isinstance(part, t.Aggregate) and part.attribute is None and planned is not None and not planned.asked
+            isinstance(part, t.Aggregate) and part.attribute is None and planned is not None and not planned.constraints
         )
         self.pairs = self.aggregate is not None
         self.computed = None if self.aggregate is None else device_aggregate(self.aggregate, step.values)

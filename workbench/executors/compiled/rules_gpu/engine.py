@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules_gpu.placement import RulePlacement, rule
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import changing_tables
-from workbench.tesla.engines.rule_split import RuleSplit, shared
+from workbench.tesla.engines.rule_split import RuleSplit, balance_work
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -95,7 +95,7 @@ class GpuRules(RuleThreads):
         if self.placement.host:
             found.append(self._part(self.program.of(self.placement.host)))
         rules, numbers = list(self.placement.sources), devices()
-        shares = shared([float(len(self.placement.sources[rule].steps)) for rule in rules], len(numbers))
+        shares = balance_work([float(len(self.placement.sources[rule].steps)) for rule in rules], len(numbers))
         for number, share in zip(numbers, shares, strict=False):
             found.append(DeviceRules(self._running, self.placement, [rules[i] for i in share], number, **self.sizes))
         self.parts, self._manager = found, ThreadManager(len(found) - 1)

@@ -161,7 +161,7 @@ class KernelSource(StepSource):
             if self.consumes:
                 code.add(f"if G[{number} & (len(G) - 1)] == {number}: return 0")
         self._enter(step, str(i))
-        code.require(step.part.constraints if each.planned is None else each.planned.asked, "return 0")
+        code.require(step.part.constraints if each.planned is None else each.planned.constraints, "return 0")
         if each.aggregate is not None and each.aggregate.attribute is not None:
             at = step.declared.positions[each.aggregate.attribute]
             code.add(f"if ({word_of(str(i), NULLS)} >> {at}) & 1 != 0: return 0")

@@ -25,7 +25,7 @@ from workbench.executors.compiled.rules_gpu.placement import RulePlacement
 from workbench.executors.compiled.rules_gpu.sequences import MOST_SEQUENCES, RuleSequences
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import RuleCost
-from workbench.tesla.engines.facts.order import in_written_order
+from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.runner import MatcherStart, RuleRunner, consumption
 from workbench.tesla.event_block import EventBlock
@@ -79,7 +79,7 @@ class DeviceRules:
     def _facts(self, step: RuleStep) -> tuple[Any, int]:
         """Facts in the order that is written, as words; and how many there are."""
         rows = [tuple(row) for row in self.running.rows()[0].get(step.type, ())]
-        ordered = [*in_written_order(step.part, step.declared, rows)]
+        ordered = [*sort_facts(step.part, step.declared, rows)]
         room = 1 << max(len(rows) - 1, 0).bit_length()
         found: Any = np.zeros((room, at.VALUES + len(step.declared.attributes)), np.int64)
         for i, row in enumerate(ordered):

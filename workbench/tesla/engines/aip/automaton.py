@@ -65,7 +65,7 @@ class Automaton:
         """The state whose instances tell the candidates of a predicate, given those that are written before it."""
         return next(each for each in self._targets(self.components[bit]) if each >> bit & 1)
 
-    def rooted(self, state: int) -> bool:
+    def is_rooted(self, state: int) -> bool:
         """Whether the event that leads to a state last is that of its predicate which is written first."""
         bits = list(_bits(state))
         hanging = [bit for bit in bits if TRIGGER in self.anchors[bit]]

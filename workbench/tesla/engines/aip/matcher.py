@@ -33,7 +33,7 @@ from workbench.tesla.engines.candidates import (
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.sequences import counting, sequences
+from workbench.tesla.engines.sequences import count_extensions, grow_sequences
 from workbench.tesla.engines.slices import make_slice_finder
 from workbench.tesla.engines.step_column import Placewise, StepColumns
 from workbench.tesla.occurrence import Occurrence
@@ -68,7 +68,7 @@ class AIPMatcher:
         self.extends: list[ExtendsMatch] = []
         for step in self.plan.steps[1:]:
             extend = self._extension(step, start)
-            self.extends.append(extend if start.counted is None else counting(extend, start.counted))
+            self.extends.append(extend if start.counted is None else count_extensions(extend, start.counted))
         self._until_look = FEW
         self.oldest: float = 0
 
@@ -92,7 +92,7 @@ class AIPMatcher:
             column.add(event)
         for state in self.instances.values():
             state.delete_passed(event)
-        made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
+        made = [each for bit in self._bits.get(event.type, ()) for each in self._advance(bit, event)]
         for state_after, instance in made:
             self._instances(state_after).add_under(instance.key, instance)
             if self._counted is not None:
@@ -106,7 +106,7 @@ class AIPMatcher:
             self.instances[state] = StateInstances(self.plan.indexed)
         return self.instances[state]
 
-    def _advanced(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
+    def _advance(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
         """The duplicates that an event for a predicate makes, the newest instances' first."""
         automaton = self.automaton
         key = automaton.accepts(bit)(event)
@@ -115,7 +115,7 @@ class AIPMatcher:
         keyed = automaton.keyed >> bit & 1
         if (after := automaton.leads_on(0, bit)) is not None:
             nothing: Holdings = (None,) * len(automaton.steps)
-            yield after, self._made(nothing, after, bit, event, key)
+            yield after, self._make_instance(nothing, after, bit, event, key)
         for state, instances in self.instances.items():
             after = automaton.leads_on(state, bit)
             if after is None:
@@ -125,7 +125,7 @@ class AIPMatcher:
             first = alone is not None and alone.oldest
             for instance in instances.in_turn(only, oldest_first=first):
                 if self._goes_on(instance, state, bit, event):
-                    made = self._made(instance.holdings, after, bit, event, key if keyed else instance.key)
+                    made = self._make_instance(instance.holdings, after, bit, event, key if keyed else instance.key)
                     if all(check(made.holdings) for check in automaton.checks(after, bit)):
                         yield after, made
                         if alone is not None:
@@ -139,7 +139,7 @@ class AIPMatcher:
     def _goes_on(self, instance: AutomatonInstance, state: int, bit: int, event: Occurrence) -> bool:
         return not instance.passed(event) and self.automaton.reaches(instance.holdings, state, bit, event)
 
-    def _made(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
+    def _make_instance(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
         holdings = (*before[:bit], event, *before[bit + 1 :])
         deadline: int | None = None
         last: int | None = None
@@ -177,7 +177,7 @@ class AIPMatcher:
         for state in self.instances.values():
             state.delete_passed(start[0])
         self._tries = {}
-        return sequences(self.extends, start)
+        return grow_sequences(self.extends, start)
 
     def _candidates(self, bit: int) -> FindsCandidates:
         """What finds the events for a predicate that go with those chosen before it."""
@@ -186,7 +186,7 @@ class AIPMatcher:
         if target == 1 << bit:
             return self._alone_in(target, bit)
         before = [automaton.steps[other].slot for other in range(bit) if target >> other & 1]
-        root = before[0] if before and automaton.rooted(target) else None
+        root = before[0] if before and automaton.is_rooted(target) else None
 
         def found(match: PartialMatch) -> tuple[Placewise, int, int]:
             number = None if root is None else match[root].number
@@ -245,7 +245,7 @@ class AIPMatcher:
     def state(self, store: EventStore) -> Any:
         """Instances and columns, as the numbers of their events."""
         instances = [
-            [state, [[*each[:2], store.packed(each.holdings), *each[3:]] for each in found]]
+            [state, [[*each[:2], store.pack(each.holdings), *each[3:]] for each in found]]
             for state, found in self.instances.items()
         ]
         return [instances, self.columns.state(store)]
@@ -257,5 +257,5 @@ class AIPMatcher:
             made = self._instances(number)
             for time, count, holdings, deadline, key, last in found:
                 key = tuple(key) if isinstance(key, list) else key
-                made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key, last))
+                made.add_under(key, AutomatonInstance(time, count, store.unpack(holdings), deadline, key, last))
         self.columns.set_state(columns, store)

@@ -20,7 +20,7 @@ from workbench.tesla.engines.candidates import ExtendsMatch, extension, fact_ext
 from workbench.tesla.engines.rule_plan import PartialMatch
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.sequences import counting, sequences
+from workbench.tesla.engines.sequences import count_extensions, grow_sequences
 from workbench.tesla.engines.step_column import StepColumns
 from workbench.tesla.occurrence import Occurrence
 
@@ -49,7 +49,7 @@ class CDPMatcher:
                 rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
                 consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
                 extend = extension(step, column.find, step.fits, consumed, rivals, aggregate_of=column.aggregate_of)
-            self.extends.append(extend if start.counted is None else counting(extend, start.counted))
+            self.extends.append(extend if start.counted is None else count_extensions(extend, start.counted))
             selecting += [step] if step.selects else []
         self._anchors = {step.slot: self.columns[step.number] for step in selecting}
         self._until_look = FEW
@@ -57,7 +57,7 @@ class CDPMatcher:
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
         """The sequences that end with a trigger."""
         self.delete_old(start[0])
-        return sequences(self.extends, start)
+        return grow_sequences(self.extends, start)
 
     def add(self, event: Occurrence) -> None:
         """Put an event on top of the columns that it is for."""

@@ -15,7 +15,7 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.query import FactQuery
-from workbench.tesla.engines.facts.table import FactTable, quoted, sorted_by
+from workbench.tesla.engines.facts.table import FactTable, compared_as, quote_name
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
@@ -95,8 +95,8 @@ class FactAccesses:
         named = [each.partition('" ')[0].strip('"') for each in columns]
         name = "_".join(["workbench", table.name, *named])
         if len(table.columns) <= COVERED:
-            columns = [*columns, *(quoted(each.name) for each in table.columns if each.name not in named)]
-        return f"CREATE INDEX IF NOT EXISTS {quoted(name)} ON {quoted(table.name)} ({', '.join(columns)})"
+            columns = [*columns, *(quote_name(each.name) for each in table.columns if each.name not in named)]
+        return f"CREATE INDEX IF NOT EXISTS {quote_name(name)} ON {quote_name(table.name)} ({', '.join(columns)})"
 
     def data(self) -> list[dict[str, Any]]:
         """The same as data."""
@@ -141,11 +141,11 @@ def _index(query: FactQuery) -> list[str]:
     table = query.table
     equal = [each.column for each in query.compared if each.operator == "=="]
     ranged = [each.column for each in query.compared if each.operator != "==" and each.column not in equal][:1]
-    columns = {each.name: sorted_by(each) for each in (*equal, *ranged)}
+    columns = {each.name: compared_as(each) for each in (*equal, *ranged)}
     if query.limited and not ranged and isinstance(query.step.part, t.Predicate):
         for each in query.step.part.ordering:
             column = table.columns[query.step.declared.positions[each.name]]
-            columns.setdefault(column.name, sorted_by(column) + " DESC" * each.descending)
+            columns.setdefault(column.name, compared_as(column) + " DESC" * each.descending)
     return list(columns.values())
 
 

@@ -26,7 +26,7 @@ PAGES = 64 << 10
 """Kibibytes of a database that are kept in memory."""
 STATEMENTS = 1024
 """Prepared ones that are kept."""
-PATIENCE = 5.0
+LOCK_TIMEOUT = 5.0
 """Seconds to wait for a lock, where no limit of time is given."""
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds between the times that something is tried (`FactSettings.failure`)."""
@@ -97,14 +97,14 @@ class FactDatabase:
         self._state: tuple[Any, ...] = ()
         self._deadline, self._asked = inf, False
         self._stopped: BaseException | None = None
-        self._connection = memory and self._prepared(memory)
+        self._connection = memory and self._prepare(memory)
 
     def __str__(self) -> str:
         return self.path
 
     def __getstate__(self) -> Mapping[str, Any]:
         """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
-        image = self._connected().serialize() if self.in_memory else None
+        image = self._ensure_connection().serialize() if self.in_memory else None
         here: Mapping[str, Any] = {"_connection": None, "open": False, "changed": [], "_state": ()}
         return {**vars(self), **here, "_image": image}
 
@@ -124,12 +124,12 @@ class FactDatabase:
     def see(self) -> None:
         """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
         if not self.open:
-            self._tried(self._begin)
+            self._retry(self._begin)
 
     def _begin(self) -> None:
         if self.open:
             return
-        connection = self._connected()
+        connection = self._ensure_connection()
         if self.fixed:
             if not self.in_memory:  # once for all: else each query has to lock the file
                 connection.execute("BEGIN")
@@ -150,7 +150,7 @@ class FactDatabase:
         before, self._state = self._state, state
         if before and before[0] != state[0]:
             self.close()
-            connection = self._connected()
+            connection = self._ensure_connection()
             connection.execute("BEGIN")
             self.open = True
             self._state = (state[0], *connection.execute("PRAGMA data_version").fetchone())
@@ -186,9 +186,9 @@ class FactDatabase:
         FactsError: it takes too long, the file is locked, damaged or gone, or SQLite says no. OverflowError,
             UnicodeEncodeError: a value is none that SQLite has.
         """
-        return self._tried(lambda: self._rows(sql, values))
+        return self._retry(lambda: self._rows(sql, values))
 
-    def _tried(self, work: Callable[[], Answered]) -> Answered:
+    def _retry(self, work: Callable[[], Answered]) -> Answered:
         """What comes of work, which is tried again where that is wanted and may help."""
         pauses = iter(PAUSES if self.settings.failure == "retry" else ())
         while True:
@@ -208,7 +208,7 @@ class FactDatabase:
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         self._begin()
-        connection = self._connected()
+        connection = self._ensure_connection()
         if self.settings.seconds is not None:
             self._deadline = monotonic() + self.settings.seconds
         try:
@@ -220,33 +220,33 @@ class FactDatabase:
 
     # --- the connection ---------------------------------------------------------------------------------
 
-    def _connected(self) -> sqlite3.Connection:
+    def _ensure_connection(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._made()
+            self._connection = self._connect()
         return self._connection
 
-    def _made(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.in_memory else f"{Path(self.path).resolve().as_uri()}?mode=ro"
         try:
             made = sqlite3.connect(
-                name, self._patience, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
+                name, self._lock_timeout, uri=not self.in_memory, isolation_level=None, check_same_thread=False,
                 cached_statements=STATEMENTS,
             )  # fmt: skip
             if self._image is not None:
                 made.deserialize(self._image)
-            return self._prepared(made)
+            return self._prepare(made)
         except WRONG as error:
             raise self.failure(error) from error
 
     @property
-    def _patience(self) -> float:
+    def _lock_timeout(self) -> float:
         """For how many seconds it waits for who has the file locked."""
-        return PATIENCE if self.settings.seconds is None else self.settings.seconds
+        return LOCK_TIMEOUT if self.settings.seconds is None else self.settings.seconds
 
-    def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+    def _prepare(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{PAGES}")
         connection.execute("PRAGMA query_only = ON")
-        looks = self._looks()
+        looks = self._watch_clock()
         next(looks)
         connection.set_progress_handler(looks.__next__, INSTRUCTIONS)
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now it is read
@@ -260,7 +260,7 @@ class FactDatabase:
             raise FactsError(what, where=self.path, reason="missing", passing=True) from error
         return found.st_dev, found.st_ino
 
-    def _looks(self) -> Generator[bool]:
+    def _watch_clock(self) -> Generator[bool]:
         """Asked every now and then while a query runs: whether it ends here.
 
         Who interrupts the run does it when Python goes on, which is here: in a function that would be before its first
@@ -295,14 +295,14 @@ class FactDatabase:
     def writable(self) -> Iterator[sqlite3.Connection]:
         """A connection that writes, for as long as it is needed."""
         if self.in_memory:
-            connection = self._connected()
+            connection = self._ensure_connection()
             connection.execute("PRAGMA query_only = OFF")
             yield connection
             connection.execute("PRAGMA query_only = ON")
             return
         self.close()  # what it knows of indexes does not hold any more
         name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(name, self._patience, uri=True)) as connection:
+        with closing(sqlite3.connect(name, self._lock_timeout, uri=True)) as connection:
             yield connection
             connection.commit()
 

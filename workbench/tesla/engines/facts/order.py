@@ -12,7 +12,7 @@ from workbench.core.domain import sort_key
 from workbench.tesla import tree as t
 
 
-def in_written_order(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> Sequence[Any]:
+def sort_facts(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> Sequence[Any]:
     """Rows in the order that is written, those that are equal in it as they stand."""
     found = list(rows)
     for each in reversed(part.ordering):

@@ -18,8 +18,8 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.engines.expressions import PythonLines
-from workbench.tesla.engines.facts.order import in_written_order
-from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quoted, sorted_by
+from workbench.tesla.engines.facts.order import sort_facts
+from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, compared_as, quote_name
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.operators import operator_of, readings
 from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
@@ -53,7 +53,7 @@ class ComparedColumn:
     @property
     def sql(self) -> str:
         sign = operator_of(self.operator).sql
-        return f"{sorted_by(self.column)} {sign if self.exact else sign.rstrip('=') + '='} ?"
+        return f"{compared_as(self.column)} {sign if self.exact else sign.rstrip('=') + '='} ?"
 
 
 class FactQuery:
@@ -76,7 +76,7 @@ class FactQuery:
         self.known, self.queries, self.seconds = 0, 0, 0.0
         self.compared, self.rest = list[ComparedColumn](), list[t.Expression]()
         for constraint in step.part.constraints:
-            found = self._compared(constraint)
+            found = self._find_comparison(constraint)
             if found is None:
                 self.rest.append(constraint)
             else:
@@ -128,12 +128,12 @@ class FactQuery:
             if found is not None:
                 self.known += 1
                 return found
-        return self.learnt(values)
+        return self.answer_uncached(values)
 
-    def learnt(self, values: FactKey) -> FactAnswer:
+    def answer_uncached(self, values: FactKey) -> FactAnswer:
         """The same where the cache has no answer, which it then gets."""
         began = perf_counter()
-        answer = self.asked(values)
+        answer = self.query_database(values)
         taken = perf_counter() - began
         self.queries += 1
         self.seconds += taken
@@ -148,14 +148,14 @@ class FactQuery:
 
     # --- the database -----------------------------------------------------------------------------------
 
-    def asked(self, values: FactKey) -> FactAnswer:
+    def query_database(self, values: FactKey) -> FactAnswer:
         """The same from the database, whatever is known."""
-        rows = self._selected(values)
+        rows = self._select_rows(values)
         if self.counts:
             return tuple(rows[0])
         return self._answered(self._decides(self.table.read(rows), values))
 
-    def _selected(self, values: FactKey) -> list[Any]:
+    def _select_rows(self, values: FactKey) -> list[Any]:
         if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):
             try:
                 return self._database.rows(self.sql, values)
@@ -169,7 +169,7 @@ class FactQuery:
     def _sql(self, compared: Sequence[ComparedColumn]) -> str:
         everything = len(compared) < len(self.compared)
         shown = "COUNT(*)" if self.counts and not everything else self.table.shown
-        text = f"SELECT {shown} FROM {quoted(self.table.name)}"
+        text = f"SELECT {shown} FROM {quote_name(self.table.name)}"
         text += f" WHERE {' AND '.join(each.sql for each in compared)}" if compared else ""
         text += f" ORDER BY {self._order}" if self._order else ""
         return text + " LIMIT 1" * (self.limited and not everything)
@@ -204,7 +204,7 @@ class FactQuery:
             return ""
         last, positions = self.policy.newest and self._sorted, self.step.declared.positions
         written = [
-            sorted_by(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
+            compared_as(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
             for each in self.step.part.ordering if self._sorted
         ]  # fmt: skip
         # Rows that are equal in the order that is written stand as they are, also where it goes down.
@@ -212,7 +212,7 @@ class FactQuery:
 
     # --- what rules make of rows ------------------------------------------------------------------------
 
-    def _compared(self, constraint: t.Expression) -> ComparedColumn | None:
+    def _find_comparison(self, constraint: t.Expression) -> ComparedColumn | None:
         """A constraint that compares an attribute of the row with what is bound before."""
         for operator, own, bound in readings(constraint):
             mine = expanded(own, own=True) if operator_of(operator).sql else None
@@ -254,7 +254,7 @@ class FactQuery:
         """The order in which rows are looked at, where SQLite has another one."""
         if not self.table.ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
-        found = list(in_written_order(self.step.part, self.step.declared, rows))
+        found = list(sort_facts(self.step.part, self.step.declared, rows))
         return found[::-1] if self.policy.newest else found
 
 
@@ -289,7 +289,7 @@ class AskedFacts:
             elif (rows := cache.fetch((number, values))) is not None:
                 query.known += 1
             else:
-                rows = query.learnt(values)
+                rows = query.answer_uncached(values)
             return rows, 0, len(rows)
 
         return found
@@ -298,7 +298,7 @@ class AskedFacts:
         return self.find(match)[0][0]
 
 
-def dropping(
+def drop_failed(
     extend: Callable[[PartialMatch], Any], dropped: Callable[[FactsError], object]
 ) -> Callable[[PartialMatch], Iterator[PartialMatch]]:
     """The same, which gives up a match that the database does not answer, and tells of it."""

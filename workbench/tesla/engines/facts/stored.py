@@ -13,10 +13,10 @@ from workbench.core.domain import FLOAT
 from workbench.core.types import type_row
 from workbench.tesla.declared import Declaration
 from workbench.tesla.engines.facts.database import FactDatabase
-from workbench.tesla.engines.facts.table import NOT_A_NUMBER, FactRow, FactTable, quoted
+from workbench.tesla.engines.facts.table import NOT_A_NUMBER, FactRow, FactTable, quote_name
 
 
-def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
+def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
     """A table of these rows, in their order.
 
     Parameters
@@ -29,8 +29,8 @@ def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTa
     """
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     kinds = {name: type_row(domain).fitting[0] for name, domain in declared.domains.items()}
-    columns = [f"{quoted(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
-    memory.execute(f"CREATE TABLE {quoted(declared.name)} ({', '.join(columns)})")
+    columns = [f"{quote_name(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
+    memory.execute(f"CREATE TABLE {quote_name(declared.name)} ({', '.join(columns)})")
     reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
     found: list[int] = []
 
@@ -43,6 +43,6 @@ def stored(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTa
 
     memory.execute("BEGIN")
     marks = ", ".join("?" * len(columns))
-    memory.executemany(f"INSERT INTO {quoted(declared.name)} VALUES ({marks})", map(kept, rows))
+    memory.executemany(f"INSERT INTO {quote_name(declared.name)} VALUES ({marks})", map(kept, rows))
     memory.execute("COMMIT")
     return FactTable(declared, FactDatabase(shown, memory=memory), not_numbers=bool(found))

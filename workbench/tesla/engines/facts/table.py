@@ -56,13 +56,13 @@ class FactTable:
         self, declared: Declaration, database: FactDatabase, table: str | None = None, not_numbers: bool = False
     ) -> None:
         self.declared, self.database, self._not_numbers = declared, database, not_numbers
-        self.name, self.view = self._named(table or declared.name)
+        self.name, self.view = self._find_table(table or declared.name)
         self.columns = self._columns()
-        self.shown = ", ".join(quoted(each.name) for each in self.columns) or "1"
+        self.shown = ", ".join(quote_name(each.name) for each in self.columns) or "1"
         """The columns, as SQL has them."""
         self.row_id = self._row_id()
         """What SQL calls the id of a row; empty where there is none."""
-        self._fits = self._tests()
+        self._fits = self._compile_reader()
         self._schema: tuple[Any, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class FactTable:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._fits = self._tests()
+        self._fits = self._compile_reader()
 
     def __str__(self) -> str:
         table = "" if self.name.lower() == self.declared.name.lower() else f":{self.name}"
@@ -83,7 +83,7 @@ class FactTable:
         schema = self.database.schema()
         if schema == self._schema:
             return
-        name, view = self._named(self.name)
+        name, view = self._find_table(self.name)
         if (view, self._columns(), self._row_id()) != (self.view, self.columns, self.row_id):
             what = f"the table '{name}' has not the columns any more that it had when the rules began"
             raise FactsError(what, where=self.database.path, hint="start again", reason="type")
@@ -92,7 +92,7 @@ class FactTable:
     # --- rows -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        ((count,),) = self.database.rows(f"SELECT COUNT(*) FROM {quoted(self.name)}")
+        ((count,),) = self.database.rows(f"SELECT COUNT(*) FROM {quote_name(self.name)}")
         return int(count)
 
     def __iter__(self) -> Iterator[FactRow]:
@@ -102,19 +102,19 @@ class FactTable:
         """Whether there are more rows than so many, as far as that is told without reading them."""
         if not self.row_id:
             return False
-        counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quoted(self.name)} LIMIT {count + 1})"
+        counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quote_name(self.name)} LIMIT {count + 1})"
         return bool(self.database.rows(counted)[0][0] > count)
 
     def rows(self, most: int | None = None) -> list[FactRow]:
         """All rows in their order, or the first of them."""
         limit = "" if most is None or not self.ordered else f" LIMIT {most}"
         order = f" ORDER BY {self.order()}" if self.ordered else ""
-        found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quoted(self.name)}{order}{limit}"))
+        found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
         return found if self.ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """The order of rows as SQL."""
-        names = [self.row_id] if self.row_id else list(map(sorted_by, self.columns))
+        names = [self.row_id] if self.row_id else list(map(compared_as, self.columns))
         return ", ".join(f"{name}{' DESC' * last}" for name in names)
 
     @property
@@ -129,9 +129,9 @@ class FactTable:
 
         What stands behind the columns stays as it is.
         """
-        return self._fits(rows, self._converted)
+        return self._fits(rows, self._convert_row)
 
-    def _tests(self) -> Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]]:
+    def _compile_reader(self) -> Callable[[list[Any], Callable[[Any], FactRow]], list[FactRow]]:
         kinds = {INT: "int", FLOAT: "float", STR: "str"}
         tests = [
             f"(type(r[{i}]) is {kinds[column.domain]} or r[{i}] is None)"
@@ -144,13 +144,13 @@ class FactTable:
         )
         return made
 
-    def _converted(self, row: Sequence[Any]) -> FactRow:
+    def _convert_row(self, row: Sequence[Any]) -> FactRow:
         if not self.columns:  # SQL has no rows without columns
             return ()
-        values = (self._value(value, column) for value, column in zip(row, self.columns, strict=False))
+        values = (self._convert_value(value, column) for value, column in zip(row, self.columns, strict=False))
         return (*values, *row[len(self.columns) :])
 
-    def _value(self, value: Any, column: FactColumn) -> Value | None:
+    def _convert_value(self, value: Any, column: FactColumn) -> Value | None:
         kind, domain = type(value), column.domain
         if value is None or (kind is int and domain == INT) or (kind is str and domain == STR):
             return value
@@ -165,7 +165,7 @@ class FactTable:
 
     # --- what the database has --------------------------------------------------------------------------
 
-    def _named(self, name: str) -> tuple[str, bool]:
+    def _find_table(self, name: str) -> tuple[str, bool]:
         """The table or view of a name, which capital letters do not change; whether it is a view."""
         rows = self.database.rows("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')")
         tables = {table: kind for table, kind in rows if not table.startswith("sqlite_")}
@@ -176,7 +176,7 @@ class FactTable:
         raise FactsError(f"there is no table '{name}'", where=self.database.path, hint=hint, reason="table")
 
     def _columns(self) -> tuple[FactColumn, ...]:
-        rows = self.database.rows(f"PRAGMA table_xinfo({quoted(self.name)})")
+        rows = self.database.rows(f"PRAGMA table_xinfo({quote_name(self.name)})")
         known = {row[1].lower(): (row[1], str(row[2] or "")) for row in rows if row[6] != 1}
         ((encoding,),) = self.database.rows("PRAGMA encoding")
         found = []
@@ -198,12 +198,12 @@ class FactTable:
     def _row_id(self) -> str:
         if self.view:
             return ""
-        rows = self.database.rows(f"PRAGMA table_xinfo({quoted(self.name)})")
+        rows = self.database.rows(f"PRAGMA table_xinfo({quote_name(self.name)})")
         taken = {row[1].lower() for row in rows}
         for name in ROW_IDS:
             if name not in taken:
                 try:
-                    self.database.rows(f"SELECT {name} FROM {quoted(self.name)} LIMIT 0")
+                    self.database.rows(f"SELECT {name} FROM {quote_name(self.name)} LIMIT 0")
                 except FactsError:  # WITHOUT ROWID
                     return ""
                 return name
@@ -222,11 +222,11 @@ def affinity_of(kind: str) -> str:
     return "NUMERIC" if kind else "BLOB"
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def sorted_by(column: FactColumn) -> str:
+def compared_as(column: FactColumn) -> str:
     """A column in SQL where values are compared: texts by their characters, whatever the table says."""
-    return quoted(column.name) + (" COLLATE BINARY" if column.domain == STR else "")
+    return quote_name(column.name) + (" COLLATE BINARY" if column.domain == STR else "")

@@ -118,7 +118,7 @@ class FactTables(dict[str, Any]):
             database.see()
         return tuple(each.version for each in self.changing)
 
-    def few(self, type: str, most: int) -> list[FactRow]:
+    def rows_within_limit(self, type: str, most: int) -> list[FactRow]:
         """The rows of a type of facts, for who keeps them; Refused where there are more, or that takes too long."""
         rows = self[type]
         if not isinstance(rows, FactTable):
@@ -176,7 +176,7 @@ class FactTables(dict[str, Any]):
             yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
 
 
-def see_files(then: FactFiles, now: FactFiles) -> None:
+def check_files(then: FactFiles, now: FactFiles) -> None:
     """StateError where a state was saved with other databases, or with one that was not to change and has."""
     for name in [*then, *now]:
         before, here = then.get(name), now.get(name)
