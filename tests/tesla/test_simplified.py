@@ -110,7 +110,7 @@ FAULTY = {
         "from A(x > 0) emit P(n = 1) from A(x > 1) emit P(n = 1)",
     ),
     "a rule between": (
-        (merging, "_told_between", lambda between, one: False),
+        (merging, "_is_triggered_between", lambda between, one: False),
         "from A(x == 1) emit P(n = 1) from A emit P(n = 2) from A(x == 2) emit P(n = 1)",
     ),
     "what is consumed": (

@@ -19,6 +19,7 @@ from workbench.language.findings import Findings, FollowUp
 from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
 from workbench.tesla.parser import parse_rules, read_rules, uncollected
 from workbench.tesla.remarks import remarks
@@ -26,8 +27,6 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope
 from workbench.tesla.window_bounds import check_bounds, check_pause
 
-RESERVED = ("time", "type")
-"""What rows of a log call the time and the type of an event."""
 MOST_MISTAKES = 100
 """Rules are looked at until so many mistakes are found: more than anybody reads."""
 
@@ -78,10 +77,10 @@ def checked(
     """A rule set, where a tree is one; `types` and `aggregates` are declared elsewhere."""
     findings = Findings()
     functions = declared_aggregates(file.aggregates, aggregates or {}, findings)
-    declared = _declarations(file, types or {}, findings)
+    declared = collect_declarations(file, types or {}, findings)
     declared.update(_inferred(declared, file.rules, functions))
-    _check_types(declared, findings)
-    _once("rule", [rule for rule in file.rules if rule.named], findings)
+    check_types(declared, findings)
+    check_unique("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
     made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).checked(rule))
     findings.refuse()
@@ -91,48 +90,6 @@ def checked(
 
 
 # --- declarations ---------------------------------------------------------------------------------------
-
-
-def _declarations(file: t.RuleFile, types: Mapping[str, t.Declaration], findings: Findings) -> dict[str, t.Declaration]:
-    found: dict[str, t.Declaration] = {}
-    numbers: dict[int, str] = {}
-    for each in file.declarations:
-        if each.name == "fact":
-            what = "'fact' is a word of the language, and no name of a type"
-            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
-        before = found.get(each.name)
-        if before is not None:
-            merged = _merged(before, each)
-            if merged is None:
-                what = f"'{each.name}' is declared twice, first as {before}"
-                findings.add(LanguageError(what, where=each.where, hint="declare it once, or rename one"))
-            else:
-                found[each.name] = merged
-            continue
-        _once("attribute", each.attributes, findings)
-        for part in each.attributes:
-            if part.name in RESERVED:
-                what = f"'{part.name}' is no name of an attribute: every event has one"
-                findings.add(LanguageError(what, where=part.where, hint="rename it; TIME(A) is the time of A"))
-        if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
-            what = f"the id {each.number} is that of '{numbers[each.number]}' already"
-            findings.add(LanguageError(what, where=each.where, hint="give each type another id, or none"))
-        found[each.name] = each
-    return {**{name: each for name, each in types.items() if name not in found}, **found}
-
-
-def _merged(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
-    """Both as one, where rules of the older grammar say the same of what they define; None where they do not."""
-    if one.fact != other.fact or [a.name for a in one.attributes] != [b.name for b in other.attributes]:
-        return None
-    attributes = []
-    for a, b in zip(one.attributes, other.attributes, strict=True):
-        if None not in (a.domain, b.domain) and a.domain != b.domain:
-            return None
-        attributes.append(a if a.domain is not None else b)
-    if one.number is not None and other.number is not None:
-        return None
-    return replace(one, attributes=tuple(attributes), number=one.number if other.number is None else other.number)
 
 
 def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
@@ -155,22 +112,6 @@ def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates
             known[rule.emits] = replace(before, attributes=attributes)
             todo += looking[rule.emits]
     return {name: known[name] for name in open_ones}
-
-
-def _check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> None:
-    for each in declared.values():
-        for part in each.attributes:
-            if part.domain is None:
-                what = f"nothing tells the type of '{part.name}' of {each.name}"
-                findings.add(LanguageError(what, where=part.where, hint=f"write it: {part.name}: int"))
-
-
-def _once(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
-    seen: set[str] = set()
-    for item in items:
-        if item.name in seen:
-            findings.add(LanguageError(f"two {what}s are called '{item.name}'", where=item.where, hint="rename one"))
-        seen.add(item.name)
 
 
 # --- rules ----------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import (
     BOOL,
-    FLOAT,
     INT,
     Domain,
     Enum,
@@ -26,11 +25,10 @@ from workbench.core.domain import (
     Range,
     Value,
 )  # fmt: skip
-from workbench.core.fields import Nullable, Record, Tuple, fitted, resolve, without_null
+from workbench.core.fields import Nullable, Record, fitted, resolve
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
-from workbench.core.types import type_row
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
@@ -38,6 +36,7 @@ from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.rule_streams import places_of, record_of, value_reader
 
 BEGINNING = -(1 << 62)
 """The time of events before the first time."""
@@ -131,7 +130,7 @@ class RuleProcessor(FileProcessor):
         if not isinstance(time, Integers | Integer | Range):
             raise TypingError(f"the time of rules is whole numbers, and not {time}", hint="cast it")
         for name, domain in zip(self.fed, events, strict=True):
-            _reader(self.rules.declarations[name], domain)
+            value_reader(self.rules.declarations[name], domain)
         return replace(self, shapes=inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -228,7 +227,7 @@ class RuleProcessor(FileProcessor):
     @cached_property
     def _readers(self) -> tuple[Callable[[Value], tuple[Value, ...]], ...]:
         declared = (self.rules.declarations[name] for name in self.fed)
-        return tuple(_reader(each, domain) for each, domain in zip(declared, self.shapes[1:], strict=True))
+        return tuple(value_reader(each, domain) for each, domain in zip(declared, self.shapes[1:], strict=True))
 
     def _event(self, place: int, value: Value, now: int | None) -> Occurrence:
         return Occurrence(self.fed[place - 1], BEGINNING if now is None else now, self._readers[place - 1](value))
@@ -306,7 +305,7 @@ class RuleGraph(Pipeline):
 def rule_graph(rules: RuleSet) -> RuleGraph:
     """The graph of a rule set, whose inputs carry records of attributes that may be null."""
     processor = RuleProcessor(rules, rules.primitives)
-    inputs = [("time", INT), *((name, _record(rules.declarations[name])) for name in processor.fed)]
+    inputs = [("time", INT), *((name, record_of(rules.declarations[name])) for name in processor.fed)]
     pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
     node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
     return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
@@ -322,54 +321,6 @@ def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any
 def _check_time(before: int | None, time: int) -> None:
     if before is not None and time < before:
         raise InputError(f"the time goes back from {before} to {time}", hint="sort the events by time")
-
-
-def _record(declared: t.Declaration) -> Domain:
-    domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
-    return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
-
-
-def places_of(
-    declared: t.Declaration, domain: Domain, *, modelled: bool = False
-) -> Iterator[tuple[str, int | None, Domain]]:
-    """Of each attribute, where it lies in an event of a stream (None: it is the event), and what is there.
-
-    `modelled`: it may be names of values, too.
-
-    Raises
-    ------
-    TypingError: it is not there, or is of another type.
-    """
-    names = list(declared.domains)
-    if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
-        raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} another number")
-    for i, (name, wanted) in enumerate(declared.domains.items()):
-        place: int | None = i
-        if isinstance(domain, Record):
-            if name not in domain.labels:
-                hint = did_you_mean(name, domain.labels, "its fields are: ")
-                raise TypingError(f"{declared.name} has an attribute '{name}', and {domain} no such field", hint=hint)
-            place = domain.labels.index(name)
-        elif not isinstance(domain, Tuple):
-            place = None
-            if len(names) > 1:
-                hint = f"give records, as of {_record(declared)}, or tuples"
-                raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
-        part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
-        if not isinstance(without_null(part), (*type_row(wanted).carried, *([Enum] if modelled else []))):
-            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
-        yield name, place, part
-
-
-def _reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
-    """What makes the values of attributes of an event of a stream."""
-    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
-
-    def read(event: Value) -> tuple[Value, ...]:
-        found = ((event if place is None else event[place], real) for place, real in places)
-        return tuple([float(value) if real and value is not None else value for value, real in found])
-
-    return read
 
 
 def _durations(rules: RuleSet) -> Iterator[t.Duration]:

@@ -32,7 +32,8 @@ from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
 from workbench.tesla.model.rules_in_pipeline import RulesInPipeline, meaning_of
 from workbench.tesla.occurrence import in_units, rows_of
-from workbench.tesla.rule_processor import RuleProcessor, places_of
+from workbench.tesla.rule_processor import RuleProcessor
+from workbench.tesla.rule_streams import places_of
 
 RATES = "rates"
 """What the processor is called that assumes the rates of inputs."""

@@ -26,8 +26,9 @@ from workbench.tesla.model.outputs import ModelOutput
 from workbench.tesla.model.state import variables
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.rule_processor import ALL, places_of
+from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import shared_domains
+from workbench.tesla.rule_streams import places_of
 
 UNKNOWN = Unknown()
 

@@ -1,0 +1,84 @@
+"""The declarations of a rule file, or all mistakes in them.
+
+The rule of this module: a type is declared once, but that rules of the older grammar may repeat what they define.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.errors import LanguageError
+from workbench.language.findings import Findings
+from workbench.tesla import tree as t
+
+RESERVED = ("time", "type")
+"""What rows of a log call the time and the type of an event."""
+
+
+def collect_declarations(
+    file: t.RuleFile, types: Mapping[str, t.Declaration], findings: Findings
+) -> dict[str, t.Declaration]:
+    """Collect the types of a file by name, behind those that are declared elsewhere and nowhere in it."""
+    found: dict[str, t.Declaration] = {}
+    numbers: dict[int, str] = {}
+    for each in file.declarations:
+        if each.name == "fact":
+            what = "'fact' is a word of the language, and no name of a type"
+            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
+        before = found.get(each.name)
+        if before is not None:
+            merged = _merge(before, each)
+            if merged is None:
+                what = f"'{each.name}' is declared twice, first as {before}"
+                findings.add(LanguageError(what, where=each.where, hint="declare it once, or rename one"))
+            else:
+                found[each.name] = merged
+            continue
+        _check_attributes(each, findings)
+        if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
+            what = f"the id {each.number} is that of '{numbers[each.number]}' already"
+            findings.add(LanguageError(what, where=each.where, hint="give each type another id, or none"))
+        found[each.name] = each
+    return {**{name: each for name, each in types.items() if name not in found}, **found}
+
+
+def _check_attributes(declared: t.Declaration, findings: Findings) -> None:
+    """Report attributes of one type that are called alike, or like what every event has."""
+    check_unique("attribute", declared.attributes, findings)
+    for part in declared.attributes:
+        if part.name in RESERVED:
+            what = f"'{part.name}' is no name of an attribute: every event has one"
+            findings.add(LanguageError(what, where=part.where, hint="rename it; TIME(A) is the time of A"))
+
+
+def _merge(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
+    """Both as one, where rules of the older grammar say the same of what they define; None where they do not."""
+    if one.fact != other.fact or [a.name for a in one.attributes] != [b.name for b in other.attributes]:
+        return None
+    attributes = []
+    for a, b in zip(one.attributes, other.attributes, strict=True):
+        if None not in (a.domain, b.domain) and a.domain != b.domain:
+            return None
+        attributes.append(a if a.domain is not None else b)
+    if one.number is not None and other.number is not None:
+        return None
+    return replace(one, attributes=tuple(attributes), number=one.number if other.number is None else other.number)
+
+
+def check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> None:
+    """Report each attribute whose type is not known."""
+    for each in declared.values():
+        for part in each.attributes:
+            if part.domain is None:
+                what = f"nothing tells the type of '{part.name}' of {each.name}"
+                findings.add(LanguageError(what, where=part.where, hint=f"write it: {part.name}: int"))
+
+
+def check_unique(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
+    """Report each item that is called like one before it."""
+    seen: set[str] = set()
+    for item in items:
+        if item.name in seen:
+            findings.add(LanguageError(f"two {what}s are called '{item.name}'", where=item.where, hint="rename one"))
+        seen.add(item.name)

@@ -1,0 +1,63 @@
+"""Events of rules on streams: what a stream of a type carries, and where its attributes lie.
+
+The rule of this module: an event on a stream is a record or a tuple of the attributes, or the only one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from workbench.core.domain import BOOL, FLOAT, Domain, Enum, Value
+from workbench.core.fields import Nullable, Record, Tuple, without_null
+from workbench.core.types import type_row
+from workbench.errors import TypingError, did_you_mean
+from workbench.tesla import tree as t
+
+
+def record_of(declared: t.Declaration) -> Domain:
+    """What a stream of events of a type carries: a record of attributes that may be null; truth where it has none."""
+    domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
+    return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
+
+
+def places_of(
+    declared: t.Declaration, domain: Domain, *, modelled: bool = False
+) -> Iterator[tuple[str, int | None, Domain]]:
+    """Of each attribute, where it lies in an event of a stream (None: it is the event), and what is there.
+
+    `modelled`: it may be names of values, too.
+
+    Raises
+    ------
+    TypingError: it is not there, or is of another type.
+    """
+    names = list(declared.domains)
+    if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
+        raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} another number")
+    for i, (name, wanted) in enumerate(declared.domains.items()):
+        place: int | None = i
+        if isinstance(domain, Record):
+            if name not in domain.labels:
+                hint = did_you_mean(name, domain.labels, "its fields are: ")
+                raise TypingError(f"{declared.name} has an attribute '{name}', and {domain} no such field", hint=hint)
+            place = domain.labels.index(name)
+        elif not isinstance(domain, Tuple):
+            place = None
+            if len(names) > 1:
+                hint = f"give records, as of {record_of(declared)}, or tuples"
+                raise TypingError(f"{declared.name} has {len(names)} attributes, and events of {domain} one", hint=hint)
+        part = domain.fields[place] if place is not None and isinstance(domain, Tuple) else domain
+        if not isinstance(without_null(part), (*type_row(wanted).carried, *([Enum] if modelled else []))):
+            raise TypingError(f"'{name}' of {declared.name} is {t.SPELLED[wanted]}, and the stream has {part} there")
+        yield name, place, part
+
+
+def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
+    """What makes the values of attributes of an event of a stream."""
+    places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
+
+    def read(event: Value) -> tuple[Value, ...]:
+        found = ((event if place is None else event[place], real) for place, real in places)
+        return tuple([float(value) if real and value is not None else value for value, real in found])
+
+    return read
