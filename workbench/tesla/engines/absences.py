@@ -61,6 +61,11 @@ class Absences:
         if self._awaited and event.type == self.column.step.type:
             self.column.add(event)
 
+    @property
+    def waiting(self) -> int:
+        """How many matches wait for a deadline, and nothing has come to them so far."""
+        return sum(len(self.unfilled(due)) for due in self._awaited)
+
     def take_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
         """The matches of the first deadline to which nothing came; it is awaited no longer."""
         found = self.unfilled(due)

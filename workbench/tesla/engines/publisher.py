@@ -106,13 +106,7 @@ class Publisher:
 
     def awaiting(self) -> Mapping[str, int]:
         """How many matches of each rule wait for something not to come."""
-        found = {runner.plan.rule.name: 0 for runner in self.runners}
-        runners = {runner.order: runner for runner in self.runners}
-        for _, order, _, due in self.waiting:
-            absences = runners[order].absences
-            assert absences is not None
-            found[runners[order].plan.rule.name] += len(absences.unfilled(due))
-        return found
+        return {each.plan.rule.name: each.absences.waiting if each.absences else 0 for each in self.runners}
 
     def profile(self) -> list[RuleCost]:
         """What each rule has cost."""
