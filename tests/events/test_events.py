@@ -517,7 +517,7 @@ def test_the_columns_of_a_table(tmp_path):
 
 
 def test_a_long_table_is_read_and_written_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.events.batches.BATCH", 3)
+    monkeypatch.setattr("workbench.events.typed.BATCH", 3)
     with write_events(tmp_path / "a.parquet", TWO) as writer:
         for i in range(8):
             writer.write({"x": [i], "c": [i % 2 == 0] if i % 3 else []})

@@ -18,7 +18,7 @@ from tests.examples import examples
 from workbench.conformance.generate.domains import EXTREMES, values
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
 from workbench.core.fields import Record, Tuple
-from workbench.events.input_columns import given_array
+from workbench.events.input_columns import decode_column
 from workbench.events.values import dump_json, to_json
 from workbench.executors.compiled.execute.columns import column
 
@@ -59,11 +59,11 @@ def test_tuples_in_cells(name: str, data: st.DataObject) -> None:
         cells.append(pa.array(parsed))
     first = data.draw(st.integers(0, len(events) - 1))
     for cell in cells:
-        found = given_array(domain, cell, stored=True)
+        found = decode_column(domain, cell, stored=True)
         if found is not None or any(events):  # a column of nulls has no fields
             assert found is not None
             assert events_of(domain, found) == events
-            assert events_of(domain, given_array(domain, cell.slice(first), stored=True)) == events[first:]
+            assert events_of(domain, decode_column(domain, cell.slice(first), stored=True)) == events[first:]
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,21 @@ def test_tuples_in_cells(name: str, data: st.DataObject) -> None:
 def test_cells_in_which_there_is_no_such_event_are_left_to_rows(cell: str) -> None:
     domain = DOMAINS["record"]
     good = {"user": "a", "n": 1, "ok": True}
-    assert given_array(domain, pa.array([json.dumps(good), cell])) is None
+    assert decode_column(domain, pa.array([json.dumps(good), cell])) is None
     data = json.loads(cell) if cell.startswith("{") else None
     if isinstance(data, dict) and not isinstance(data.get("user"), int) and (data.get("n") or 0) < 2**63:
-        assert given_array(domain, pa.array([data] if "more" in data or "ok" not in data else [good, data])) is None
+        assert decode_column(domain, pa.array([data] if "more" in data or "ok" not in data else [good, data])) is None
 
 
 @given(st.lists(st.none() | values(FLOAT, extremes=EXTREMES), min_size=1))
 def test_floats_that_are_stored_are_what_they_are(floats: list[float | None]) -> None:
-    found = given_array(FLOAT, pa.array(floats, pa.float64()), stored=True)
+    found = decode_column(FLOAT, pa.array(floats, pa.float64()), stored=True)
     assert found is not None
     assert [None if x is None else repr(x) for x in events_of(FLOAT, found)] == [
         None if x is None else repr(x) for x in floats
     ]
     finite = all(x is None or math.isfinite(x) for x in floats)
-    assert (given_array(FLOAT, pa.array(floats, pa.float64())) is not None) == finite
+    assert (decode_column(FLOAT, pa.array(floats, pa.float64())) is not None) == finite
 
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])

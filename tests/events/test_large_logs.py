@@ -11,7 +11,7 @@ import pytest
 
 from workbench.core.domain import STR
 from workbench.core.program import Port, Ports
-from workbench.events import batches, lines
+from workbench.events import lines, typed
 from workbench.events.read import read_blocks
 from workbench.events.reading import Reading
 
@@ -37,8 +37,8 @@ def test_what_is_read_at_a_time_is_small(ending: str, tmp_path: Path) -> None:
     for block in read_blocks(path, Ports("log", (Port("t", STR),)), reading):
         columns = block.columns()
         found = columns["t"].rows if columns else sum(1 for _ in block.steps())
-        assert found * len(large.TEXT) <= 2 * max(batches.LARGEST, lines.SIZE)
-        assert pa.total_allocated_bytes() - before <= 8 * batches.LARGEST
+        assert found * len(large.TEXT) <= 2 * max(typed.LARGEST, lines.SIZE)
+        assert pa.total_allocated_bytes() - before <= 8 * typed.LARGEST
         seen += found
     assert seen == rows
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.errors import InputError
-from workbench.events import batches
 from workbench.events import lines as lines_of
+from workbench.events import typed
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import ipc, parquet  # noqa: E402
@@ -87,7 +87,7 @@ def written(form, rows, some):
 def test_nulls_are_what_the_option_says(rows, null, form, options, some, size, skip, tmp_path, monkeypatch):
     monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(lines_of, "SIZE", size)
-    monkeypatch.setattr(batches, "BATCH", 3)
+    monkeypatch.setattr(typed, "BATCH", 3)
     assume(form != "jsonl" or some or any(rows))  # a log in which no key is an input's has other names
     rows = [{**row, "key": "all"} for row in rows]
     (tmp_path / f"in.{form}").write_bytes(written(form, rows, some))

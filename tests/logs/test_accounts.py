@@ -14,7 +14,7 @@ from pyarrow import feather, ipc, parquet
 import workbench as wb
 from tests.events.damage import ODD as ODD_BYTES
 from workbench.errors import InputError, LostRows, WorkbenchError
-from workbench.events import batches, lines
+from workbench.events import lines, typed
 from workbench.events import rows as events_rows
 from workbench.events.account import UNDECLARED, Reporter
 from workbench.logs import batching
@@ -53,7 +53,7 @@ def small_blocks(monkeypatch):
     """Logs of a few hundred rows have many blocks."""
     monkeypatch.setattr(lines, "SIZE", 600)
     monkeypatch.setattr(lines, "FEW", 1)
-    monkeypatch.setattr(batches, "LARGE", 32)
+    monkeypatch.setattr(typed, "LARGE", 32)
     monkeypatch.setattr(events_rows, "BLOCK", 16)
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.errors import WorkbenchError
-from workbench.events import batches
 from workbench.events import lines as lines_of
+from workbench.events import typed
 from workbench.events.formats import csv as csv_format
 
 TEXT = """
@@ -72,7 +72,7 @@ def test_parquet(name, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    monkeypatch.setattr(batches, "LARGE", 7)
+    monkeypatch.setattr(typed, "LARGE", 7)
     ys = ["high", "low", None] * 10 if name == "small" else [i % 5 - 1 if i % 4 else None for i in range(30)]
     parquet.write_table(
         pa.table({"y": ys, "x": [i % 7 if i % 3 else None for i in range(30)]}), tmp_path / "in.parquet"

@@ -26,8 +26,8 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, NoCapacity, Refused, WorkbenchError
-from workbench.events import batches
 from workbench.events import lines as lines_of
+from workbench.events import typed
 from workbench.events.read import read_events
 from workbench.events.values import to_json
 from workbench.events.write import write_events
@@ -212,8 +212,8 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
     source = packed(tmp_path / f"in{FORMATS[form]}", encoded(form, program, steps, draw), draw)
     monkeypatch.setattr(lines_of, "FEW", draw(st.sampled_from([0, 1 << 14])))
     monkeypatch.setattr(lines_of, "SIZE", draw(st.sampled_from([1, 7, 64, 1 << 21])))
-    monkeypatch.setattr(batches, "LARGE", draw(st.sampled_from([1, 3, 1 << 17])))
-    monkeypatch.setattr(batches, "BATCH", draw(st.sampled_from([1, 3, 4096])))
+    monkeypatch.setattr(typed, "LARGE", draw(st.sampled_from([1, 3, 1 << 17])))
+    monkeypatch.setattr(typed, "BATCH", draw(st.sampled_from([1, 3, 4096])))
     wanted = expected(program, steps)
     written = Ports("out", tuple(Port(name, domain) for name, domain in program.ports.shown.items()))
     for backend in draw(st.permutations(BACKENDS))[:2]:

@@ -21,8 +21,8 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.events import batches
 from workbench.events import lines as text_lines
+from workbench.events import typed
 from workbench.events.values import to_json
 from workbench.executors.compiled.execute.columns import column
 from workbench.executors.compiled.execute.executor import Compiled
@@ -198,7 +198,7 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
 
     monkeypatch.setattr(text_lines, "SIZE", 16)
     monkeypatch.setattr(text_lines, "FEW", 0)
-    monkeypatch.setattr(batches, "LARGE", 2)
+    monkeypatch.setattr(typed, "LARGE", 2)
     rows = [("a", 1), (None, None), ("b", 5), ("a", None), ("a", 2)]
 
     def log(rows):
@@ -228,7 +228,7 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    monkeypatch.setattr(batches, "LARGE", 50)
+    monkeypatch.setattr(typed, "LARGE", 50)
     monkeypatch.setattr(numbering, "PATIENCE", patience)
     random = np.random.default_rng(3)
     whole = random.integers(-(2**62), 2**62, 30)[random.integers(0, 30, 500)].tolist()
@@ -379,7 +379,7 @@ def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, mo
     pa = pytest.importorskip("pyarrow")
     from pyarrow import csv, parquet
 
-    monkeypatch.setattr(batches, "LARGE", 50)
+    monkeypatch.setattr(typed, "LARGE", 50)
     monkeypatch.setattr(text_lines, "SIZE", 300)
     monkeypatch.setattr(text_lines, "FEW", 0)
     write = parquet.write_table if form == "parquet" else csv.write_csv

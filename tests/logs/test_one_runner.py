@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from tests.logs.random_runs import TYPED, outcome, random_run, typed_rows, without
-from workbench.events import batches, lines, rows
+from workbench.events import lines, rows, typed
 from workbench.events.formats import csv as csv_reader
 from workbench.executors.session import Session
 from workbench.logs import pipelines
@@ -31,8 +31,8 @@ ODD_OPTIONS = {"--steps", "--with-sources"}
 PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and ODD_OPTIONS.isdisjoint(each.options)]
 SMALL: Mapping[str, Mapping[tuple[object, str], int]] = {
     "few rows": {
-        (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (batches, "LARGE"): 50,
-        (batches, "BATCH"): 13, (pipelines, "FEW"): 0, (Session, "size"): 11,
+        (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (typed, "LARGE"): 50,
+        (typed, "BATCH"): 13, (pipelines, "FEW"): 0, (Session, "size"): 11,
     },
     "rows one by one": {(lines, "FEW"): 1 << 40},
 }  # fmt: skip

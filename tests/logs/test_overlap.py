@@ -9,7 +9,8 @@ import pytest
 from workbench.core.domain import INT
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
-from workbench.events.rows import LogBlock, RowWriter
+from workbench.events.rows import LogBlock
+from workbench.events.writers import RowWriter
 from workbench.executors.run_options import RunOptions
 from workbench.executors.table import Start
 from workbench.logs.overlap import overlap

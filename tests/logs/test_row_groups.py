@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError, WorkbenchError
-from workbench.events import batches
+from workbench.events import typed
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -35,7 +35,7 @@ SCHEMA = pa.schema([("x", pa.int64()), ("s", pa.string()), ("user", pa.int64())]
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(batches, "LARGE", 50)
+    monkeypatch.setattr(typed, "LARGE", 50)
 
 
 def write(path, rows, lengths, schema=SCHEMA):
@@ -141,7 +141,7 @@ def test_costly_steps_are_shared_by_who_would_wait(last, tmp_path, monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(executor, "Parallel", Small)
-    monkeypatch.setattr(batches, "LARGE", 1000)
+    monkeypatch.setattr(typed, "LARGE", 1000)
     xs = [*(x * 7919 % 1000 for x in range(9999)), last]
     write(tmp_path / "in.parquet", [{"x": x, "s": "", "user": 1} for x in xs], [3000] * 4)
     found = [ran("highest", tmp_path / "in.parquet", tmp_path / "out.csv", threads) for threads in (1, 2, 3)]

@@ -16,8 +16,8 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.rule_cases import random_case
 from workbench.errors import InputError, WorkbenchError
-from workbench.events import batches
 from workbench.events import lines as lines_of
+from workbench.events import typed
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
@@ -139,7 +139,7 @@ def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
     ending = random.choice(["csv", "jsonl", "parquet"])
     monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(lines_of, "SIZE", random.choice([100, 1 << 20]))
-    monkeypatch.setattr(batches, "LARGE", random.choice([5, 1000]))
+    monkeypatch.setattr(typed, "LARGE", random.choice([5, 1000]))
     paths = []
     for number in range(random.choice([1, 1, 2, 3])):
         path = tmp_path / f"{number}.{ending}"

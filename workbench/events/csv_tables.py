@@ -17,7 +17,7 @@ from workbench.events.buffers import MANY, is_text_type, one_piece, texts_of
 from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
-from workbench.events.input_columns import given_array, given_texts
+from workbench.events.input_columns import decode_column, decode_texts
 from workbench.events.text_column import StoredTexts
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"
@@ -51,7 +51,7 @@ class CsvTables:
         def given(place: int, domain: Domain) -> EventArray | None:
             column = table[str(place)].combine_chunks()
             apart = type(domain) is Texts and pa.types.is_string(column.type)
-            return given_texts(column) if apart else given_array(domain, column, stored=True)
+            return decode_texts(column) if apart else decode_column(domain, column, stored=True)
 
         return given
 

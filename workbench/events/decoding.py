@@ -87,7 +87,7 @@ def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) ->
             account.rows += 1
             account.events_in += len(step)
             yield step
-            if enough(reading, account):
+            if account.rows == reading.head:
                 break
     if block.rows is None:
         account.read += account.rows + account.ignored[BLANK] - before

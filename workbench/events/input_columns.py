@@ -23,7 +23,7 @@ from workbench.events.times import times_in
 from workbench.events.values import UnreadableError, Words, from_text
 
 
-def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
+def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
     """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
 
     Parameters
@@ -34,7 +34,7 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         that Arrow takes for infinite or no number. Where they are stored, they may be whole or half as wide.
     """
     if isinstance(domain, Tuple):
-        read = _given_structs if pa.types.is_struct(column.type) else _given_json
+        read = _decode_structs if pa.types.is_struct(column.type) else _decode_json
         return read(domain, column, stored)
     if isinstance(domain, Words):
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -43,7 +43,7 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
         texts = column if pa.types.is_string(column.type) else column.cast(pa.string())
         return EventArray(texts, None if column.null_count == 0 else bits_of(column.is_valid(), 1))
     if isinstance(domain, Times):
-        return _given_times(domain, column)
+        return _decode_times(domain, column)
     labels: Sequence[Any] = []
     if named := isinstance(domain, Enum | Texts):
         if not is_text_type(column.type):
@@ -83,11 +83,11 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     return EventArray(array, present)
 
 
-def given_texts(column: Any) -> EventArray | None:
+def decode_texts(column: Any) -> EventArray | None:
     """A column of texts as compiled code takes it, without a look at which are the same; None where it is short."""
     texts = texts_of(column)
     if not isinstance(texts, StoredTexts):
-        return given_array(STR, column)
+        return decode_column(STR, column)
     return EventArray(TextColumn.each(texts), None if column.null_count == 0 else bits_of(column.is_valid(), 1))
 
 
@@ -97,7 +97,7 @@ def _tells_apart(kind: Any) -> bool:
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 
 
-def _given_times(domain: Times, column: Any) -> EventArray | None:
+def _decode_times(domain: Times, column: Any) -> EventArray | None:
     present = None if column.null_count == 0 else bits_of(column.is_valid(), 1)
     times = times_in(column if present is None else column.drop_null(), domain.clock)
     if times is None or present is None:
@@ -107,7 +107,7 @@ def _given_times(domain: Times, column: Any) -> EventArray | None:
     return EventArray(spread, present)
 
 
-def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+def _decode_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
     """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
     names = [column.type.field(i).name for i in range(column.type.num_fields)]
     if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
@@ -116,20 +116,20 @@ def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | Non
     inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
     parts = []
     for label, field in zip(domain.labels, domain.fields, strict=True):
-        part = given_array(field, inside[label], stored=stored)
+        part = decode_column(field, inside[label], stored=stored)
         if part is None or (part.present is not None and (present is None or not part.present[present].all())):
             return None
         parts.append(part.events)
     return EventArray(tuple(parts), present)
 
 
-def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+def _decode_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
     """The fields of tuples that are JSON text in cells; each text is read once."""
     del stored
     if not is_text_type(column.type):
         return None
     column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    numbers = given_array(INT, column.indices)
+    numbers = decode_column(INT, column.indices)
     arrays = _of_texts(domain, column.dictionary)
     if arrays is None or numbers is None:
         return None

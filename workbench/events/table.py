@@ -17,7 +17,8 @@ from workbench.errors import InputError, did_you_mean
 from workbench.extensions import PartTable, files, rows
 
 if TYPE_CHECKING:
-    from workbench.events.rows import RowReader, RowWriter
+    from workbench.events.rows import RowReader
+    from workbench.events.writers import RowWriter
 
 FORMATS = "workbench.events.formats"
 USUAL = "csv"

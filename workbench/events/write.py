@@ -18,8 +18,8 @@ from workbench.errors import InputError
 from workbench.events.account import BadRow, Reporter
 from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
 from workbench.events.reading import Reading
-from workbench.events.rows import RowWriter
 from workbench.events.table import PIPED, USUAL, format_row
+from workbench.events.writers import RowWriter
 
 
 def output_format(

@@ -17,19 +17,19 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.batch import Columns, EventArray
-from workbench.events.batches import LARGE, BatchReader
 from workbench.events.clock import Times
 from workbench.events.columns import arrays_of, text_array
 from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.typed import LARGE, TypedReader
 from workbench.events.values import Words, from_json, is_encodable, short
 
 SIZE = 4096
 """Entries of arrays that are made Python values at a time."""
 
 
-class TableReader(BatchReader):
+class TableReader(TypedReader):
     """Record batches of Arrow, each as large as it is.
 
     Parameters
@@ -164,14 +164,14 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
     import numpy as np
 
-    from workbench.events.input_columns import given_array
+    from workbench.events.input_columns import decode_column
 
     present = None
     if isinstance(given, np.ma.MaskedArray):
         present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
     if isinstance(domain, Words | Times):
         column = None if present is not None else _column(given)
-        return None if column is None else given_array(domain, column)
+        return None if column is None else decode_column(domain, column)
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         values = _values(given)
         if None in values:

@@ -21,7 +21,7 @@ from workbench.logs.overlap import OverlappedWriter, overlap
 
 if TYPE_CHECKING:
     from workbench.events.inputs import LogPath
-    from workbench.events.rows import RowWriter
+    from workbench.events.writers import RowWriter
     from workbench.executors.table import Start
 
 

@@ -23,7 +23,7 @@ from workbench.executors.pending import Done, Pool, Submitted
 from workbench.interrupts import came, hold
 
 if TYPE_CHECKING:
-    from workbench.events.rows import RowWriter
+    from workbench.events.writers import RowWriter
     from workbench.executors.table import Start
 
 

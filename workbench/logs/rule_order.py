@@ -26,7 +26,7 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
-    from workbench.events.rows import RowWriter
+    from workbench.events.writers import RowWriter
     from workbench.executors.table import Start
 
 EventPiece = EventBlock | Iterator[Occurrence]

@@ -141,7 +141,7 @@ class EventLayout:
         import numpy as np
 
         from workbench.events.buffers import numbers_of, shown_column
-        from workbench.events.input_columns import given_array
+        from workbench.events.input_columns import decode_column
 
         types: Any = numbers_of(batch.column(3))
         if (types < 0).any():
@@ -150,7 +150,7 @@ class EventLayout:
         texts: dict[int, str] = {}
         arrays = {}
         for each, column in zip(self.attributes, batch.columns[4:], strict=True):
-            array = given_array(each[1], column, stored=True)
+            array = decode_column(each[1], column, stored=True)
             arrays[each] = None if array is None else coded(array, texts)
             if arrays[each] is None:
                 return None

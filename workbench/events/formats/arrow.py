@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.errors import InputError
-from workbench.events.batches import BatchReader, BatchWriter
 from workbench.events.table import PYARROW, FormatRow
+from workbench.events.typed import TypedReader, TypedWriter
 
 
-class ArrowFileReader(BatchReader):
+class ArrowFileReader(TypedReader):
     """The batches of a file, one at a time."""
 
     called = "a file of Arrow"
@@ -26,7 +26,7 @@ class ArrowFileReader(BatchReader):
         return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
 
 
-class ArrowFileWriter(BatchWriter):
+class ArrowFileWriter(TypedWriter):
     """A batch for each table."""
 
     called = "a file of Arrow"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
-from workbench.events.batches import BatchReader, BatchWriter
 from workbench.events.table import PYARROW, FormatRow
+from workbench.events.typed import TypedReader, TypedWriter
 
 
-class ArrowStreamReader(BatchReader):
+class ArrowStreamReader(TypedReader):
     """The batches of a stream, as they come."""
 
     called = "a stream of Arrow"
@@ -22,7 +22,7 @@ class ArrowStreamReader(BatchReader):
         return found.schema, lambda _: iter(found)
 
 
-class ArrowStreamWriter(BatchWriter):
+class ArrowStreamWriter(TypedWriter):
     """A batch for each table."""
 
     called = "a stream of Arrow"

@@ -36,9 +36,10 @@ from workbench.events.lines import (
 )  # fmt: skip
 from workbench.events.packing import ready_bytes
 from workbench.events.parts import FilePart, parts_of_lines
-from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
 from workbench.events.values import UnreadableError, from_text, short, to_text
+from workbench.events.writers import RowWriter
 
 if TYPE_CHECKING:
     from workbench.events.csv_tables import CsvTables

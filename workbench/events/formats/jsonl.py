@@ -28,9 +28,10 @@ from workbench.events.line_rows import RecordReader
 from workbench.events.lines import braced_lines, is_text
 from workbench.events.packing import ready_bytes
 from workbench.events.reading import Reading
-from workbench.events.rows import InputEvents, LogBlock, RowWriter
+from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.table import FormatRow
 from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
+from workbench.events.writers import RowWriter
 
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
 """A whole number that Arrow makes the float -0.0 of, and Python 0."""
@@ -59,9 +60,9 @@ class JsonReader(RecordReader):
         table, columns = self._table(block) if self.plain else (None, None)
         if table is None:
             return None
-        from workbench.events.input_columns import given_array
+        from workbench.events.input_columns import decode_column
 
-        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()), columns)
+        return self.arrays(lambda i, domain: decode_column(domain, table.column(i).combine_chunks()), columns)
 
     def _table(self, lines: bytes) -> tuple[Any, ColumnMap | None]:
         """The events as an Arrow table, and what its columns are for; None where Arrow finds less, or more, than we do.

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from workbench.core.domain import Domain, Texts, Value
 from workbench.errors import InputError
 from workbench.events.line_rows import RecordReader
-from workbench.events.rows import RowWriter
 from workbench.events.table import FormatRow
 from workbench.events.values import from_text, is_encodable, short, to_text
+from workbench.events.writers import RowWriter
 
 _BEGINS = re.compile(rb' *+[^\0- =",;{\[<]++=(?:"|[^\0- =",;]*+(?: |\r?\n|\Z))')
 """A pair, in what is no line of CSV, JSON or XML."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.errors import InputError
-from workbench.events import batches
-from workbench.events.batches import BatchReader, BatchWriter, batches_of, rows_at_once
+from workbench.events import typed
 from workbench.events.parts import FilePart
 from workbench.events.table import PYARROW, FormatRow
+from workbench.events.typed import TypedReader, TypedWriter, arrow_errors, rows_at_once
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
@@ -23,7 +23,7 @@ LARGEST, DENSEST = 1 << 28, 15_000
 """A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
 
-class ParquetReader(BatchReader):
+class ParquetReader(TypedReader):
     """The row groups of a file, some rows at a time."""
 
     called = "Parquet"
@@ -48,7 +48,7 @@ class ParquetReader(BatchReader):
         return found.schema_arrow, read
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
-        with batches_of(self.called, shown):
+        with arrow_errors(self.called, shown):
             from pyarrow import parquet
 
             found = parquet.ParquetFile(file).metadata
@@ -65,7 +65,7 @@ class ParquetReader(BatchReader):
 
 def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int:
     """How many rows are read at a time: fewer where they are long in the first row groups, or all together."""
-    found = batches.LARGE
+    found = typed.LARGE
     for number in groups[:SAMPLED]:
         group = file.metadata.row_group(number)
         chunks = map(group.column, range(group.num_columns))
@@ -76,7 +76,7 @@ def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int
     return found
 
 
-class ParquetWriter(BatchWriter):
+class ParquetWriter(TypedWriter):
     """A row group for each batch."""
 
     called = "Parquet"

@@ -162,10 +162,10 @@ class BatchedKeys(Executor):
         return self.keys.states.steps(0)
 
     def events(self, domain: Domain, column: Any, name: str) -> Any:
-        from workbench.events.input_columns import given_array
+        from workbench.events.input_columns import decode_column
         from workbench.executors.compiled.execute import columns
 
-        given: Any = given_array(domain, column) if has_array(domain) else None
+        given: Any = decode_column(domain, column) if has_array(domain) else None
         if given is None:
             given = InputColumn(domain, column)
         values = given.values if isinstance(given, InputColumn) else given.fields

@@ -268,8 +268,8 @@ def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:
 
 def truths(column: Any) -> Any:
     """An Arrow array of truth values as one of numpy."""
-    from workbench.events.input_columns import given_array
+    from workbench.events.input_columns import decode_column
 
-    found = given_array(BOOL, column)
+    found = decode_column(BOOL, column)
     assert found is not None
     return found.events

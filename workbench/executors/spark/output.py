@@ -25,7 +25,7 @@ from workbench.executors.spark.carry import carry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from workbench.events.rows import RowWriter
+    from workbench.events.writers import RowWriter
 
 
 def output_formats() -> list[str]:

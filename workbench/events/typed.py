@@ -25,8 +25,9 @@ from workbench.events.batch import Columns, column_steps
 from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
-from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
+from workbench.events.writers import RowWriter
 from workbench.interrupts import hold
 
 BATCH = 4096
@@ -42,7 +43,7 @@ BatchColumns = Mapping[int, Any]
 
 
 @contextmanager
-def batches_of(name: str, where: str) -> Iterator[None]:
+def arrow_errors(name: str, where: str) -> Iterator[None]:
     """What pyarrow cannot do with a format, as an error of ours."""
     try:
         import pyarrow as pa
@@ -58,7 +59,7 @@ def batches_of(name: str, where: str) -> Iterator[None]:
         raise InputError(f"this cannot be read as {name}: {text}", where=where) from error
 
 
-class BatchReader(RowReader):
+class TypedReader(RowReader):
     """Typed rows under the names of columns; rows are counted from 1."""
 
     called: ClassVar[str]
@@ -72,7 +73,7 @@ class BatchReader(RowReader):
         """The schema of a file, and what reads its record batches, of which these columns are needed."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
-        with self._sought(file) as found, batches_of(self.called, shown):
+        with self._sought(file) as found, arrow_errors(self.called, shown):
             import pyarrow as pa
 
             schema, _ = self.source(found, shown)
@@ -99,9 +100,9 @@ class BatchReader(RowReader):
     def _arrays(self, columns: Mapping[int, Any]) -> Columns | None:
         if not self.plain:
             return None
-        from workbench.events.input_columns import given_array
+        from workbench.events.input_columns import decode_column
 
-        return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
+        return self.arrays(lambda i, domain: decode_column(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
         """Successive rows: the number of the first one, their columns, and how many they are."""
@@ -116,13 +117,13 @@ class BatchReader(RowReader):
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
     def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
-        with batches_of(self.called, shown):
+        with arrow_errors(self.called, shown):
             schema, read = self.source(file, shown)
         self.named(schema.names, shown)
         assert self.columns is not None
         used = {i: self.columns.names[i] for i in self.columns.used}
         first = 1 + self.part.skipped
-        with batches_of(self.called, shown):
+        with arrow_errors(self.called, shown):
             from pyarrow import default_memory_pool
 
             for batch in read(list(used.values())):
@@ -144,7 +145,7 @@ class BatchReader(RowReader):
             raise error.retold(where=shown) from error
 
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
-        with self._sought(cast(IO[bytes], lines.buffer)) as file, batches_of(self.called, shown):
+        with self._sought(cast(IO[bytes], lines.buffer)) as file, arrow_errors(self.called, shown):
             schema, read = self.source(file, shown)
             batch = next(iter(read(schema.names)), None)
             kinds = {field.name: str(field.type) for field in schema}
@@ -217,14 +218,14 @@ def from_cell(value: Any, domain: Domain) -> Value:
         raise
 
 
-class BatchWriter(RowWriter):
+class TypedWriter(RowWriter):
     """Rows in batches of columns."""
 
     called: ClassVar[str]
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         super().__init__(program, stream, idle=idle, shown=shown)
-        with batches_of(self.called, shown):
+        with arrow_errors(self.called, shown):
             import pyarrow as pa
 
             self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()])
