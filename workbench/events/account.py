@@ -46,6 +46,7 @@ class Account:
     events_in, events_out: the events that have come in and out.
     first_bad: the first of the bad rows.
     is_exact: whether all rows are read, and their number is known before they are decoded.
+    rows_are_events: whether a row is one event, as for rules, and not one for each of its cells.
     """
 
     read: int = 0
@@ -58,6 +59,7 @@ class Account:
     events_out: int = 0
     first_bad: BadRow | None = None
     is_exact: bool = True
+    rows_are_events: bool = False
 
     def __add__(self, other: Account) -> Account:
         """The account of two parts of a log, one after the other."""
@@ -65,6 +67,7 @@ class Account:
             self.read + other.read, self.rows + other.rows, self.computed + other.computed, self.bad + other.bad,
             self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
             self.events_out + other.events_out, self.first_bad or other.first_bad, self.is_exact and other.is_exact,
+            self.rows_are_events or other.rows_are_events,
         )  # fmt: skip
 
     def add(self, other: Account) -> None:
@@ -73,8 +76,9 @@ class Account:
 
     def take(self, columns: Columns) -> None:
         """Count rows that have been decoded as columns."""
-        self.rows += next((each.rows for each in columns.values()), 0)
-        self.events_in += sum(each.total for each in columns.values())
+        rows = next((each.rows for each in columns.values()), 0)
+        self.rows += rows
+        self.events_in += rows if self.rows_are_events else sum(each.total for each in columns.values())
 
     def check(self) -> None:
         """Raise LostRows where rows are missing, or are there twice."""

@@ -124,7 +124,7 @@ class LogBatch:
 
     def as_lists(self, domains: Mapping[str, Domain]) -> dict[str, list[Value]] | None:
         """The events of each input as Python values, where there are columns, and all rows have all events."""
-        if self.columns is None or any(each.present is not None for each in self.columns.values()):
+        if self.columns is None or any(each.total < each.rows for each in self.columns.values()):
             return None
         return {name: each.values(domains[name]) for name, each in self.columns.items()}
 

@@ -85,7 +85,7 @@ def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) ->
     with readable(shown):
         for step in block.steps():
             account.rows += 1
-            account.events_in += len(step)
+            account.events_in += 1 if account.rows_are_events else len(step)
             yield step
             if account.rows == reading.head:
                 break

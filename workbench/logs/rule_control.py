@@ -212,7 +212,7 @@ class RuleControl:
         ports = Ports("rules-control", (Port(self._clock.column, self._clock.of_rows()), *columns), kind="control file")
         reading, reporter = Reading(strict=True), Reporter()
         if not isinstance(given, str | Path):
-            from workbench.logs.data import RowsReader
+            from workbench.events.data import RowsReader
 
             rows = RowsReader(ports, reading, reporter, given)
             yield from self._located(rows, enumerate(given, 1), self._shown, Path())

@@ -54,6 +54,9 @@ class RuleLog:
     key: str = ""
     late: Callable[[Occurrence], object] = lambda _: None
 
+    def __post_init__(self) -> None:
+        self.reporter.account.rows_are_events = True
+
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
         """The events of several files, in the order of time; those of one time in the order of the files.
 
@@ -112,7 +115,6 @@ class RuleLog:
     ) -> Iterator[Occurrence]:
         time = self.clock.column
         for row in rows:
-            self.reporter.account.events_in += 1 - len(row)  # a row is one event, however many columns it has
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
                 self.pass_over(name)
@@ -130,10 +132,7 @@ class RuleLog:
         block, unknown = found
         for name, count in unknown.items():
             self.pass_over(name, count)
-        rows = len(block) + unknown.total()
-        account = self.reporter.account
-        account.rows += rows
-        account.events_in += rows
+        self.reporter.account.take(columns)
         for type in set(block.types.tolist()):
             name = block.names[type]
             there = (each.nulls is None or not each.nulls.all() for each in block.columns[type])

@@ -15,6 +15,7 @@ from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.data import ArraysReader, RowsReader, TableReader
 from workbench.events.decoding import counted_blocks
 from workbench.events.files import shown_name
 from workbench.events.inputs import LogPath, named_files
@@ -23,7 +24,6 @@ from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words
 from workbench.executors.session import BATCH
-from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.options import LOG
 
 
