@@ -37,7 +37,7 @@ from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
 from workbench.executors.spark.layout import Layout  # noqa: E402
 from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
 from workbench.executors.spark.reader import FileReader  # noqa: E402
-from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack  # noqa: E402
+from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpacked  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
 FILED = Layout("k", (), places=("file", "row"))
@@ -347,13 +347,23 @@ def test_micro_batches_go_on_from_the_state(backend):
 
 
 def test_rows_pass_through_packets_as_they_are():
-    """Whole numbers of 64 bits and nulls, too, which pandas would make floats; one packet for each key of a batch."""
+    """Whole numbers of 64 bits and nulls, too, which pandas would make floats; one packet for each key."""
     keys = ["b", "a", None, "b"]
     rows = {"key": keys, "x": pa.array([2**62 + 1, None, 3, -1], pa.int64()), "y": pa.array([None, True, False, None])}
-    frame = pa.Table.from_batches(pack_groups(iter([pa.RecordBatch.from_pydict(rows)]))).to_pandas()
+    batch = pa.RecordBatch.from_pydict(rows)
+    frame = pa.Table.from_batches(pack_groups(iter([batch.slice(0, 1), batch.slice(1, 0), batch.slice(1)]))).to_pandas()
     assert [key if isinstance(key, str) else None for key in frame["key"]] == ["a", "b", None]
     found = unpack(iter([pa.RecordBatch.from_pydict({"outputs": list(frame["rows"])})]))
     assert tuples(found) == [("a", None, True), ("b", 2**62 + 1, None), ("b", -1, None), (None, 3, False)]
+
+
+def test_packets_are_made_of_so_many_rows_at_a_time(monkeypatch):
+    monkeypatch.setattr("workbench.executors.spark.worker.PACKED_ROWS", 3)
+    batches = (pa.RecordBatch.from_pydict({"key": ["b", "a"], "x": [i, -i]}) for i in range(1, 6))
+    packed = list(pack_groups(batches))
+    assert [each.column(0).to_pylist() for each in packed] == [["a", "b"]] * 3
+    assert sorted(row["x"] for each in packed for batch in unpacked(each.column(1).to_pylist())
+                  for row in batch.to_pylist()) == [*range(-5, 0), *range(1, 6)]  # fmt: skip
 
 
 def test_groups_begin_where_the_key_changes():

@@ -17,6 +17,9 @@ from workbench.executors.spark.job import Job, group_starts, split_groups
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+PACKED_ROWS = 1 << 19
+"""Rows that are packed at a time."""
+
 
 def run_groups(job: Job, rows: DataFrame, counts: Counts | None = None) -> DataFrame:
     """Run a job on all groups of a log."""
@@ -103,17 +106,31 @@ class GroupStepper(JobWorker):
 
 
 def pack_groups(batches: Iterator[Any]) -> Iterator[Any]:
-    """Pack the rows of each group in a batch: the function for `mapInArrow` before rows are grouped.
+    """Pack the rows of each group: the function for `mapInArrow` before rows are grouped.
 
     What is grouped goes through pandas, which has no null for whole numbers.
     """
     import pyarrow as pa
 
+    for some in _gather(batches):
+        table = pa.Table.from_batches(some).sort_by(some[0].schema.names[0])
+        for rows in table.combine_chunks().to_batches():
+            groups = rows.column(0).take(pa.array(group_starts(rows.column(0))))
+            packets = pa.array(map(pack, split_groups(rows)), pa.binary())
+            yield pa.RecordBatch.from_arrays([groups, packets], names=[rows.schema.names[0], "rows"])
+
+
+def _gather(batches: Iterator[Any]) -> Iterator[list[Any]]:
+    """Gather record batches until they have `PACKED_ROWS`, so that the rows of a group are in few packets."""
+    some, count = list[Any](), 0
     for batch in filter(len, batches):
-        rows = batch.sort_by(batch.schema.names[0])
-        groups = rows.column(0).take(pa.array(group_starts(rows.column(0))))
-        packets = pa.array(map(pack, split_groups(rows)), pa.binary())
-        yield pa.RecordBatch.from_arrays([groups, packets], names=[batch.schema.names[0], "rows"])
+        some.append(batch)
+        count += len(batch)
+        if count >= PACKED_ROWS:
+            yield some
+            some, count = [], 0
+    if some:
+        yield some
 
 
 def pack(batch: Any) -> bytes:
