@@ -86,7 +86,7 @@ class LockstepSession(ReferenceSession):
     row_by_row = True
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        lists = batch.as_lists(self.outputs.domains)
+        lists = None if batch.rows is not None else batch.as_lists(self.outputs.domains)
         if lists is None:
             return super().step_batch(batch)
         made: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}

@@ -162,5 +162,8 @@ def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Ite
     idle: whether a step in which nothing came out has a row, without events.
     """
     rows = max(map(len, outputs.values()), default=0)
+    if rows == 1:
+        yield {name: events[0] for name, events in outputs.items() if events}
+        return
     for i in range(rows or idle):
         yield {name: events[i] for name, events in outputs.items() if i < len(events)}

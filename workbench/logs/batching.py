@@ -35,8 +35,6 @@ class BatchPace:
 
     def see(self, rows: int, seconds: float) -> None:
         """So many rows have taken so long."""
-        if not self.waited:
-            return
         if seconds > WAIT:
             self.size = max(1, self.size // 2)
         elif rows == self.size and seconds < WAIT / 4:

@@ -72,9 +72,12 @@ class LogRun:
             for batch in self._batches(pace, blocks or self._blocks):
                 begun = monotonic()
                 for emission in session.step_parts(batch):
-                    pace.see(len(batch), monotonic() - begun)
                     self._count(batch, emission)
-                    yield from _given(emission)
+                    yield emission
+                    if emission.failed is not None:
+                        raise emission.failed
+                if waited:
+                    pace.see(len(batch), monotonic() - begun)
                 reporter.after(batch.left)
                 checkpoint()
                 if session.is_done:
@@ -92,7 +95,9 @@ class LogRun:
 
     def _counted(self, emission: BatchOutput) -> Iterator[BatchOutput]:
         self.start.reporter.account.events_out += emission.events_out
-        yield from _given(emission)
+        yield emission
+        if emission.failed is not None:
+            raise emission.failed
 
     def write(self) -> None:
         """Write what comes out into the file that the options name."""
@@ -117,17 +122,11 @@ class LogRun:
     def _count(self, batch: LogBatch, emission: BatchOutput) -> None:
         account = self.start.reporter.account
         account.computed += emission.computed
-        account.ignored.update(emission.ignored)
+        if emission.ignored:
+            account.ignored.update(emission.ignored)
         account.events_out += emission.events_out
         if emission.events_in is not None:
             account.events_in += emission.events_in - batch.events
-
-
-def _given(emission: BatchOutput) -> Iterator[BatchOutput]:
-    """What comes out, and then the error at which it ended."""
-    yield emission
-    if emission.failed is not None:
-        raise emission.failed
 
 
 def write_emission(emission: BatchOutput, session: Session, writer: RowWriter | OverlappedWriter) -> None:
