@@ -18,6 +18,7 @@ A slot is the upper bits of a hash.
 
 from __future__ import annotations
 
+import pickle
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,7 +53,20 @@ def _may_cache() -> bool:
     return False
 
 
+def _drop_unreadable(folder: Path) -> None:
+    """Remove what numba keeps for records that have other names now: it fails where it cannot read that."""
+    for index in (each for module in ("kernels", "graph") for each in folder.glob(f"{module}.*.nbi")):
+        try:
+            with index.open("rb") as file:
+                pickle.load(file)  # the version of numba
+                pickle.load(file)
+        except (AttributeError, ImportError):
+            index.unlink(missing_ok=True)
+
+
 CACHED = _may_cache()
+if CACHED:
+    _drop_unreadable(Path(numba.njit(cache=True)(graph.transpose).stats.cache_path))
 graphs = SimpleNamespace(
     **{
         function.__name__: numba.njit(cache=CACHED, nogil=True)(function)
