@@ -8,6 +8,7 @@ import pytest
 from workbench.conformance.compare import rule_engines
 from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_streams import stream_case
+from workbench.errors import Refused
 from workbench.executors.table import rule_engines as table
 from workbench.tesla.check import load_rules
 from workbench.tesla.occurrence import in_units
@@ -18,9 +19,32 @@ MODELS = sorted((Path(__file__).parents[2] / "models" / "tesla").glob("*.tesla")
 def test_engines_agree(workbench):
     done = workbench("conform", MODELS[0], "--examples", 5, "--random-rules", 20)
     assert done.code == 0
-    assert done.out.splitlines() == [
-        f"✓ agree    all engines  on {MODELS[0]}: 5 streams", "✓ agree    all engines  on random rules: 20 streams",
-    ]  # fmt: skip
+    file, random = done.out.splitlines()
+    assert file == f"✓ agree    all engines  on {MODELS[0]}: 5 streams"
+    assert random.startswith("✓ agree    all engines  on random rules: 20 streams")
+    assert "cdp refused" not in random
+
+
+def test_the_backends_that_are_named_are_compared(workbench):
+    done = workbench("conform", MODELS[0], "--examples", 5, "--backend", "aip", "--backend", "cdp")
+    assert done.out == f"✓ agree    aip, cdp  on {MODELS[0]}: 5 streams\n"
+    for name, said in (("nonsense", "there is no backend 'nonsense'"), ("reference", "has no engine of rules")):
+        done = workbench("conform", MODELS[0], "--backend", name)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+
+def test_who_refuses_rules_is_told(workbench, monkeypatch):
+    """Rules that nobody else runs do not count as agreed on."""
+
+    def choosy(rules, facts, settings):
+        raise Refused("rules are not supported by engine 'choosy'")
+
+    monkeypatch.setattr(rule_engines, "all_engines", lambda: {"choosy": choosy, "cdp": table()["cdp"]})
+    done = workbench("conform", MODELS[0], "--examples", 5)
+    assert done.out == f"✓ agree    all engines  on {MODELS[0]}: 5 streams; choosy refused the rules\n"
+    (found,) = workbench("conform", MODELS[0], "--examples", 5, "--json").objects
+    assert found["refused"] == {"choosy": 5}
 
 
 class Forgetful:

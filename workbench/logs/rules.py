@@ -17,7 +17,7 @@ from workbench.events.inputs import expected_rows
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
-from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_options
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.extensions import later
 from workbench.logs.loop import LogRun
 from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
@@ -69,6 +69,8 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
     for row in rows:
         refuse_kind(row, rules, graph=False)
     refuse_options(rows, rules, options, graph=False)
+    if options.backend != AUTO:
+        refuse_missing(rows[0])
     if options.compat not in (None, "trex"):
         raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
     return rows

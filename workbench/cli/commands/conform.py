@@ -100,16 +100,20 @@ def _write_test(
 
 def _rules(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
-    from workbench.conformance.compare.rule_engines import conform_rules
+    from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import varied_case
     from workbench.conformance.generate.rule_streams import stream_cases
 
-    for file in filter(o.is_rules, args.files):
+    files = list(filter(o.is_rules, args.files))
+    if not (files or args.random_rules):
+        return
+    engines = choose_engines(args.backend)
+    for file in files:
         progress.text = f"comparing engines on {file}"
-        yield None, conform_rules(file, stream_cases(file, search.steps), search)
+        yield None, conform_rules(file, stream_cases(file, search.steps), search, engines)
     if args.random_rules:
         progress.text = "comparing engines on random rules"
-        yield None, conform_rules("random rules", varied_case, replace(search, examples=args.random_rules))
+        yield None, conform_rules("random rules", varied_case, replace(search, examples=args.random_rules), engines)
 
 
 def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:

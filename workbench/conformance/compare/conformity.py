@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -125,11 +125,15 @@ class RuleConformity:
     rules: the file of the rules; `random rules` for those.
     streams: on how many streams of events they were compared.
     failure: the simplest disagreement with what the rules mean that was found.
+    engines: which have been compared; none: all.
+    refused: on how many streams each engine refused the rules.
     """
 
     rules: str
     streams: int
     failure: RuleDisagreement | None = None
+    engines: Sequence[str] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -138,14 +142,25 @@ class RuleConformity:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        outcome = {"rules": self.rules, "outcome": "agrees" if self.holds else "differs", "streams": self.streams}
+        outcome: dict[str, Any] = {
+            "rules": self.rules, "outcome": "agrees" if self.holds else "differs", "streams": self.streams,
+        }  # fmt: skip
+        if self.engines:
+            outcome["engines"] = list(self.engines)
+        if self.refused:
+            outcome["refused"] = dict(self.refused)
         return outcome if self.failure is None else {**outcome, "failure": str(self.failure)}
 
     def __str__(self) -> str:
         if self.failure is None:
-            return f"✓ agree    all engines  on {self.rules}: {self.streams} streams"
+            refused = (f"; {name} refused {self._share(count)}" for name, count in self.refused.items())
+            among = ", ".join(self.engines) or "all engines"
+            return f"✓ agree    {among}  on {self.rules}: {self.streams} streams{''.join(refused)}"
         rules = textwrap.indent(str(self.failure.case.rules), "    ")
         return f"✗ differs  {self.failure.engine}  on {self.rules}: {self.failure}\n\n{rules}"
+
+    def _share(self, count: int) -> str:
+        return "the rules" if count == self.streams else f"those of {count}"
 
 
 @dataclass(frozen=True)

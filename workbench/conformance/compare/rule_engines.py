@@ -6,6 +6,7 @@ is no number, and NaN is NaN.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.smaller_rules import smaller_cases
 from workbench.core.determinism import same
 from workbench.errors import InputError, Refused
-from workbench.executors.table import engines_here
+from workbench.executors.table import backend_row, engines_here, rule_engines
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
@@ -45,18 +46,23 @@ class RuleDisagreement:
         return f"{self.engine} parts from the formulas at composite {self.at}: it has {found}, they have {meant}"
 
 
-def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = None) -> RuleDisagreement | None:
+def held_to_meaning(
+    case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
+) -> RuleDisagreement | None:
     """The first of the engines, by name, that emits something else than `meaning`; None if all agree.
 
     Parameters
     ----------
     engines: None: all there are.
+    refused: counts the engines that refuse the rules.
     """
     meant = evaluate_meaning(case)
     for name, make in (all_engines() if engines is None else engines).items():
         try:
             found = run_engine(case, make)
         except Refused:  # before the first event
+            if refused is not None:
+                refused[name] += 1
             continue
         at = _first_difference(meant, found)
         if at is not None:
@@ -64,18 +70,46 @@ def held_to_meaning(case: RuleCase, engines: Mapping[str, MakesEngine] | None = 
     return None
 
 
-def smallest_disagreement(case: RuleCase, engines: Mapping[str, MakesEngine] | None = None) -> RuleDisagreement | None:
+def smallest_disagreement(
+    case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
+) -> RuleDisagreement | None:
     """As `held_to_meaning`, of a case from which nothing can be left out without that all agree."""
-    found = held_to_meaning(case, engines)
+    found = held_to_meaning(case, engines, refused)
     return found and minimize(found, lambda each: smaller_cases(each.case), lambda each: held_to_meaning(each, engines))
 
 
-def conform_rules(name: str, case_of: Callable[[int], RuleCase], search: Search) -> RuleConformity:
-    """Hold all engines to what rules mean, on the cases of so many numbers, or up to the first disagreement."""
+def conform_rules(
+    name: str, case_of: Callable[[int], RuleCase], search: Search, engines: Mapping[str, MakesEngine] | None = None
+) -> RuleConformity:
+    """Hold engines to what rules mean, on the cases of so many numbers, or up to the first disagreement.
+
+    Parameters
+    ----------
+    engines: None: all there are.
+    """
+    refused, among = Counter[str](), tuple(engines or ())
     for number in range(search.seed, search.seed + search.examples):
-        if (found := smallest_disagreement(case_of(number))) is not None:
-            return RuleConformity(name, search.examples, found)
-    return RuleConformity(name, search.examples)
+        if (found := smallest_disagreement(case_of(number), engines, refused)) is not None:
+            return RuleConformity(name, search.examples, found, among, refused)
+    return RuleConformity(name, search.examples, None, among, refused)
+
+
+def choose_engines(names: Sequence[str]) -> Mapping[str, MakesEngine] | None:
+    """The engines of rules with these names of backends; None, which is all, where there are no names.
+
+    Raises
+    ------
+    PipelineError: there is no such backend. Refused: it has no engine of rules, or lacks something on this machine.
+    """
+    chosen: dict[str, MakesEngine] = {}
+    for name in names:
+        row = backend_row(name)
+        if row.engine is None:
+            raise Refused(f"backend '{row.name}' has no engine of rules", hint=f"compare {', '.join(rule_engines())}")
+        if missing := row.missing():
+            raise Refused(missing)
+        chosen[row.name] = row.engine
+    return chosen or None
 
 
 def all_engines() -> dict[str, MakesEngine]:
