@@ -55,6 +55,9 @@ class RowSession(Session):
             failed = error
         return self._emission(made, failed)
 
+    def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
+        return (self._emission((outputs,), None) for outputs in self._emitted(rows))
+
     def end(self) -> BatchOutput:
         try:
             made = self.running.end()
@@ -85,6 +88,11 @@ class LockstepSession(ReferenceSession):
     takes = frozenset({ROWS, COLUMNS})
     row_by_row = True
 
+    def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput]:
+        (name,) = self.outputs.shown
+        for outputs in self._emitted(rows):
+            yield BatchOutput(lists=outputs, computed=1, events_out=len(outputs[name]))
+
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         lists = None if batch.rows is not None else batch.as_lists(self.outputs.domains)
         if lists is None:
@@ -103,6 +111,9 @@ class FaultySession(ReferenceSession):
     """A pipeline in which faults strike: each that does is told behind the rows of its step."""
 
     size = 1
+
+    def step_rows(self, rows: Iterator[RowEvents]) -> None:
+        del rows
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         made, notes, failed = list[StepOutputs](), list[str](), batch.failed

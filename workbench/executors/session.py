@@ -44,7 +44,7 @@ class OutputEvents(Protocol):
         """The events as Python values."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)  # not frozen, which takes a microsecond for each row that comes alone
 class BatchOutput:
     """What a batch has caused, in one of four forms.
 
@@ -108,6 +108,16 @@ class Session(ABC):
     def step_parts(self, batch: LogBatch) -> Iterable[BatchOutput]:
         """Run the rows of a batch; each part of what comes out is made when it is asked for."""
         return (self.step_batch(batch),)
+
+    def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
+        """Run rows that come one by one: what each causes, before the next one is read; None: only in batches.
+
+        Raises
+        ------
+        WorkbenchError: a row cannot be read or run.
+        """
+        del rows
+        return None
 
     @abstractmethod
     def step_batch(self, batch: LogBatch) -> BatchOutput:

@@ -7,7 +7,8 @@ pipe; and each row that has been read is accounted for, or the run ends with an 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -25,14 +26,34 @@ if TYPE_CHECKING:
     from workbench.executors.table import Start
 
 
+NOTED = 0.01
+"""Seconds after which it is noted again how far a run is, where rows come one by one."""
+
+
+@dataclass(frozen=True)
+class LogRows:
+    """The rows of a log, as a run reads them.
+
+    Attributes
+    ----------
+    batches: gives them in batches, of as many as run at a time, and of the blocks of the log.
+    size: rows that are read before what comes of the first of them is given away, at most.
+    blocks: the blocks of the log, where others may read ahead, or rows be read one by one.
+    kept: a context in which bad rows are kept.
+    """
+
+    batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
+    size: int
+    blocks: Iterator[LogBlock] = iter(())
+    kept: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
 class LogRun:
     """A program that is about to run on a log.
 
     Parameters
     ----------
-    batches: gives the rows in batches, of as many as run at a time, and of the blocks of the log.
-    blocks: the rows of the log, where they come in blocks that others may read ahead.
-    size: rows that are read before what comes of the first of them is given away, at most.
+    rows: those of the log.
     backend: the name of what runs it.
     format: that of the output where its name does not tell, and the file that has it where it is None.
     until: gives the time up to which the clock moves in the end.
@@ -42,17 +63,14 @@ class LogRun:
         self,
         session: Session,
         start: Start,
-        batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]],
+        rows: LogRows,
         *,
-        blocks: Iterator[LogBlock] | None = None,
-        size: int,
         backend: str,
         format: tuple[str | None, LogPath] = (None, "-"),
         until: Callable[[], int] | None = None,
     ) -> None:
         self.session, self.start, self.backend = session, start, backend
-        self._batches, self._blocks, self._size = batches, blocks or iter(()), size
-        self._format, self._until = format, until
+        self._rows, self._format, self._until = rows, format, until
 
     def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
         """What comes out of each batch, and of the end of the log; whatever has been opened is closed then.
@@ -67,25 +85,48 @@ class LogRun:
         WorkbenchError: a row cannot be read or run, behind what came out before it; rows are lost.
         """
         session, reporter = self.session, self.start.reporter
-        pace = BatchPace(min(session.size, self._size), waited=waited)
-        with self.start.closing:
-            for batch in self._batches(pace, blocks or self._blocks):
-                begun = monotonic()
-                for emission in session.step_parts(batch):
-                    self._count(batch, emission)
-                    yield emission
-                    if emission.failed is not None:
-                        raise emission.failed
-                if waited:
-                    pace.see(len(batch), monotonic() - begun)
-                reporter.after(batch.left)
-                checkpoint()
-                if session.is_done:
-                    return
+        blocks = blocks or self._rows.blocks
+        with self.start.closing as closing:
+            closing.enter_context(self._rows.kept())
+            one_by_one = self._rows.size == 1 and session.step_rows(row for block in blocks for row in block.steps())
+            yield from self._row_emissions(one_by_one) if one_by_one else self._batch_emissions(blocks, waited)
+            if session.is_done:
+                return
             reporter.account.check()
             yield from self._end()
         for note in session.notes():
             self.start.say(note)
+
+    def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
+        """What comes out of each row, before the next one is read."""
+        reporter, told = self.start.reporter, monotonic()
+        account = reporter.account
+        for emission in emissions:
+            account.computed += 1
+            account.events_out += emission.events_out
+            yield emission
+            if (now := monotonic()) - told > NOTED:
+                told = now
+                reporter.after()
+            checkpoint()
+
+    def _batch_emissions(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
+        """What comes out of each batch, before the next one is read."""
+        session = self.session
+        pace = BatchPace(min(session.size, self._rows.size), waited=waited)
+        for batch in self._rows.batches(pace, blocks):
+            begun = monotonic()
+            for emission in session.step_parts(batch):
+                self._count(batch, emission)
+                yield emission
+                if emission.failed is not None:
+                    raise emission.failed
+            if waited:
+                pace.see(len(batch), monotonic() - begun)
+            self.start.reporter.after(batch.left)
+            checkpoint()
+            if session.is_done:
+                return
 
     def _end(self) -> Iterator[BatchOutput]:
         """What comes out when the clock has moved on, and of the end of the log."""
@@ -108,7 +149,7 @@ class LogRun:
         with (
             write_events(options.output, session.outputs, format=written, live=start.live) as into,
             start.watched(),
-            overlap(self._blocks, into, start, session.threads) as (blocks, writer),
+            overlap(self._rows.blocks, into, start, session.threads) as (blocks, writer),
             closing(self.emissions(blocks, waited=is_stream(options.output) or into.live)) as emissions,
         ):
             if isinstance(writer, OverlappedWriter):

@@ -20,15 +20,13 @@ from workbench.events.inputs import expected_rows, named_files
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
-from workbench.logs.batching import BatchPace, batches_of
+from workbench.logs.batching import batches_of
 from workbench.logs.fallback import FallbackSession, may_fail
-from workbench.logs.loop import LogRun
+from workbench.logs.loop import LogRows, LogRun
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.source import LogSource, source_of
 
 if TYPE_CHECKING:
-    from workbench.events.batch import LogBatch
-    from workbench.events.rows import LogBlock
     from workbench.executors.backend import Backend
     from workbench.executors.keyed import Partition
     from workbench.executors.reference.random_faults import RandomFaults
@@ -67,16 +65,15 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
     if opened.auto and source.rereadable:
         session = FallbackSession(session, partial(opened.reference, partition), blocks, start.say)
 
-    def batches(pace: BatchPace, blocks: Iterator[LogBlock]) -> Iterator[LogBatch]:
-        start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live))
-        yield from batches_of(blocks, session, pace, start.reporter.account)
-
     return LogRun(
         session,
         opened.start,
-        batches,
-        blocks=_begun(blocks(start.reporter), start),
-        size=source.size,
+        LogRows(
+            lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
+            source.size,
+            _begun(blocks(start.reporter), start),
+            partial(kept_rows, opened.reading, start.reporter, live=start.live),
+        ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
     )

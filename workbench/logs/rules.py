@@ -19,7 +19,7 @@ from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.extensions import later
-from workbench.logs.loop import LogRun
+from workbench.logs.loop import LogRows, LogRun
 from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.logs.rule_composites import Sources
 from workbench.logs.rule_control import RuleControl
@@ -106,8 +106,10 @@ def run_of(rules: RuleSet, start: Start, read: ReadsEvents, make: MakesSession, 
     return LogRun(
         session,
         opened.start,
-        lambda pace, _: event_batches(opened.pieces, session, pace),
-        size=1 if start.live or answers_as_it_comes(start.options.input) else session.size,
+        LogRows(
+            lambda pace, _: event_batches(opened.pieces, session, pace),
+            1 if start.live or answers_as_it_comes(start.options.input) else session.size,
+        ),
         backend=opened.backend,
         format=(opened.reading.format, format_of),
         until=None if until is None else partial(instant, opened.clock, str(until)),
