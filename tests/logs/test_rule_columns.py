@@ -168,7 +168,7 @@ class BlockEngine:
     def __getattr__(self, name):
         return getattr(self.engine, name)
 
-    def fast(self, events: int) -> bool:
+    def takes_block(self, events: int) -> bool:
         return events > 0
 
     def process_block(self, block: EventBlock, *, sources: bool) -> list[EventBlock]:

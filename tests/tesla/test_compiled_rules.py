@@ -102,13 +102,13 @@ def test_the_code_takes_over_what_cdp_knows(monkeypatch):
     cdp = engine_module.rule_engine(text, "cdp", FACTS, EngineSettings(profiled=True))
     expected = told(cdp, stream)
     assert alike(told(engine, stream[:200]), [each for each in expected if each.time < 100])
-    assert not engine.fast(1)
+    assert not engine.takes_block(1)
     found, at = [], 200
     for size in (50, 300, 50):
         block, at = event_block(text, stream[at : at + size], engine.texts.put), at + size
         for part in engine.process_block(block, sources=True):
             found += part.occurrences(text)
-    assert engine.fast(1)
+    assert engine.takes_block(1)
     assert alike(found, [each for each in expected if each.time >= 100])
     assert [replace(each, seconds=0) for each in engine.profile()] == [
         replace(each, seconds=0) for each in cdp.profile()
@@ -458,12 +458,12 @@ def test_constraints_are_asked_in_the_order_that_takes_least(enough, monkeypatch
     expected = told(cdp, stream)
     assert len(expected) == 32
     assert alike(told(engine, stream), expected)
-    assert engine.fast(1)  # cdp has not taken over
+    assert engine.takes_block(1)  # cdp has not taken over
     chosen = [engine.program.C[begin] for begin in firsts(engine.program)]
     assert chosen == ([1, 0] if enough == 20 else [-1, -1])
     stream = [Occurrence("A", 60, (2**62, 2)), Occurrence("B", 61, (1,))]
     assert alike(told(engine, stream), told(cdp, stream))
-    assert not engine.fast(1)
+    assert not engine.takes_block(1)
 
 
 def test_the_plan_tells_which_constraint_comes_first():

@@ -199,8 +199,8 @@ class RecordingSession(RuleSession):
                 end = bisect_right(times, self._time) + 1
                 events = events.part(0, end) if isinstance(events, EventBlock) else events[:end]
         self._given.append(events)
-        if isinstance(events, EventBlock) and self.block_size(len(events)):
-            for each in self.engine.process_block(events, sources=True):
+        if self.block_engine is not None and isinstance(events, EventBlock) and self.block_size(len(events)):
+            for each in self.block_engine.process_block(events, sources=True):
                 self._keep(each)
             return BatchOutput(computed=len(events), failed=batch.failed)
         return super().step_batch(replace(batch, occurrences=events))

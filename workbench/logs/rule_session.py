@@ -17,6 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import BatchOutput, Session
 from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
+from workbench.tesla.engines.engine import block_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.logs.rule_control import RuleControl
     from workbench.logs.rule_log import RuleLog
     from workbench.logs.rule_order import LateRows
-    from workbench.tesla.engines.engine import RuleCost
+    from workbench.tesla.engines.engine import BlockEngine, RuleCost
     from workbench.tesla.occurrence import Facts
     from workbench.tesla.rule_set import RuleSet
 
@@ -89,16 +90,17 @@ class RuleSession(Session):
 
     def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str]) -> None:
         self.run, self.engine, self.sources = run, run.engine, sources
+        self.block_engine = block_engine(run.engine)
         more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
         self.outputs = event_columns(run.rules, run.clock, types, more)
 
     def block_size(self, rows: int) -> int:
-        return rows if hasattr(self.engine, "process_block") and self.engine.fast(rows) else 0
+        return rows if self.block_engine is not None and self.block_engine.takes_block(rows) else 0
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         block = batch.occurrences
-        if isinstance(block, EventBlock) and self.block_size(len(block)):
-            return self._of_block(block)
+        if self.block_engine is not None and isinstance(block, EventBlock) and self.block_size(len(block)):
+            return self._of_block(self.block_engine, block)
         found, seen, failed = list[Occurrence](), 0, batch.failed
         try:
             with self.run.together(batch):
@@ -127,11 +129,11 @@ class RuleSession(Session):
     def restore(self, state: bytes) -> None:
         self.engine.restore(state)
 
-    def _of_block(self, block: EventBlock) -> BatchOutput:
+    def _of_block(self, engine: BlockEngine, block: EventBlock) -> BatchOutput:
         """The composites that a block of events causes, of an engine that takes it at once."""
         found, failed = list[Any](), None
         try:
-            found += filter(len, self.engine.process_block(block, sources=self.sources is not None))
+            found += filter(len, engine.process_block(block, sources=self.sources is not None))
         except WorkbenchError as error:  # what came before it is there
             failed = error
         if self.sources is not None:

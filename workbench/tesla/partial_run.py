@@ -8,11 +8,11 @@ follows it at once, as it does where others wait, for these come later than what
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from workbench.errors import Refused
-from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.engines.engine import RuleEngine, block_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -21,13 +21,6 @@ OrderPlace = bytes
 """Of an event from outside: of one length in all runs, or with an end that tells itself."""
 SWEEP = 1024
 """Places of triggers that are no longer needed are looked for when there are so many more."""
-
-
-class BlockEngine(Protocol):
-    """An engine that takes events as columns."""
-
-    def process_block(self, block: EventBlock) -> Iterable[EventBlock | list[Occurrence]]:
-        """The composites of a block of events, in the order of publication, in one block or several."""
 
 
 class PartialRun:
@@ -69,7 +62,7 @@ class PartialRun:
     @property
     def in_blocks(self) -> bool:
         """Whether it takes events as columns: what the clock causes has its place one by one."""
-        return not self._absent and hasattr(self.engine, "process_block")
+        return not self._absent and block_engine(self.engine) is not None
 
     def process_block(self, block: EventBlock) -> Iterator[tuple[Any, Any, EventBlock | list[Occurrence]]]:
         """The composites that events as columns cause, part by part, none of them empty.
@@ -79,7 +72,8 @@ class PartialRun:
         """
         import numpy as np
 
-        before, made, engine = self._count, 0, cast("BlockEngine", self.engine)
+        before, made, engine = self._count, 0, block_engine(self.engine)
+        assert engine is not None
         last, behind = -1, 0
         for part in engine.process_block(block):
             numbers: Any = np.array([each.number for each in part]) if isinstance(part, list) else part.numbers

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workbench.errors import InputError, PipelineError, did_you_mean
 from workbench.extensions import later
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.tesla.event_block import EventBlock
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,31 @@ class RuleEngine(Protocol):
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost so far, in the order of the rules; nothing unless it is asked for when it starts."""
+
+
+@runtime_checkable
+class BlockEngine(RuleEngine, Protocol):
+    """A running rule set that also takes events as columns."""
+
+    def takes_block(self, events: int) -> bool:
+        """Whether a block of so many events is taken at once; else they are given one by one."""
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
+        """The composites of a block of events, in the order of publication, in one block or several.
+
+        Parameters
+        ----------
+        sources: whether they name the events of their matches.
+
+        Raises
+        ------
+        WorkbenchError: as `process`, behind the composites of the events before it.
+        """
+
+
+def block_engine(engine: RuleEngine) -> BlockEngine | None:
+    """An engine that takes columns, as such; None if it does not."""
+    return engine if isinstance(engine, BlockEngine) else None
 
 
 class MakesEngine(Protocol):

@@ -156,7 +156,7 @@ class CompiledRules:
         while first < len(block):
             rest = block.part(first, len(block)) if first else block
             far = abs(rest.times[[0, -1]]).max() >= FAR
-            if self.fast(len(rest)) and not far and (ready := self.running.ready(rest)):
+            if self.takes_block(len(rest)) and not far and (ready := self.running.ready(rest)):
                 yield from self.running.block(rest.part(0, ready) if ready < len(rest) else rest, made)
                 first += self.running.reached
                 if self.running.reached < ready:
@@ -222,7 +222,7 @@ class CompiledRules:
 
     # --- machine code -----------------------------------------------------------------------------------
 
-    def fast(self, events: int) -> bool:
+    def takes_block(self, events: int) -> bool:
         """Whether a block of so many would be processed as columns; else they are best given one by one."""
         return self._exact is None and self._coded(events)
 

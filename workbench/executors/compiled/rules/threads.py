@@ -134,7 +134,7 @@ class RuleThreads:
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[EventBlock | list[Occurrence]]:
         """The composites that a block of events causes, in the order of publication: see `CompiledRules`."""
         first = 0
-        while first < len(block) and not self.fast(len(block) - first):
+        while first < len(block) and not self.takes_block(len(block) - first):
             some, found = block.part(first, first + SOME), list[Occurrence]()
             for event in some.occurrences(self.rules):
                 found += self.process(event)
@@ -153,9 +153,9 @@ class RuleThreads:
             made = self._happened(rest, sources=sources)
             yield composite_block(made, self.program, self._known, sources=sources)
 
-    def fast(self, events: int) -> bool:
+    def takes_block(self, events: int) -> bool:
         """Whether a block of so many is processed by threads; else they are best given one by one."""
-        return self._first is None or self._first.fast(events)
+        return self._first is None or self._first.takes_block(events)
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
