@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, INT
@@ -23,7 +23,7 @@ from workbench.tesla.occurrence import Occurrence
 
 if TYPE_CHECKING:
     from workbench.events.clock import Clock
-    from workbench.logs.rule_control import RuleControl
+    from workbench.logs.rule_control import RuleChange, RuleControl
     from workbench.logs.rule_log import RuleLog
     from workbench.logs.rule_order import LateRows
     from workbench.tesla.engines.engine import BlockEngine, RuleCost
@@ -170,12 +170,17 @@ class ControlledSession(RuleSession):
     def block_size(self, rows: int) -> int:
         return 0
 
-    def step_batch(self, batch: LogBatch) -> BatchOutput:
+    def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        """What comes before a change is given away before the change is made, and told."""
         rows, computed, failed = list[RowEvents](), 0, batch.failed
         try:
             with self.run.together(batch):
                 for event in self.run.events(batch):
-                    self._change(event.time, rows)
+                    for change in self.control.until(event.time):
+                        rows += self._due_before(change)
+                        yield BatchOutput(rows, computed=computed, events_out=len(rows))
+                        rows, computed = [], 0
+                        self._make(change)
                     self._seen = event.time
                     if event.type not in self.engine.rules.declarations:
                         self.run.log.pass_over(event.type)
@@ -184,11 +189,19 @@ class ControlledSession(RuleSession):
                     rows += self._rows(self.engine.process(event), 1)
         except WorkbenchError as error:
             failed = error
-        return BatchOutput(rows, computed=computed, events_out=len(rows), failed=failed)
+        yield BatchOutput(rows, computed=computed, events_out=len(rows), failed=failed)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        *before, last = self.step_parts(batch)
+        rows, computed = [row for each in before for row in each.rows], sum(each.computed for each in before)
+        rows += last.rows
+        return replace(last, rows=rows, computed=computed + last.computed, events_out=len(rows))
 
     def advance_clock(self, time: int) -> BatchOutput:
         rows = list[RowEvents]()
-        self._change(time, rows)
+        for change in self.control.until(time):
+            rows += self._due_before(change)
+            self._make(change)
         rows += self._rows(self.engine.advance(time), 0)
         return BatchOutput(rows, events_out=len(rows))
 
@@ -197,13 +210,15 @@ class ControlledSession(RuleSession):
         self.control.tell()
         yield from self.run.costs(self.control.costs)
 
-    def _change(self, time: int, rows: list[RowEvents]) -> None:
-        """Change the rules up to a time, after what the clock causes before each change, which is added to the rows."""
-        for change in self.control.until(time):
-            if self._seen is not None and change.time > self._seen:
-                rows += self._rows(self.engine.advance(change.time - 1), 0)
-            self.control.make(change, self.engine, self.outputs.shown)
-            self.run.rules = self.engine.rules
+    def _due_before(self, change: RuleChange) -> Sequence[RowEvents]:
+        """What the clock causes before a change."""
+        if self._seen is None or change.time <= self._seen:
+            return ()
+        return self._rows(self.engine.advance(change.time - 1), 0)
+
+    def _make(self, change: RuleChange) -> None:
+        self.control.make(change, self.engine, self.outputs.shown)
+        self.run.rules = self.engine.rules
 
 
 def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:
