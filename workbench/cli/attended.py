@@ -161,18 +161,18 @@ class _Attendant:
         over = self.printed is not None and now > self.printed + GRACE  # all that is left is to give back memory
         if over or (self.deadline is not None and now > self.deadline):
             return time_limit(self.seconds or 0.0)
-        if self.memory_mb is None or self._memory_taken() <= self.memory_mb:
+        if self.memory_mb is None or self._measure_memory() <= self.memory_mb:
             self.exceeded = 0.0
             return ""
         self.exceeded = self.exceeded or now
         return memory_limit(self.memory_mb) if self._reckless() or now > self.exceeded + MERCY else ""
 
-    def _memory_taken(self) -> float:
+    def _measure_memory(self) -> float:
         return resident_mb(self.child) - self.begun_mb
 
     def _reckless(self) -> bool:
         """Whether there is no time to ask."""
-        return self.memory_mb is not None and self._memory_taken() > RECKLESS * self.memory_mb + 64
+        return self.memory_mb is not None and self._measure_memory() > RECKLESS * self.memory_mb + 64
 
     def _exit_code(self, status: int) -> int:
         """The exit code of the child; where it was killed before all was printed, the rest is said here."""

@@ -75,7 +75,7 @@ def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
 
 
 def refuse_rates(args: argparse.Namespace) -> None:
-    """Raise InputError where a pipeline is asked about as if its inputs could bring anything at any time."""
+    """Raise InputError where a question assumes that inputs can bring anything at any time."""
     if args.rate:
         what = "--rate is for rules by themselves where a pipeline is analysed or its queues are measured"
         raise InputError(what, hint="ask about the .tesla file; `check`, `equiv` and `export` take it for pipelines")

@@ -1,4 +1,4 @@
-"""What becomes of the rows of a log, and who is told.
+"""The account of the rows of a log, and the reporter that has it.
 
 The rule of this module: rows read = computed + bad + late + ignored. Readers count what is read and bad, who runs a
 program counts the rest, and a run whose account does not balance ends with an error.

@@ -40,7 +40,7 @@ class CsvTables:
     def __init__(self, columns: ColumnMap, between: str) -> None:
         self._columns, self._between, self.odd = columns, between, False
         self._many: frozenset[str] = frozenset()
-        """The columns in which there are many different texts, which are told apart later."""
+        """The columns with many different texts, which get their numbers later."""
 
     def events(self, lines: bytes) -> Callable[[int, Domain], EventArray | None] | None:
         """What gives the events of a column, by its position, of rows that are a table; else None."""
@@ -48,12 +48,12 @@ class CsvTables:
         if table is None:
             return None
 
-        def given(place: int, domain: Domain) -> EventArray | None:
+        def decode(place: int, domain: Domain) -> EventArray | None:
             column = table[str(place)].combine_chunks()
             apart = type(domain) is Texts and pa.types.is_string(column.type)
             return decode_texts(column) if apart else decode_column(domain, column, stored=True)
 
-        return given
+        return decode
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""

@@ -22,7 +22,7 @@ from workbench.events.rows import InputEvents, LogBlock
 def decode(
     blocks: Iterator[LogBlock], account: Account, size: Callable[[bool], int], *, columns: bool, numbered: bool
 ) -> Iterator[LogBatch]:
-    """The rows of blocks (`counted_blocks`) in batches, each decoded when it is asked for.
+    """The rows of blocks (`counted_blocks`) in batches, each decoded when the caller takes it.
 
     A row that cannot be read ends them: it fails behind those before it.
 
@@ -70,7 +70,7 @@ def _rows(block: LogBlock, account: Account, size: Callable[[bool], int], number
 
 
 def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
-    """The same blocks, as long as rows are asked for; the account counts their steps."""
+    """The same blocks, up to `--head` rows; the account counts their steps."""
     account.is_exact &= reading.head is None
     for block in blocks:
         account.read += block.rows or 0
@@ -103,5 +103,5 @@ def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Colum
 
 
 def enough(reading: Reading, account: Account) -> bool:
-    """Whether as many rows have been read as are asked for."""
+    """Whether `--head` rows have been read."""
     return reading.head is not None and account.rows >= reading.head

@@ -22,7 +22,7 @@ OFTEN = 0.5
 """Seconds after which rows that have been written are to be seen."""
 NEWLINE = b"\n"
 SCANNED = 1 << 20
-"""Bytes that are looked at together."""
+"""Bytes that are scanned together."""
 
 
 class RowWriter(ABC):

@@ -108,7 +108,7 @@ class LockstepSession(ReferenceSession):
 
 
 class FaultySession(ReferenceSession):
-    """A pipeline in which faults strike: each that does is told behind the rows of its step."""
+    """A pipeline in which faults strike: a note behind the rows of a step names each that did."""
 
     size = 1
 

@@ -60,7 +60,7 @@ class BatchOutput:
     events_in: how many events of the batch were for the program; None: all.
     events_out: how many events have come out.
     failed: what went wrong behind that; then neither the row at which it did nor those behind it have been run.
-    notes: what is told to the user behind the rows.
+    notes: lines for the user, behind the rows.
     """
 
     rows: Sequence[RowEvents] = ()
@@ -106,7 +106,7 @@ class Session(ABC):
         return False
 
     def step_parts(self, batch: LogBatch) -> Iterable[BatchOutput]:
-        """Run the rows of a batch; each part of what comes out is made when it is asked for."""
+        """Run the rows of a batch; each part of the output is computed when the caller takes it."""
         return (self.step_batch(batch),)
 
     def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
@@ -157,7 +157,7 @@ class Session(ABC):
         raise Refused(f"the state of {self.outputs.of} cannot be restored on this backend")
 
     def notes(self) -> Iterable[str]:
-        """What is told to the user at the end of the log."""
+        """Lines for the user at the end of the log."""
         return ()
 
     def share(self, pool: Pool) -> None:  # noqa: B027 - most have nothing to share

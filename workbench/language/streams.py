@@ -209,7 +209,7 @@ class StreamReader(args.Reader):
             raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
-        """Whether a part of an expression is a stream; of what lies inside others that is asked again and again."""
+        """Whether a part of an expression is a stream; cached, since enclosing expressions ask again."""
         found = self._streams.get(id(e))
         if found is None or found[0] is not e or found[1] != words:
             found = self._streams[id(e)] = e, words, self._has_stream(e, words)

@@ -25,7 +25,7 @@ class MatchRun:
         self._session, self.called = session, session.called
 
     def parts(self) -> Iterator[MatchBlock]:
-        """The matches, part by part: what comes next is looked for when it is asked for."""
+        """The matches, part by part; each part is computed when the caller takes it."""
         return (emission.table for emission in self._run.emissions() if emission.table is not None)
 
     @property

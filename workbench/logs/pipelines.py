@@ -71,7 +71,7 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
         LogRows(
             lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
             source.size,
-            _begun(blocks(start.reporter), start),
+            _read_first(blocks(start.reporter), start),
             partial(kept_rows, opened.reading, start.reporter, live=start.live),
         ),
         backend=opened.row.name,
@@ -167,12 +167,12 @@ class OpenedPipeline:
 
 
 def _is_long(options: RunOptions) -> bool:
-    """Whether a log is worth the start of machine code, or that is asked for: data in memory are there already."""
+    """Whether a log is worth the start of machine code, or the options demand it; data in memory always are."""
     wanted = named_files(options.input) is None or options.given("--threads", "--reassociate")
     return bool(wanted) or (expected_rows(options.input) or 0) >= FEW
 
 
-def _begun(blocks: Iterator[T], start: Start) -> Iterator[T]:
+def _read_first(blocks: Iterator[T], start: Start) -> Iterator[T]:
     """The same; of files the first one is read already, so that nothing is written where there is none."""
     if named_files(start.options.input) is None:
         return blocks

@@ -2,7 +2,7 @@
 
 The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
 named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
-over, and the user is told.
+over, and reported.
 """
 
 from __future__ import annotations

@@ -72,10 +72,10 @@ class MatchSession(Session):
         return self._left == 0
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        return self._emission(self._cut(self._found(batch)), computed=len(batch), failed=batch.failed)
+        return self._emission(self._cut(self._find_matches(batch)), computed=len(batch), failed=batch.failed)
 
     def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
-        for part in self._cut(self._found(batch)):
+        for part in self._cut(self._find_matches(batch)):
             yield self._emission([part])
         if not self.is_done:
             yield BatchOutput(computed=len(batch), failed=batch.failed)
@@ -104,12 +104,12 @@ class MatchSession(Session):
         """The names of the rules, and what they call the events of a match."""
         return [rule.name for rule in self.run.rules.rules], MatchedRules(self.run.rules).roles
 
-    def _found(self, batch: LogBatch) -> Iterator[MatchBlock]:
+    def _find_matches(self, batch: LogBatch) -> Iterator[MatchBlock]:
         """The matches that the events of a batch complete, part by part."""
         engine, events = self.run.engine, batch.occurrences
         if isinstance(events, EventBlock):
             yield from engine.matches(events)
-        elif self.numbers:  # what comes of an event is told before the next one is looked at
+        elif self.numbers:  # the matches of an event come before the next event is processed
             for event in events:
                 yield from engine.matches_singly([event])
         else:

@@ -41,7 +41,7 @@ class RuleRun:
     engine: what runs them; it may change its rules.
     backend: the name of the engine.
     log, late: the log, and its rows that came too late.
-    profile: whether it is told what each rule has cost.
+    profile: whether to report what each rule has cost.
     """
 
     rules: RuleSet
@@ -61,7 +61,7 @@ class RuleRun:
             yield from self.facts.told(costs=self.profile)
 
     def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
-        """What each rule has cost, where that is asked for; `removed` are the costs of rules that are gone."""
+        """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
         for cost in (*removed, *self.engine.profile()):
             yield (
                 f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
@@ -74,7 +74,7 @@ class RuleRun:
         return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
 
     def together(self, batch: LogBatch) -> Any:
-        """A context in which facts are asked for the events of a batch at once."""
+        """A context in which one query gets the facts for all events of a batch."""
         in_block = isinstance(batch.occurrences, EventBlock)
         return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()
 
@@ -84,7 +84,7 @@ class RuleSession(Session):
 
     Parameters
     ----------
-    sources: names the events of each match, where that is asked for.
+    sources: names the events of each match; None without `--with-sources`.
     types: of the events that may come out.
     """
 
@@ -140,7 +140,7 @@ class RuleSession(Session):
             self.sources.add([number for each in found for number in _numbers(each)], len(block))
         count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
         if any(table is None for table in tables):
-            rows = [row for each in found for row in self._shown(_one_by_one(each, self.run.rules))]
+            rows = [row for each in found for row in self._format_rows(_one_by_one(each, self.run.rules))]
             return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
         return BatchOutput(table=_joined(tables), computed=len(block), events_out=count, failed=failed)
 
@@ -153,9 +153,9 @@ class RuleSession(Session):
             self.sources.add([each.number for each in found], events)
         if hasattr(self.run.facts, "release"):  # it may take long until they are written
             self.run.facts.release()
-        return self._shown(found)
+        return self._format_rows(found)
 
-    def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:
+    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
         return [event_row(each, self.run.rules, self.run.clock, self.sources) for each in found]
 
 

@@ -183,7 +183,7 @@ class OpenedRules:
         return self.facts
 
     def engine(self) -> RuleEngine:
-        """What runs the rules: the backend that is asked for, or that fits them and the log."""
+        """What runs the rules: the backend of the options, or the one that fits the rules and the log."""
         start = self.start
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):

@@ -1,6 +1,6 @@
 """Where the rows of a run come from: files, or Python's data.
 
-The rule of this module: what is said about columns and cells holds for both, and a row is read when it is asked for.
+The rule of this module: what is said about columns and cells holds for both, and a row is read when the run needs it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def source_of(data: Any, *, live: bool) -> LogSource:
 
 
 def answers_as_it_comes(data: Any) -> bool:
-    """Whether rows or tables of the answer are made when they are asked for."""
+    """Whether rows or tables of the answer are computed when the caller takes them."""
     if hasattr(data, "__arrow_c_stream__"):
         return type(data).__name__ == "RecordBatchReader"
     return not isinstance(data, Sequence | Mapping | Path) and not hasattr(data, "__arrow_c_array__")

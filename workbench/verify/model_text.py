@@ -42,7 +42,7 @@ def model_text(
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     """
     flat = settings.flat(pipeline)
-    system, questions = _asked(compose(flat, settings.q), asked)
+    system, questions = _list_questions(compose(flat, settings.q), asked)
     roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
     model = focus(system, roots)
     env = settings.environment
@@ -66,7 +66,7 @@ def model_text(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _asked(
+def _list_questions(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """The system with the observers of all properties, and the questions; None for comparisons."""

@@ -42,7 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Measure, and say how it ended; 0 if everything that is asked for has ended well, now or before."""
+    """Measure, and say how it ended; 0 if every point of the selection has ended well, now or before."""
     from workbench.lab.pace import Pace
     from workbench.lab.plan import Origin, SweepPlan, default_jobs
 
@@ -122,7 +122,7 @@ def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: boo
             if as_json:
                 print(json.dumps(plain_result(result)), flush=True)
             elif result.measured.status is not Status.OK and result.key not in failed:
-                failed[result.key] = None  # a point that is repeated is told once
+                failed[result.key] = None  # a repeated point is reported once
                 progress.clear()
                 _tell_failure(result, len(failed), options)
             if not sys.stderr.isatty() and time.monotonic() - said > BETWEEN_LINES:

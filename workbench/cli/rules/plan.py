@@ -72,7 +72,7 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
-    """How the databases of facts that are named are asked; None where there are none. Indexes are made if wanted."""
+    """The queries to the named databases of facts; None where there are none. Creates indexes if wanted."""
     if not args.facts:
         return None
     from workbench.executors.table import Start

@@ -84,12 +84,18 @@ def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
     """
     file = WrittenFile(str(found), command)
     file.texts[str(found.case.rules)] = "SOURCE"
-    lines = ["case = RuleCase(", "    rules(SOURCE),", *_given(found.case), ")", "assert held_to_meaning(case) is None"]
+    lines = [
+        "case = RuleCase(",
+        "    rules(SOURCE),",
+        *_format_case(found.case),
+        ")",
+        "assert held_to_meaning(case) is None",
+    ]
     file.test("test_engines_tell_what_the_rules_mean", "All engines tell what the formulas have", lines)
     return str(file)
 
 
-def _given(case: RuleCase) -> Iterator[str]:
+def _format_case(case: RuleCase) -> Iterator[str]:
     """What the rules are given, as arguments."""
     yield "    ["
     for event in case.events:

@@ -214,7 +214,7 @@ class CsvReader(RowReader):
 
     def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
         for piece in pieces:
-            if self.account.rows == self.reading.head:  # the last row that is asked for was a bad one
+            if self.account.rows == self.reading.head:  # the last row of --head was a bad one
                 return
             yield self._steps(piece, shown, first)
             first += piece.count(b"\n")

@@ -114,9 +114,9 @@ class KeyRows(TaskRows):
         titles = replace(layout, parts=len(orders)).names(len(inputs))
         made = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
         self._events += sum(count - each.null_count for each in inputs)
-        return self._kept(made, key, inputs) if key.null_count else made
+        return self._drop_empty(made, key, inputs) if key.null_count else made
 
-    def _kept(self, rows: Any, key: Any, inputs: Sequence[Any]) -> Any:
+    def _drop_empty(self, rows: Any, key: Any, inputs: Sequence[Any]) -> Any:
         """The rows with a key or an event."""
         import pyarrow.compute as pc
 

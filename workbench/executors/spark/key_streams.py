@@ -210,7 +210,7 @@ class KeyStreams(GroupRun):
                 raise mixed(self.layout, key, self.before, now, "before")
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> Exception:
-        names, shown = ", ".join(self.layout.orders), self.layout.shown(two)
+        names, shown = ", ".join(self.layout.orders), self.layout.format_order(two)
         if one == two:
             what = f"two rows have the same {names} ({shown}), and Spark does not say which comes first"
             error = InputError(what, hint="name another column that tells them apart: order=['time', 'number']")
@@ -253,8 +253,8 @@ class StoredStreams(KeyStreams, StoredRun):
         if before <= first:
             return
         error = InputError(
-            f"a row with {', '.join(self.layout.orders)} = {self.layout.shown(first)} comes late:"
-            f" {self.layout.shown(before)} has been there already, in an earlier micro-batch",
+            f"a row with {', '.join(self.layout.orders)} = {self.layout.format_order(first)} comes late:"
+            f" {self.layout.format_order(before)} has been there already, in an earlier micro-batch",
             hint="correct the file and run the same command again: the micro-batch is done anew. Without --order"
             " rows are taken as they come",
         )

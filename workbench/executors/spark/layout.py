@@ -44,7 +44,7 @@ class Layout:
         """How many columns order the rows."""
         return self.named + len(self.places)
 
-    def shown(self, order: Sequence[Any]) -> str:
+    def format_order(self, order: Sequence[Any]) -> str:
         """What a row is ordered by, as the user wrote it, from its columns of order."""
         if self.texts is not None:  # a text, a whole number, or a number
             number, whole, text = order[:3]
@@ -74,6 +74,6 @@ class Layout:
 
 def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
     """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
-    what = f"'{layout.orders[0]}' is a text here ({layout.shown(text)}), and a number {before}"
+    what = f"'{layout.orders[0]}' is a text here ({layout.format_order(text)}), and a number {before}"
     hint = "numbers and texts have no order between them: correct the column, or order by another one"
-    return layout.located(key, text, InputError(f"{what} ({layout.shown(number)})", hint=hint))
+    return layout.located(key, text, InputError(f"{what} ({layout.format_order(number)})", hint=hint))

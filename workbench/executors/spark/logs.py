@@ -55,7 +55,7 @@ def read_log(
     ----------
     key, order: columns; without `order` the log's own order counts. Among rows that agree in `order` it counts, too.
     reading: what the user says about columns and rows.
-    reporter: is told which columns no input needs.
+    reporter: reports which columns no input needs.
 
     Raises
     ------

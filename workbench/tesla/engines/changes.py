@@ -94,8 +94,8 @@ def _has_all(donor: RuleStep, step: RuleStep) -> bool:
     """Whether the column of one has all events that the other may be about."""
     if donor.type != step.type:
         return False
-    return donor.code.plain or _asked(donor) == _asked(step)
+    return donor.code.plain or _conditions(donor) == _conditions(step)
 
 
-def _asked(step: RuleStep) -> tuple[object, ...]:
+def _conditions(step: RuleStep) -> tuple[object, ...]:
     return getattr(step.part, "assignments", ()), step.part.constraints

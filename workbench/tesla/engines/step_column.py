@@ -21,7 +21,7 @@ from workbench.tesla.occurrence import Occurrence
 
 
 class Placewise(Protocol):
-    """What can be asked for events by their places."""
+    """Finds events by their places."""
 
     def __getitem__(self, at: int, /) -> Any: ...
 
@@ -33,8 +33,8 @@ class StepColumn:
     ----------
     since: from when on it has all that it accepts; None: from the beginning.
     place: from which place in the order on it has all that it accepts.
-    late: whether what came before may still be asked for: the rule has joined others.
-    aggregate_of: of a match, what is aggregated for it; None where candidates have to be looked at.
+    late: whether earlier events may still be needed: the rule has joined others.
+    aggregate_of: the aggregate for a match; None where candidates have to be tested.
     """
 
     def __init__(self, step: RuleStep, trex: bool) -> None:
@@ -107,7 +107,7 @@ class StepColumn:
 
 
 def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
-    """What makes the column of an aggregate, where the window is all that is asked of the events of a key."""
+    """Makes the column of an aggregate, where only the window restricts the events of a key."""
     code = step.code
     if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
         return None

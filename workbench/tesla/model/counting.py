@@ -94,7 +94,7 @@ class RuleCounting:
 
     def count_waiting(self, rule: ResolvedRule) -> float:
         """How many matches of a rule wait for something not to come."""
-        return _product(self._count_triggers(rule, rule.timeout), self._count_found(rule))
+        return _product(self._count_triggers(rule, rule.timeout), self._count_combinations(rule))
 
     def _count_triggers(self, rule: ResolvedRule, reach: int) -> float:
         """How many triggers of a rule come in so many ticks, of those that find what they wait for, if they do."""
@@ -112,12 +112,14 @@ class RuleCounting:
 
     def count_matches(self, rule: ResolvedRule) -> float:
         """How many composites a rule makes of a trigger."""
-        found = self._count_found(rule) if rule.limit is None else min(rule.limit, self._count_found(rule))
+        found = (
+            self._count_combinations(rule) if rule.limit is None else min(rule.limit, self._count_combinations(rule))
+        )
         if rule.pause is None or not rule.pause.amount:
             return found
         return min(found, 1 if _known_by_trigger(rule) else self._count_keys(rule))
 
-    def _count_found(self, rule: ResolvedRule) -> float:
+    def _count_combinations(self, rule: ResolvedRule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]

@@ -52,10 +52,10 @@ class GuardedMatch:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
         bound = self.bound if own is None else {**self.bound, OWN: own}
 
-        def found(slot: RuleSlot) -> GuardedValue:
-            return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, found)
+        def look_up(slot: RuleSlot) -> GuardedValue:
+            return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, look_up)
 
-        return found
+        return look_up
 
 
 @dataclass(frozen=True)

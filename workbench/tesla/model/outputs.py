@@ -34,7 +34,7 @@ class ModelOutput(NamedTuple):
 
     @property
     def typed(self) -> bool:
-        """Whether the type alone is told of what comes out."""
+        """Whether outputs show their type alone."""
         return not (self.type or self.rule)
 
 

@@ -81,7 +81,7 @@ class NewestEvent(NamedTuple):
         """The age of what is not there."""
         return self.column.limit + 1
 
-    def kept(self, used: int) -> RetainedEvent:
+    def retain(self, used: int) -> RetainedEvent:
         """The same as other slots are."""
         kind = ite(LE(self.age, self.column.limit), self.column.kind, 0)
         return RetainedEvent(kind, self.age, 0, self.attributes, (FALSE,) * used)
@@ -110,7 +110,7 @@ class EventLine:
     @cached_property
     def slots(self) -> tuple[RetainedEvent, ...]:
         """All slots: those in the line, then the others."""
-        return (*self.lined, *(each.kept(self.layout.marks) for each in self.apart))
+        return (*self.lined, *(each.retain(self.layout.marks) for each in self.apart))
 
     def places_of(self, column: ColumnLayout) -> list[int]:
         """The slots that can hold events of a column, the oldest first."""

@@ -1,6 +1,6 @@
 """Checking: a property of a pipeline, decided by a model checker, with what the verdict rests on.
 
-`prepare` says what engines are asked; here they are asked, and the verdict is made of their answers.
+`prepare` lists the questions to the engines; this module asks them, and concludes the verdict.
 """
 
 from __future__ import annotations

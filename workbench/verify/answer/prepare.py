@@ -1,4 +1,4 @@
-"""What engines are asked about a property: it, on its cone of influence, and questions besides, each in a role.
+"""The questions to the engines about a property: it, on its cone of influence, and side questions, each in a role.
 
 Roles: `property`; `surely`: it holds although a queue overflows; `overflow`, `wraps`, `clamps`: a bound is met, or
 arithmetic wraps or saturates; `in bounds`: what is promised comes before any overflow; `case 0`, ...: a condition never
@@ -73,7 +73,7 @@ def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
 
 
 class _Preparation:
-    """The question that a property is, its cone, and what is asked of both."""
+    """The question that a property is, its cone, and the questions about both."""
 
     def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings) -> None:
         self.pipeline, self.prop, self.settings = pipeline, prop, settings
@@ -86,7 +86,7 @@ class _Preparation:
         self.hidden = FALSE if question.about_overflow else self.model.overflow
 
     def prepared(self) -> Prepared:
-        """What engines are asked, the roles that are no side questions first."""
+        """The questions to the engines, side questions last."""
         bound = self._bound()
         asked, settled = self._property(), dict[str, bool]()
         if self.structure and self.settings.engine != "all":  # which asks the engines, too
@@ -152,7 +152,7 @@ class _Preparation:
 
 
 def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
-    """The conditions that must come true on some run: the role in which each is asked for, its words, and it."""
+    """The conditions that must come true on some run: the role of each, its words, and the condition."""
     for number, (words, term) in enumerate(question.exercised):
         yield f"case {number}", words, term
 
@@ -174,7 +174,7 @@ def _merge_equal(question: Question) -> tuple[Question, str]:
     """The question over a system in which registers that are always equal are one, and how that proves it, if it does.
 
     Where something changes at an overflow, this still is what the model does there; as always, nothing is concluded
-    from it, since whether an overflow can be reached is asked besides.
+    from it, since another question asks whether an overflow can be reached.
     """
     term = question.formula.term
     if not question.compares or term is None or term is TRUE:

@@ -2,7 +2,7 @@
 
 `liveness` is AG EF some output; `response` is GF inputs -> GF outputs; they differ, and both say what is meant
 where the paper's liveness fails merely because the environment may stop sending. Properties that are invariants
-are asked as invariants.
+become invariants.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is asked about one queue of a pipeline, and what is known of it."""
+"""A question about one queue of a pipeline, and what is known of the queue."""
 
 from __future__ import annotations
 

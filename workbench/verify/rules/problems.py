@@ -261,7 +261,7 @@ def rule_comparison(
 def growing_comparison(
     ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], subject: RuleSubject
 ) -> GrowingQuestion:
-    """What is asked of two rule sets, which says nothing where none of the rules that are others in them fires.
+    """The comparison of two rule sets; it says nothing where none of the differing rules fires.
 
     Parameters
     ----------

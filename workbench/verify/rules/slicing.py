@@ -40,7 +40,7 @@ def slice_difference(
         if not (changed and seen and same):
             return dict(sides), bounds
         behind = changed  # each composite more or less is seen at once
-    elif ordered:  # which rules are the same is told by their names
+    elif ordered:  # names say which rules are the same
         return dict(sides), bounds
     whole = [RuleSubject(each, bounds) for each in (one, other)]
     names = {name for each in whole for name in each.about(behind).rules.rule_names}

@@ -1,7 +1,7 @@
-"""Rules that are asked about: the bounds of their models, how these are checked, and the part a question is about.
+"""Rules that are checked: the bounds of their models, how these are decided, and the part a question is about.
 
 A rule sees another one only by what that emits: so what it emits itself is decided by it and by those that emit, in one
-step or several, what it looks at. These are asked about as if they were in a file of their own.
+step or several, what it looks at. They are checked as if they were in a file of their own.
 
 The rule of this module: all rules are kept where one could matter in another way: where chains of causes may have no
 end, or windows count the events of all types.
@@ -33,12 +33,12 @@ WITH_TIME = Settings({}, environment=Environment("one"))
 
 @dataclass(frozen=True)
 class RuleSubject:
-    """Rules, and how they are asked about.
+    """Rules, and how to check them.
 
     Attributes
     ----------
     settings: their environment lets one event come at a step; capacities are those of `bounds`.
-    deepen: whether larger models are asked where bounds are met.
+    deepen: whether to try larger models where bounds are met.
     """
 
     rules: RuleSet

@@ -71,7 +71,7 @@ class KeyedColumnSession(Session):
             computed, error = made.wrong
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
         numbers = batch.number_array()[given.places] if self.partition.with_row else None
-        rows, table, steps = self._made(made, given, numbers)
+        rows, table, steps = self._make_rows(made, given, numbers)
         return BatchOutput(
             rows, table=table, cause=given.places[steps], computed=computed,
             ignored={KEYLESS: len(batch) - len(given.codes)},
@@ -81,7 +81,7 @@ class KeyedColumnSession(Session):
     def end(self) -> BatchOutput:
         made, codes = self.running.finish(), np.arange(len(self.keys))
         failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
-        rows, table, _ = self._made(made, KeyedBatch(codes, codes, {}, None, None), None)
+        rows, table, _ = self._make_rows(made, KeyedBatch(codes, codes, {}, None, None), None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
 
     def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
@@ -126,7 +126,7 @@ class KeyedColumnSession(Session):
 
     # --- what comes out -------------------------------------------------------------------------------------
 
-    def _made(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any, Any]:
+    def _make_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any, Any]:
         """The rows that have come out, or their table, and which of the rows that were run has caused each.
 
         Parameters

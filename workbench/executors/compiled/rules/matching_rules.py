@@ -80,11 +80,11 @@ class MatchingRules(CompiledRules):
             see_block(block, self.now, self.passed)
             for first in range(0, len(block), STRETCH):
                 part = block.part(first, first + STRETCH)
-                yield from self._shown(self.parts_of(part, self._of_words, self._of_composites))
+                yield from self._drop_empty(self.parts_of(part, self._of_words, self._of_composites))
 
     def matches_until(self, time: int) -> Iterator[MatchBlock]:
         """Those of absences whose deadlines are not later."""
-        yield from self._shown(self.parts_until(time, self._of_words, self._of_composites))
+        yield from self._drop_empty(self.parts_until(time, self._of_words, self._of_composites))
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
         """Those of events that are given one by one, or for which blocks have no room."""
@@ -94,12 +94,12 @@ class MatchingRules(CompiledRules):
                 self._see_facts()
             worded = self._exact is None and abs(event.time) < FAR and not self.running.by_blocks
             if worded and self.running.put(event):
-                yield from self._shown(self.running.parts_of_event(self._of_words))
+                yield from self._drop_empty(self.running.parts_of_event(self._of_words))
                 if self.running.reached == 1:
                     continue
-            yield from self._shown([self._of_composites(self._exactly(event))])
+            yield from self._drop_empty([self._of_composites(self._exactly(event))])
 
-    def _shown(self, parts: Iterable[MatchBlock | None]) -> Iterator[MatchBlock]:
+    def _drop_empty(self, parts: Iterable[MatchBlock | None]) -> Iterator[MatchBlock]:
         return (part for part in parts if part)
 
     def _coded(self, events: int) -> bool:

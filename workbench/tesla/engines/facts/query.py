@@ -265,7 +265,7 @@ class AskedFacts:
     ----------
     fits: asked of each row that is found.
     find: of a match, the rows for it.
-    aggregate_of: of a match, what is aggregated; None where rows are asked one by one.
+    aggregate_of: of a match, the aggregated value; None where rows are tested one by one.
     """
 
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
