@@ -40,11 +40,41 @@ def test_who_refuses_rules_is_told(workbench, monkeypatch):
     def choosy(rules, facts, settings):
         raise Refused("rules are not supported by engine 'choosy'")
 
-    monkeypatch.setattr(rule_engines, "all_engines", lambda: {"choosy": choosy, "cdp": table()["cdp"]})
+    monkeypatch.setattr(rule_engines, "engines_here", lambda: {"choosy": choosy, "cdp": table()["cdp"]})
     done = workbench("conform", MODELS[0], "--examples", 5)
     assert done.out == f"✓ agree    all engines  on {MODELS[0]}: 5 streams; choosy refused the rules\n"
     (found,) = workbench("conform", MODELS[0], "--examples", 5, "--json").objects
-    assert found["refused"] == {"choosy": 5}
+    assert (found["outcome"], found["engines"], found["refused"]) == ("agrees", ["choosy", "cdp"], {"choosy": 5})
+    monkeypatch.setattr(rule_engines, "engines_here", lambda: {"choosy": choosy})
+    done = workbench("conform", MODELS[0], "--examples", 5)
+    assert (done.code, done.out) == (0, f"– refused  all engines  on {MODELS[0]}\n")
+    (found,) = workbench("conform", MODELS[0], "--examples", 5, "--json").objects
+    assert (found["outcome"], found["streams"]) == ("refused", 5)
+
+
+def test_backends_are_refused_where_they_compare_nothing(workbench):
+    for asked, said in (
+        (("--random", 3, "--backend", "gpu"), "random pipelines are not compared on gpu"),
+        (("--random", 3, "--backend", "cdp"), "backend 'cdp' is not compared on pipelines"),
+        ((MODELS[0], "--param", "x=1"), "rules have no parameters"),
+    ):
+        done = workbench("conform", *asked)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+
+def test_an_interrupted_comparison_says_where_to_go_on(workbench, monkeypatch, capsys):
+    seen = []
+
+    def interrupted(case, *_):
+        seen.append(case)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(rule_engines, "smallest_disagreement", interrupted)
+    done = workbench("conform", MODELS[0], "--seed", 10)
+    assert done.code == 130
+    assert f"{MODELS[0]}: go on with --seed 13\n" in done.err
 
 
 class Forgetful:
@@ -61,7 +91,7 @@ class Forgetful:
 
 
 def test_an_engine_that_differs_is_found_and_kept(workbench, tmp_path, monkeypatch):
-    monkeypatch.setattr(rule_engines, "all_engines", lambda: {"forgetful": Forgetful})
+    monkeypatch.setattr(rule_engines, "engines_here", lambda: {"forgetful": Forgetful})
     fire = next(model for model in MODELS if model.stem == "fire")
     done = workbench("conform", fire, "--to-test", tmp_path, "--json")
     assert done.code == 1

@@ -17,7 +17,6 @@ from tests.tesla.events import ENGINES
 from tests.tesla.rule_cases import rule_cases
 from workbench.conformance.compare.rule_engines import (
     RuleDisagreement,
-    all_engines,
     evaluate_meaning,
     held_to_meaning,
     smallest_disagreement,
@@ -27,7 +26,7 @@ from workbench.conformance.written_tests.disagreements import rule_disagreement
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import asking
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.table import rule_engines
+from workbench.executors.table import engines_here, rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows
 from workbench.tesla.check import rules
@@ -149,7 +148,7 @@ class Forgetful:
     """An engine that forgets the last composite of every event."""
 
     def __init__(self, *given):
-        self.engine = all_engines()["cdp"](*given)
+        self.engine = engines_here()["cdp"](*given)
 
     def __getattr__(self, name):
         return getattr(self.engine, name)
@@ -181,7 +180,7 @@ def test_a_disagreement_shrinks_to_a_test(monkeypatch):
     known = {}
     exec(text, known)
     known["test_engines_tell_what_the_rules_mean"]()
-    monkeypatch.setattr("workbench.conformance.compare.rule_engines.all_engines", lambda: differs)
+    monkeypatch.setattr("workbench.conformance.compare.rule_engines.engines_here", lambda: differs)
     with pytest.raises(AssertionError):
         known["test_engines_tell_what_the_rules_mean"]()
 

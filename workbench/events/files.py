@@ -29,7 +29,7 @@ def ending(name: str | Path) -> str:
     return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
 
 
-def format_of(path: str | Path) -> str | None:
+def format_of(path: str | Path, option: str = "--format") -> str | None:
     """The format that a file's name tells; None for a name without an ending, a device or a pipe.
 
     Raises
@@ -42,7 +42,7 @@ def format_of(path: str | Path) -> str | None:
         return known[found]
     if not found or (name.exists() and not name.is_file()):
         return None
-    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: --format csv"
+    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: {option} csv"
     raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)
 
 

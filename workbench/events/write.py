@@ -27,8 +27,8 @@ def output_format(
 ) -> str:
     """The format to write: what is wanted, else what the output's name tells, or the log has.
 
-    Where a format that is not wanted cannot be written (Parquet to a pipe, what nobody can read to a terminal) it is
-    JSON lines.
+    Where a format that is not wanted cannot be written, it is another one: CSV for a format that is only read, JSON
+    lines for Parquet to a pipe, and on a terminal for what nobody can read.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def output_format(
     if wanted is not None:
         return wanted
     try:
-        named = None if is_stream(output) else format_of(output)
+        named = None if is_stream(output) else format_of(output, "--output-format")
     except InputError:
         if given is None:
             raise

@@ -260,7 +260,7 @@ class RecordingSession(RuleSession):
         except UntimedError as error:
             raise InputError(f"'{text}' is no time of this log: expected {error}") from error
 
-    def _shown(self, found: Iterable[Occurrence]) -> list[RuleRow]:
+    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
         self._keep(list(found))
         return []
 

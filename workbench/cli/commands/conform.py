@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,14 +74,34 @@ def execute(args: argparse.Namespace) -> int:
     search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
     differ = False
     with Progress("comparing") as progress:
-        for subject, outcome in chain(_rules(args, search, progress), _pipelines(args, search, progress)):
-            progress.clear()
-            print(json.dumps(outcome.to_json()) if args.json else outcome, flush=True)
-            differ = differ or not outcome.holds
-            if args.to_test and not outcome.holds:
-                path = _write_test(args, subject, outcome)
-                print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
+        place = _Place(progress, search.seed)
+        try:
+            for subject, outcome in chain(_rules(args, search, place), _pipelines(args, search, place)):
+                progress.clear()
+                print(json.dumps(outcome.to_json()) if args.json else outcome, flush=True)
+                differ = differ or not outcome.holds
+                if args.to_test and not outcome.holds:
+                    path = _write_test(args, subject, outcome)
+                    print(f"    {path}", file=sys.stderr if args.json else sys.stdout)
+        except KeyboardInterrupt:
+            print(f"{place.what}: go on with --seed {place.seed}", file=sys.stderr)
+            raise
     return int(differ)
+
+
+class _Place:
+    """How far a search is, which the progress line shows, and from where another one goes on."""
+
+    def __init__(self, progress: Progress, seed: int) -> None:
+        self.progress, self.first, self.seed, self.what = progress, seed, seed, "nothing is compared yet"
+
+    def begin(self, what: str) -> None:
+        """Compare something else now."""
+        self.what, self.seed = what, self.first
+
+    def tell(self, text: str, seed: int) -> None:
+        """Show a text, and note the seed of what comes next."""
+        self.progress.text, self.seed = text, seed
 
 
 def _write_test(
@@ -98,7 +119,7 @@ def _write_test(
 # --- what is compared -----------------------------------------------------------------------------------------
 
 
-def _rules(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:
+def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import varied_case
@@ -107,16 +128,18 @@ def _rules(args: argparse.Namespace, search: Search, progress: Progress) -> Iter
     files = list(filter(o.is_rules, args.files))
     if not (files or args.random_rules):
         return
+    if files and args.param:
+        raise InputError("rules have no parameters: --param", hint="leave it out")
     engines = choose_engines(args.backend)
-    for file in files:
-        progress.text = f"comparing engines on {file}"
-        yield None, conform_rules(file, stream_cases(file, search.steps), search, engines)
+    given = [(file, stream_cases(file, search.steps), search) for file in files]
     if args.random_rules:
-        progress.text = "comparing engines on random rules"
-        yield None, conform_rules("random rules", varied_case, replace(search, examples=args.random_rules), engines)
+        given.append(("random rules", varied_case, replace(search, examples=args.random_rules)))
+    for name, cases, own in given:
+        place.begin(name)
+        yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))
 
 
-def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> Iterator[Compared]:
+def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Compare backends on the pipelines of files, and on random ones."""
     files = [file for file in args.files if not o.is_rules(file)]
     if not (files or args.random):
@@ -127,23 +150,13 @@ def _pipelines(args: argparse.Namespace, search: Search, progress: Progress) -> 
 
     among = choose_contenders(args.backend)
     subjects = [subject for file in files for subject in _subjects(file, args.param)]
-    what, reached = "", search.seed
-
-    def tell(text: str, seed: int) -> None:
-        nonlocal reached
-        progress.text, reached = text, seed
-
-    try:
-        for subject in subjects:
-            for contender in choose_contenders(args.backend, subject.pipeline.kind):
-                what, reached = f"{subject.name} on {contender.name}", search.seed
-                yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, tell))
-        if args.random:
-            what, reached = "random pipelines", search.seed
-            yield None, conform_random(among, replace(search, examples=args.random), tell)
-    except KeyboardInterrupt:
-        print(f"{what}: go on with --seed {reached}", file=sys.stderr)
-        raise
+    for subject in subjects:
+        for contender in choose_contenders(args.backend, subject.pipeline.kind):
+            place.begin(f"{subject.name} on {contender.name}")
+            yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, place.tell))
+    if args.random:
+        place.begin("random pipelines")
+        yield None, conform_random(among, replace(search, examples=args.random), place.tell)
 
 
 def _hypothesis() -> None:

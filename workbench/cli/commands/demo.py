@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
     parser.add_argument("--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check")
-    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="how many at a time (default: 2)")
+    parser.add_argument("--jobs", type="positive", default=2, metavar="J", help="how many at a time (default: 2)")
 
 
 def execute(args: argparse.Namespace) -> int:

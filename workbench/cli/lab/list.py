@@ -60,9 +60,10 @@ def _show_suite(lab: Lab) -> None:
         print(f"    {len(experiment.region)} points{times}")
         for name, output in experiment.outputs.items():
             print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
-    print()
-    for what in ("tables", "plots", "claims", "macros"):
-        names = ", ".join(getattr(suite, what))
+    made = {what: ", ".join(getattr(suite, what)) for what in ("tables", "plots", "claims", "macros")}
+    if any(made.values()):
+        print()
+    for what, names in made.items():
         if names:
             print(f"{what}: {names}")
     results, _ = lab.store.results()

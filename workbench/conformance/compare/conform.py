@@ -142,9 +142,17 @@ def conform_random(
     """Compare random pipelines on random backends: one outcome, whose failure is small in all that was drawn.
 
     What is slow to begin with each pipeline has a quicker stand-in (`Contender.quick`), or is left out.
+
+    Raises
+    ------
+    Refused: nothing is left to compare.
     """
     search = search or Search()
-    quick = [each.quick or each for each in choose_contenders(backends) if each.share == 1]
+    chosen = choose_contenders(backends)
+    quick = [each.quick or each for each in chosen if each.share == 1]
+    if not quick:
+        slow = ", ".join(each.name for each in chosen)
+        raise Refused(f"random pipelines are not compared on {slow}, which takes long to begin", hint="name files")
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)

@@ -1,4 +1,4 @@
-"""What a search for disagreements found: one form for pipelines and for rules, in words and as JSON."""
+"""What a search for disagreements found, of pipelines and of rules, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -123,38 +123,47 @@ class RuleConformity:
     Attributes
     ----------
     rules: the file of the rules; `random rules` for those.
-    streams: on how many streams of events they were compared.
-    failure: the simplest disagreement with what the rules mean that was found.
-    engines: which have been compared; none: all.
+    streams: on how many streams of events they were compared, up to the first disagreement.
+    engines: their names.
+    named: whether the user has chosen them; else they are all that there are.
     refused: on how many streams each engine refused the rules.
+    failure: the simplest disagreement with what the rules mean that was found.
     """
 
     rules: str
     streams: int
-    failure: RuleDisagreement | None = None
-    engines: Sequence[str] = ()
+    engines: Sequence[str]
+    named: bool = False
     refused: Mapping[str, int] = field(default_factory=dict)
+    failure: RuleDisagreement | None = None
 
     @property
     def holds(self) -> bool:
         """Whether no disagreement was found."""
         return self.failure is None
 
+    @property
+    def outcome(self) -> str:
+        """`agrees`, `differs`, or `refused` where no engine has run the rules of any stream."""
+        if self.failure is not None:
+            return "differs"
+        ran = any(self.refused.get(name, 0) < self.streams for name in self.engines)
+        return "agrees" if ran else "refused"
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        outcome: dict[str, Any] = {
-            "rules": self.rules, "outcome": "agrees" if self.holds else "differs", "streams": self.streams,
+        data = {
+            "rules": self.rules, "outcome": self.outcome, "streams": self.streams, "engines": list(self.engines),
+            "refused": dict(self.refused),
         }  # fmt: skip
-        if self.engines:
-            outcome["engines"] = list(self.engines)
-        if self.refused:
-            outcome["refused"] = dict(self.refused)
-        return outcome if self.failure is None else {**outcome, "failure": str(self.failure)}
+        return data if self.failure is None else {**data, "failure": str(self.failure)}
 
     def __str__(self) -> str:
+        among = ", ".join(self.engines) if self.named else "all engines"
+        if self.outcome == "refused":
+            return f"– refused  {among}  on {self.rules}"
         if self.failure is None:
             refused = (f"; {name} refused {self._share(count)}" for name, count in self.refused.items())
-            among = ", ".join(self.engines) or "all engines"
             return f"✓ agree    {among}  on {self.rules}: {self.streams} streams{''.join(refused)}"
         rules = textwrap.indent(str(self.failure.case.rules), "    ")
         return f"✗ differs  {self.failure.engine}  on {self.rules}: {self.failure}\n\n{rules}"

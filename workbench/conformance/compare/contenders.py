@@ -203,13 +203,16 @@ def choose_contenders(backends: Sequence[str | Contender], kind: str = Pipeline.
 
     Raises
     ------
-    WorkbenchError: there is no backend of this name.
+    WorkbenchError: there is no backend of this name. Refused: it has no contender.
     """
     every = [each for some in contenders().values() for each in some]
     known = [*contenders(), *(each.name for each in every)]
     names = [ALIASES.get(name, name) for name in backends if isinstance(name, str)]
     for name in names:
         if name not in known:
+            if name in backend_rows():
+                others = ", ".join(contenders())
+                raise Refused(f"backend '{name}' is not compared on pipelines", hint=f"compare {others}")
             raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))
     own = tuple(each for each in backends if isinstance(each, Contender))
     if not (own or names):

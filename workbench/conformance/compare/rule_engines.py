@@ -57,7 +57,7 @@ def held_to_meaning(
     refused: counts the engines that refuse the rules.
     """
     meant = evaluate_meaning(case)
-    for name, make in (all_engines() if engines is None else engines).items():
+    for name, make in (engines_here() if engines is None else engines).items():
         try:
             found = run_engine(case, make)
         except Refused:  # before the first event
@@ -79,19 +79,27 @@ def smallest_disagreement(
 
 
 def conform_rules(
-    name: str, case_of: Callable[[int], RuleCase], search: Search, engines: Mapping[str, MakesEngine] | None = None
+    name: str,
+    case_of: Callable[[int], RuleCase],
+    search: Search,
+    engines: Mapping[str, MakesEngine] | None = None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> RuleConformity:
     """Hold engines to what rules mean, on the cases of so many numbers, or up to the first disagreement.
 
     Parameters
     ----------
     engines: None: all there are.
+    progress: is given the number of each case before it runs.
     """
-    refused, among = Counter[str](), tuple(engines or ())
-    for number in range(search.seed, search.seed + search.examples):
-        if (found := smallest_disagreement(case_of(number), engines, refused)) is not None:
-            return RuleConformity(name, search.examples, found, among, refused)
-    return RuleConformity(name, search.examples, None, among, refused)
+    among, refused = engines_here() if engines is None else engines, Counter[str]()
+    outcome = RuleConformity(name, 0, tuple(among), engines is not None, refused)
+    for streams, number in enumerate(range(search.seed, search.seed + search.examples), 1):
+        progress(number)
+        outcome = replace(outcome, streams=streams, failure=smallest_disagreement(case_of(number), among, refused))
+        if outcome.failure is not None:
+            break
+    return outcome
 
 
 def choose_engines(names: Sequence[str]) -> Mapping[str, MakesEngine] | None:
@@ -110,11 +118,6 @@ def choose_engines(names: Sequence[str]) -> Mapping[str, MakesEngine] | None:
             raise Refused(missing)
         chosen[row.name] = row.engine
     return chosen or None
-
-
-def all_engines() -> dict[str, MakesEngine]:
-    """The engines of the table."""
-    return dict(engines_here())
 
 
 def evaluate_meaning(case: RuleCase) -> RuleOutcome:

@@ -39,9 +39,11 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-    except OSError as error:
+        listening.listen()  # who reads the address below may come at once
+    except (OSError, OverflowError) as error:
         listening.close()
-        raise LabError(f"port {port} cannot be used: {error.strerror}", hint="choose another with --port") from error
+        why = error.strerror if isinstance(error, OSError) else "ports are 0 to 65535"
+        raise LabError(f"port {port} cannot be used: {why}", hint="choose another with --port") from error
     port = listening.getsockname()[1]
     package("the web application needs starlette", "starlette")
     from workbench.lab.web.pages import application
