@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import LAYERS
+
 ROOT = Path(__file__).parent.parent
 PAGES_OF_DOCS = (
     "verification",
@@ -78,3 +80,8 @@ def test_files_that_the_page_of_the_architecture_names_exist() -> None:
     ]
     assert len(named) > 50
     assert [name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in there)] == []
+
+
+def test_the_layers_of_the_page_are_those_that_the_tests_enforce() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    assert f"`{' <- '.join(LAYERS)}`" in page

@@ -392,3 +392,12 @@ def test_an_engine_out_of_memory(workbench: Run, hard: Path) -> None:
     done = workbench("check", hard, "-N", 4096, "--memory", 30, "--timeout", 60, "--engine", "pynusmv")
     assert done.code == 3
     assert "memory limit of 30 MB" in done.out
+
+
+def test_options_are_suggested_that_the_command_has(workbench: Run) -> None:
+    """Not those of other commands, which would be refused as well."""
+    done = workbench("lab", "list", "--wher", "n=1")
+    assert "did you mean" not in done.err
+    assert "see workbench lab list --help" in done.err
+    assert "other commands have --where; see workbench COMMAND --help" in workbench("lab", "list", "--where", "n=1").err
+    assert "did you mean '--where'" in workbench("lab", "run", "scaling", "--wher", "n=1").err

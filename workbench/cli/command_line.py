@@ -19,7 +19,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -55,7 +55,7 @@ class _Parser(PagedParser):
         """Words that stand alone are often what the shell has made of a pattern."""
         found, others = self.parse_known_args(args, namespace)
         if others:
-            hint = self._suggest(others[0])
+            hint = self._find_named(sys.argv[1:] if args is None else args)._suggest(others[0], self._spellings())
             if all(os.path.exists(word.partition(":")[0]) for word in others):
                 log = hasattr(found, "input")
                 hint = "a pattern goes in quotes: --input 'logs/*.csv'" if log else "files go together, before options"
@@ -71,7 +71,7 @@ class _Parser(PagedParser):
             for word in itertools.takewhile("--".__ne__, args or ()):
                 name = word.partition("=")[0]
                 unknown = known and name.startswith("--") and not any(each.startswith(name) for each in known)
-                if unknown and (hint := self._suggest(word)).startswith("did"):
+                if unknown and (hint := self._suggest(word, known)).startswith("did"):
                     raise UsageError(f"unrecognized arguments: {word}", hint=hint) from None
             needed = any(each.required and each.dest == "input" for each in self._actions)
             if needed and not any(word.startswith(("--in", "--help")) for word in args or ()):
@@ -79,11 +79,24 @@ class _Parser(PagedParser):
                 raise UsageError(error.what, hint=hint) from None
             raise
 
-    def _suggest(self, word: str) -> str:
-        """What to do about a word that is no argument: the option that is spelled like it, if there is one."""
+    def _find_named(self, args: Sequence[str]) -> _Parser:
+        """The parser of the command that these words name, as `lab list`."""
+        found = self
+        for word in args:
+            below = (each.choices for each in found._actions if isinstance(each, argparse._SubParsersAction))
+            found = next(below, {}).get(word, found)
+        return found
+
+    def _suggest(self, word: str, elsewhere: Iterable[str]) -> str:
+        """What to do about a word that is no argument: the option that is spelled like it, if there is one.
+
+        Parameters
+        ----------
+        elsewhere: the options of all commands.
+        """
         name = word.partition("=")[0]
-        if name in self._spellings():
-            return f"other commands have {name}; see {self.prog} COMMAND --help"
+        if name in elsewhere:
+            return f"other commands have {name}; see {self.prog.partition(' ')[0]} COMMAND --help"
         likely = did_you_mean(name, self._spellings(), "")
         return f"{likely}; see {self.prog} --help" if likely.startswith("did") else f"see {self.prog} --help"
 

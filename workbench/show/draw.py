@@ -9,6 +9,7 @@ inputs, a pipe that is read more than once forks at a dot, and one that is fault
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError
+from workbench.events.files import replacing
 from workbench.processors.held.lags import uneven_joins
 from workbench.show.dot import FAINT, FILL, PALE, digraph, quote, run_graphviz
 from workbench.show.rule_graph import draw_rules
@@ -81,6 +83,12 @@ def inline(svg: str) -> str:
     text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
     text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
     return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
+
+
+def write_picture(drawn: Drawn, path: str) -> None:
+    """Draw a program, or how rules are run, into a file, whose name tells the kind of picture."""
+    with replacing(Path(os.path.realpath(path))) as name:
+        render(drawn, str(name))
 
 
 def render(pipeline: Drawn, path: str | Path, values: Mapping[str, str] | None = None) -> Path:

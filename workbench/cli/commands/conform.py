@@ -169,8 +169,9 @@ def _hypothesis() -> None:
 def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]:
     from workbench.conformance.compare.user_files import python_pipelines, subject
     from workbench.language import parameters
+    from workbench.language.load import split_reference
 
-    path, name = (file, None) if Path(file).exists() or ":" not in file else file.rsplit(":", 1)
+    path, name = split_reference(file)
     given = parameters(params)
     if path.endswith(".py") and name is None and not given:
         yield from (subject(path, each) for each in python_pipelines(path))

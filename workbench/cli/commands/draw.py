@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-
-if TYPE_CHECKING:
-    from workbench.show.draw import Drawn
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,19 +20,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Draw."""
     pipeline = o.program(args.file, args.param, args.fault)
-    if args.output is None:
-        from workbench.show.draw import draw
+    from workbench.show.draw import draw, write_picture
 
+    if args.output is None:
         sys.stdout.write(draw(pipeline))
         return 0
     write_picture(pipeline, args.output)
     return 0
-
-
-def write_picture(drawn: Drawn, path: str) -> None:
-    """Draw a program, or how rules are run, into a file, whose name tells the kind of picture."""
-    from workbench.events.files import replacing
-    from workbench.show.draw import render
-
-    with replacing(Path(os.path.realpath(path))) as name:
-        render(drawn, str(name))

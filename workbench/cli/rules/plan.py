@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli.commands.draw import write_picture
 from workbench.cli.rule_runs import fact_files, fact_timeout
 from workbench.cli.run_options import reading_options, run_options
 
@@ -44,6 +43,8 @@ def execute(args: argparse.Namespace) -> int:
     timed = has_units(rules)
     plan = SetPlan(in_units(rules, "us" if timed else None))
     if args.output is not None:
+        from workbench.show.draw import write_picture
+
         write_picture(plan, args.output)
         return 0
     accesses = _find_accesses(plan.rules, args)
