@@ -22,7 +22,7 @@ from tests.cli.conftest import ROOT
 from tests.executors.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
 from tests.lab.spark_cluster import QUICK_JAVA, cluster, free_port, wait_for
 from workbench.cli.main import main
-from workbench.errors import DomainError, InputError, Refused, SparkError, StateError
+from workbench.errors import DomainError, InputError, LostRows, Refused, SparkError, StateError
 from workbench.language import parse
 
 pytest.importorskip("pyspark")
@@ -79,6 +79,23 @@ def test_json_to_parquet_and_back(session, tmp_path):
     assert run_log(session, tmp_path / "in", "t") == expected(ROWS, pipeline())
 
 
+@pytest.mark.parametrize("mode", ["errorifexists", "overwrite"])
+@pytest.mark.parametrize("format", ["parquet", "jsonl"])
+def test_an_output_is_complete_when_all_rows_are_accounted_for(session, tmp_path, format, mode):
+    rows, out = session.range(3), tmp_path / "out"
+
+    def fail():
+        assert list(out.glob("part-*"))
+        assert not (out / "_SUCCESS").exists()
+        raise LostRows("1 is lost")
+
+    with pytest.raises(LostRows):
+        write_rows(rows, row_ports(rows), str(out), format, mode=mode, settle=fail)
+    assert not out.exists()
+    write_rows(rows, row_ports(rows), str(out), format, mode=mode)
+    assert (out / "_SUCCESS").exists()
+
+
 def test_a_dataframe_of_ones_own(session):
     day = datetime.datetime(2024, 1, 1)
     rows = [(k, day + datetime.timedelta(minutes=t), x, q) for k, t, x, q in ROWS]
@@ -122,26 +139,31 @@ def drop_files(folder, rows, size):
 
 @pytest.mark.slow
 def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
-    """It dies after the outputs of a micro-batch are there and before Spark has noted it: that batch is done again."""
+    """It dies when the outputs of a micro-batch are written, and before it is complete: that batch is done again."""
     (tmp_path / "in").mkdir()
     drop_files(tmp_path / "in", ROWS[:300], 100)
     batches = []
 
     def go(stop_at=None, order="t", text=SUMS):
-        def wrote(number):
-            batches.append(number)
-            if number == stop_at:
-                raise Killed
+        class Run(SparkPipelineRun):
+            def settle_batch(self):
+                super().settle_batch()
+                last = max((tmp_path / "out").iterdir())
+                assert not (last / "_SUCCESS").exists()
+                batches.append(int(last.name.removeprefix("batch=")))
+                if batches[-1] == stop_at:
+                    raise Killed
 
         options = {"key": "k", "order": order, "files": 1, "checkpoint": str(tmp_path / "ck"), "once": True}
         start = started([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
         with bring_back():
-            start_query(SparkPipelineRun(choose(pipeline(text)), start), session, "jsonl", wrote).awaitTermination()
+            start_query(Run(choose(pipeline(text)), start), session, "jsonl").awaitTermination()
         account = start.reporter.account
         assert account.computed == account.read > 0
 
     with pytest.raises(SparkError, match="Killed"):
         go(stop_at=1)
+    assert not (tmp_path / "out" / "batch=00000001").exists()
     go()
     drop_files(tmp_path / "in", ROWS, 100)
     go()

@@ -559,11 +559,10 @@ class Failing:
     def write(self):
         return self
 
-    def mode(self, _):
+    def mode(self, *_):
         return self
 
-    def format(self, _):
-        return self
+    format = option = mode
 
     def save(self, folder):
         Path(folder).mkdir(exist_ok=True)
@@ -572,12 +571,10 @@ class Failing:
 
 def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(Py4JError):
-        write_rows(Failing(), INPUTS, str(out), "parquet")
-    assert not out.exists(), "the same command is let in again"
-    with pytest.raises(Py4JError):
-        write_rows(Failing(), INPUTS, str(out), "parquet", mode="overwrite")
-    assert out.exists(), "Spark does the micro-batch again"
+    for mode in ("errorifexists", "overwrite"):
+        with pytest.raises(Py4JError):
+            write_rows(Failing(), INPUTS, str(out), "parquet", mode=mode)
+        assert not out.exists(), "the same command is let in again, and Spark does the micro-batch again"
 
 
 def test_a_pipeline_is_sent_without_what_follows_from_it():

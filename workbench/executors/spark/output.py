@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from workbench.events.writers import RowWriter
 
+_UNMARKED = ("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+"""The option with which Spark writes no `_SUCCESS`."""
+
 
 def output_formats() -> list[str]:
     """The formats that outputs are written in: texts, and what Spark writes itself."""
@@ -86,21 +89,32 @@ def _taken(text: io.StringIO) -> Iterator[Any]:
         yield pa.RecordBatch.from_pydict({"value": [found.removesuffix("\n")]})
 
 
+def _open(spark: Any, folder: str) -> tuple[Any, Any]:
+    """Open a folder as Hadoop knows it: its path, and the file system in which it is."""
+    path = spark._jvm.org.apache.hadoop.fs.Path(folder)
+    return path, path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+
+
 def _rename(spark: Any, folder: str, ending: str) -> None:
     """Have the names of the files in a folder end with their format, and not as those of texts."""
-    path = spark._jvm.org.apache.hadoop.fs.Path(folder)
-    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    path, files = _open(spark, folder)
     for each in files.listStatus(path):
         name = each.getPath().getName()
         if name.endswith(".txt"):
             files.rename(each.getPath(), path.suffix(f"/{name.removesuffix('.txt')}.{ending}"))
 
 
+def _mark_complete(spark: Any, folder: str) -> None:
+    """Mark a folder as Spark marks it when all files are there."""
+    path, files = _open(spark, folder)
+    files.create(path.suffix("/_SUCCESS")).close()
+
+
 def write_rows(
     rows: DataFrame, ports: Ports, folder: str, format: str, *, mode: str = "errorifexists", time: str = "",
     settle: Callable[[], object] = lambda: None,
 ) -> None:  # fmt: skip
-    """Write rows into a folder, as Spark writes: part files, and `_SUCCESS` when all are there.
+    """Write rows into a folder, as Spark writes: part files, and `_SUCCESS` when all are there and settled.
 
     Parameters
     ----------
@@ -118,13 +132,15 @@ def write_rows(
     row = format_row(format)
     try:
         if row.text:
-            rows.mapInArrow(RowLines(ports, format, time), "value string").write.mode(mode).text(folder)
+            lines = rows.mapInArrow(RowLines(ports, format, time), "value string")
+            lines.write.mode(mode).option(*_UNMARKED).text(folder)
             _rename(rows.sparkSession, folder, row.spark or row.name)
         else:
-            rows.write.mode(mode).format(row.spark).save(folder)
+            rows.write.mode(mode).option(*_UNMARKED).format(row.spark).save(folder)
         settle()
+        _mark_complete(rows.sparkSession, folder)
     except BaseException:  # else the same command would not be let in again
-        if mode == "errorifexists" and "://" not in folder:
+        if "://" not in folder:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 

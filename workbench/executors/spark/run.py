@@ -179,8 +179,8 @@ def start_query(
     def each(frame: DataFrame, number: int) -> None:
         with carry():
             folder = f"{args.output}/batch={number:08}"
-            write_rows(run.sort_batch(frame), ports, folder, format, mode="overwrite", time=run.time)
-            run.settle_batch()
+            rows, settle = run.sort_batch(frame), run.settle_batch
+            write_rows(rows, ports, folder, format, mode="overwrite", time=run.time, settle=settle)
         print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
         written(number)
 
