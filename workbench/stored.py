@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workbench.errors import StateError
 
-FORM = 6
+FORM = 7
 MAGIC = b"WBS"
 SIZE = 16
 DAMAGED = "take an earlier copy of it, or start afresh"

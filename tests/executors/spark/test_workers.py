@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,7 +31,7 @@ from workbench.executors.spark.carry import CarriedError, bring_back, error_in  
 from workbench.executors.spark.checkpoint import see_checkpoint  # noqa: E402
 from workbench.executors.spark.counts import Counts, TaskCounts  # noqa: E402
 from workbench.executors.spark.executors import BatchedKeys, choose  # noqa: E402
-from workbench.executors.spark.job import group_starts  # noqa: E402
+from workbench.executors.spark.job import group_starts, join_state, split_state  # noqa: E402
 from workbench.executors.spark.key_log import KeyLog  # noqa: E402
 from workbench.executors.spark.key_rows import KeyRowForm  # noqa: E402
 from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
@@ -62,9 +63,9 @@ def runner(choice, layout):
     return PartitionRunner(PipelineJob(choice, layout))
 
 
-def see_query(checkpoint, choice, layout=TIMED, output="out", format="csv"):
+def see_query(checkpoint, choice, layout=TIMED, output="out", format="csv", key_type="string"):
     """What a stream sees to before it begins."""
-    see_checkpoint(checkpoint, PipelineJob(choice, layout).about(), output, format)
+    see_checkpoint(checkpoint, PipelineJob(choice, layout, key_type).about(), output, format)
 
 
 def tuples(batches):
@@ -412,6 +413,17 @@ def test_rows_that_come_late_or_with_the_state_of_others():
     assert micro_batches("compiled", [rows[30:]], state)
 
 
+@pytest.mark.parametrize("change", [
+    lambda state: b"", lambda state: state[:9], lambda state: b"garbage" + state, lambda state: state[7:],
+    lambda state: state.replace(b"17", b"18"),
+])  # fmt: skip
+def test_a_damaged_state_is_refused(change):
+    state = join_state([17], b"snapshot")
+    assert split_state(state) == ([17], b"snapshot")
+    with pytest.raises(StateError):
+        split_state(change(state))
+
+
 def test_a_checkpoint_belongs_to_one_query(tmp_path):
     choice = choose(pipeline())
     see_query(tmp_path / "ck", choice)
@@ -420,11 +432,14 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
         (choose(pipeline(), "reference"), TIMED, "out", "backend: 'compiled' there, 'reference' now"),
         (choose(pipeline(SUMS.replace("3)", "4)"))), TIMED, "out", "another code"),
         (choice, Layout("j", ("t",)), "out", "another key: 'k' there, 'j' now"),
-        (choice, Layout("k", ()), "out", "another order"),
+        (choice, Layout("k", ()), "out", "another order: "),
+        (choice, replace(TIMED, parts=1), "out", "another order columns: 3 there, 1 now"),
         (choice, TIMED, "elsewhere", "another output"),
     ):
         with pytest.raises(StateError, match=what):
             see_query(tmp_path / "ck", other, layout, output, "csv")
+    with pytest.raises(StateError, match="another key type: 'string' there, 'long' now"):
+        see_query(tmp_path / "ck", choice, key_type="long")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
         see_query(tmp_path / "ck", choice, TIMED, "out", "jsonl")
     about = json.loads((tmp_path / "ck" / "workbench.json").read_text())

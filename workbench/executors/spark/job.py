@@ -12,6 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from workbench.stored import opened, sealed
+
+_MARK = b"state of a group"
+
 
 class GroupRun(ABC):
     """A program that runs on the rows of groups."""
@@ -105,10 +109,10 @@ def split_groups(rows: Any) -> Iterator[Any]:
 
 def join_state(notes: Any, snapshot: bytes) -> bytes:
     """Put the state of an executor, and JSON that belongs to it, into one value."""
-    return json.dumps(notes).encode() + b"\n" + snapshot
+    return sealed(_MARK, json.dumps(notes).encode() + b"\n" + snapshot)
 
 
 def split_state(state: bytes) -> tuple[Any, bytes]:
-    """Take a value of `join_state` apart."""
-    notes, _, snapshot = state.partition(b"\n")
+    """Take a value of `join_state` apart; StateError where it is damaged, or of another form."""
+    notes, _, snapshot = opened(_MARK, state, "query").partition(b"\n")
     return json.loads(notes), snapshot

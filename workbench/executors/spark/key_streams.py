@@ -56,7 +56,8 @@ class PipelineJob(Job):
     def about(self) -> Mapping[str, Any]:
         choice, layout = self.choice, self.layout
         runs = {"pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.fingerprint}
-        return {**runs, "key": layout.key, "order": list(layout.orders)}
+        ordered = {"order": list(layout.orders), "order columns": layout.named}
+        return {**runs, "key": layout.key, "key type": self.key_type, **ordered}
 
     def count_rows(self, rows: Any) -> int:
         return len(rows)
