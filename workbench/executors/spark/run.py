@@ -155,17 +155,11 @@ def run_stream(run: SparkRun, spark: SparkSession, format: str) -> None:
             query.stop()
 
 
-def start_query(
-    run: SparkRun, spark: SparkSession, format: str, written: Callable[[int], object] = lambda _: None
-) -> StreamingQuery:
+def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQuery:
     """Start a query of Structured Streaming; it goes on from its checkpoint if there is one.
 
     The outputs of a micro-batch are a folder of their own, `batch=00000007`, which is overwritten when Spark does the
     batch again, so that after any interruption each output is there once. Streams do not end.
-
-    Parameters
-    ----------
-    written: called with the number of each batch when it is in the output, before Spark notes that it is done.
 
     Raises
     ------
@@ -182,7 +176,6 @@ def start_query(
             rows, settle = run.sort_batch(frame), run.settle_batch
             write_rows(rows, ports, folder, format, mode="overwrite", time=run.time, settle=settle)
         print(f"micro-batch {number} is there", file=sys.stderr, flush=True)
-        written(number)
 
     writer = outputs.writeStream.foreachBatch(each).option("checkpointLocation", args.checkpoint)
     return (writer.trigger(availableNow=True) if args.once else writer).start()
