@@ -133,9 +133,30 @@ def test_a_section_knows_what_is_vacuous_in_it() -> None:
     part = Finding("always", "holds", "it holds", vacuous)
     row = analyses("pipeline")["silence"]
     assert section(row, [part]).vacuous
-    assert section(row, [Finding("all", "holds", "it holds", data={"parts": (part,)}, form={})]).vacuous
+    for parts in ((part,), {"x": part}):
+        assert section(row, [Finding("all", "holds", "it holds", data={"parts": parts}, form={})]).vacuous
     assert not section(row, [Finding("none", "holds", "it holds")]).vacuous
     assert not section(row, [part]).within_bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked"),
+    [
+        # of numbers below 4 none is greater than 3: that no event of x comes out late is said of none
+        ("p.pipe", "pipeline p(x: int) -> int { return filter(x, x > 3) }", ["latency", "-N", 4]),
+        # no number is both: the rule never fires, so the order of events cannot matter to it
+        (
+            "r.tesla",
+            "declare A(x: int)\ndeclare D(x: int)\nfrom A where A.x > 5 and A.x < 5 emit D(x = 1)",
+            ["order"],
+        ),
+    ],
+)
+def test_strict_vacuity(workbench: Run, tmp_path: Path, name: str, text: str, asked: list[object]) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    assert workbench("analyse", file, "--only", *asked).code == 0
+    assert workbench("analyse", file, "--only", *asked, "--strict-vacuity").code == 3
 
 
 def test_rules_are_asked_other_questions(workbench: Run, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ class EventBlock:
         )  # fmt: skip
 
     def taken(self, order: Any) -> EventBlock:
-        """The events at some places, in the order of the places."""
+        """The events at some indices, none of them negative, in the order of the indices."""
         import numpy as np
 
         found = replace(self, types=self.types[order], times=self.times[order], places=self.places[order])
@@ -112,7 +112,7 @@ class EventBlock:
         if self.starts is None or self.sources is None:
             return found
         lengths = np.diff(self.starts)[order]
-        starts = np.cumsum([0, *lengths])
+        starts = np.concatenate(([0], np.cumsum(lengths)))
         numbers = np.arange(starts[-1]) + np.repeat(self.starts[order] - starts[:-1], lengths)
         return replace(found, starts=starts, sources=self.sources[numbers])
 

@@ -282,6 +282,11 @@ class Rule(Placed):
             yield self.pause
 
     @property
+    def counts_events(self) -> bool:
+        """Whether one of its windows counts events, those of all types."""
+        return any(map(counts_events, self.parts))
+
+    @property
     def absence(self) -> Predicate | None:
         """The predicate about what must not come after the trigger."""
         found = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)

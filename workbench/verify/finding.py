@@ -85,7 +85,8 @@ class Finding:
         """This finding, and those among its data."""
         yield self
         for value in self.data.values():
-            for each in value if isinstance(value, tuple | list) else (value,):
+            values = tuple(value.values()) if isinstance(value, Mapping) else value
+            for each in values if isinstance(values, tuple | list) else (values,):
                 if isinstance(each, Finding):
                     yield from each.parts()
 

@@ -36,7 +36,7 @@ class MatchedRules:
     @cached_property
     def reasons(self) -> tuple[str, ...]:
         """Of each rule why its composites are made one by one; nothing where they are not."""
-        counting = next((rule.name for rule in self.rules.rules for part in rule.parts if t.counts_events(part)), None)
+        counting = next((rule.name for rule in self.rules.rules if rule.counts_events), None)
         readers: dict[str, str] = {}
         for rule in self.rules.rules:
             for type in rule.types:

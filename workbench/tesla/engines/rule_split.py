@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from workbench.tesla import tree as t
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
@@ -36,7 +35,7 @@ class RuleSplit:
 def rule_split(rules: RuleSet) -> RuleSplit:
     """How a rule set can be split."""
     for rule in rules.rules:
-        if any(map(t.counts_events, rule.parts)):
+        if rule.counts_events:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
             return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why))
     groups, found = rules.graph.groups, rule_partition(rules)

@@ -57,7 +57,7 @@ def _reasons(rules: RuleSet) -> Iterator[str]:
             yield f"{name} is silent after what it has told"
         if rule.absence is not None:
             yield f"{name} waits for what must not come"
-        if any(map(t.counts_events, rule.parts)):
+        if rule.counts_events:
             yield f"{name} counts events in a window"
         if any(each.time is None for each in lookbacks(rule).values()):
             yield f"{name} looks back for ever"

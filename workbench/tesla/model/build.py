@@ -14,8 +14,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import read_attributes
-from workbench.tesla.model.attribute_values import value_tables as chosen_tables
+from workbench.tesla.model.attribute_values import read_attributes, value_tables
 from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
 from workbench.tesla.model.frame import MEMORY, NotedValues, RuleFrame, waiting_of
@@ -118,7 +117,7 @@ def _scale_to_ticks(
 ) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
     """The rules with windows in ticks, and the values of what comes from outside."""
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
-    return ticked, chosen_tables(
+    return ticked, value_tables(
         ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, variety=bounds.variety
     )
 

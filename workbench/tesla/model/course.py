@@ -126,7 +126,7 @@ class ModelCourse:
         for rule in self.frame.rules.resolved:
             self._drop_refuted(rule, type, when, values)
             if rule.trigger.type == type:
-                caused += self._match_trigger(rule, when, values, used, depth)
+                caused += self._match_trigger(rule, when, values, used)
         self.line = merge(when, self.line.followed(), self.line)
         if column := self.frame.layout.columns.get(type):
             self.line, full = self.line.with_event(column, when, values, used)
@@ -145,9 +145,7 @@ class ModelCourse:
             else:
                 self.line = merge(each.when, self.line.followed(), self.line)
 
-    def _match_trigger(
-        self, rule: ResolvedRule, when: Term, values: Values, used: list[Any], depth: int
-    ) -> list[ModelComposite]:
+    def _match_trigger(self, rule: ResolvedRule, when: Term, values: Values, used: list[Any]) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
         asked = RuleMatching(rule, self.line, self.frame.facts, self.given)
         matches = [

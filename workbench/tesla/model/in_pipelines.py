@@ -17,7 +17,7 @@ from workbench.core.units import ELAPSED
 from workbench.errors import DomainError, InputError, Refused, TypingError, did_you_mean
 from workbench.processors.held.group import flatten
 from workbench.tesla import tree as t
-from workbench.tesla.model.attribute_values import value_tables as chosen_tables
+from workbench.tesla.model.attribute_values import value_tables
 from workbench.tesla.model.build import (
     FrameSearch,
     RuleBounds,
@@ -200,7 +200,7 @@ def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit
         if not isinstance(node.processor, RuleProcessor):
             return ()
         rules, fed = node.processor.rules, zip(node.processor.fed, node.inputs[1:], strict=True)
-        tables = chosen_tables([in_units(rules, unit)], bounds.count, {})
+        tables = value_tables([in_units(rules, unit)], bounds.count, {})
         for type in (each for each, pipe in fed if pipe == name):
             for attribute, place, _ in places_of(rules.declarations[type], domain):
                 if place is None or not label or getattr(domain, "labels", ())[place] == label:

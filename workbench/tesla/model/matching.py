@@ -8,6 +8,7 @@ Sources: thesis, 2.3.3 and 3.3.2; 2.4.5 for consumption.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,6 +53,7 @@ class GuardedMatch:
         """What parameters and attributes are; `own` are those of the event that a predicate is about."""
         bound = self.bound if own is None else {**self.bound, OWN: own}
 
+        @functools.cache  # a parameter of parameters may name each of them several times
         def look_up(slot: RuleSlot) -> GuardedValue:
             return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, look_up)
 

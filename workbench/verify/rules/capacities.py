@@ -138,10 +138,10 @@ class CapacitySearch:
         self.model, self.rules = modelled_in(self.subject.model()), self.subject.rules
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).count_rooms() for valued in (True, False))
-        self.subject = self.subject.settled()  # so that streams of parts are streams of the whole
         self.firings: dict[str, InputSteps] = {}
-        if not self.subject.deepen:
-            self.most = 0
+        self.most = self.most if self.subject.deepen else 0
+        # settled, so that streams of parts are streams of the whole
+        self.subject = replace(self.subject.settled(), deepen=bool(self.most))
         if remaining().seconds is None and self.subject.settings.seconds is None:
             self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=PATIENCE))
 
@@ -259,7 +259,7 @@ class CapacitySearch:
 
     def _modelled_firing(self, rule: t.Rule) -> InputSteps:
         with suppress(Refused):
-            verdict = firing(replace(self.subject, deepen=bool(self.most)), rule)
+            verdict = firing(self.subject, rule)
             if verdict.counterexample is not None:
                 return tuple(step.inputs for step in verdict.counterexample.steps)
         return ()

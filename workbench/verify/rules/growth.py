@@ -17,7 +17,6 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.repeated import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measurement import MeasuredRules, MeasuredStep
-from workbench.verify.rules.subject import counts_events
 
 StepMeasure = Callable[[MeasuredStep], int]
 """What is to be great, of what was measured at a step."""
@@ -104,4 +103,4 @@ def _outline(event: Occurrence) -> tuple[str, str, str]:
 
 def _plain(rule: t.Rule) -> bool:
     """Whether a rule has no memory of what it has emitted, and no window that counts events."""
-    return rule.pause is None and rule.absence is None and not counts_events(rule)
+    return rule.pause is None and rule.absence is None and not rule.counts_events

@@ -73,7 +73,7 @@ class RuleSubject:
     @property
     def is_separable(self) -> bool:
         """Whether rules matter to others by what they emit only."""
-        return self.rules.graph.longest_chain is not None and not any(map(counts_events, self.rules.rules))
+        return self.rules.graph.longest_chain is not None and not any(rule.counts_events for rule in self.rules.rules)
 
     def parts(self) -> Iterator[Self]:
         """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
@@ -99,11 +99,6 @@ class RuleSubject:
     def problem(self, prop: Property | PropertySyntax) -> Problem:
         """A property of their model, not decided yet."""
         return problem(self.model(), prop, self.settings)
-
-
-def counts_events(rule: t.Rule) -> bool:
-    """Whether a window of a rule counts events, those of all types, and does not measure time."""
-    return any(each.counts for each in rule.durations)
 
 
 def can_fire(rule: t.Rule) -> Property:

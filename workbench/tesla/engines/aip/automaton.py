@@ -135,13 +135,13 @@ class Automaton:
 
     # --- windows ----------------------------------------------------------------------------------------
 
-    def reaches(self, holdings: Holdings, state: int, bit: int, event: Occurrence) -> bool:
+    def reaches(self, holdings: Holdings, bit: int, event: Occurrence) -> bool:
         """Whether windows allow that an event for a predicate, or the trigger, comes to what is there."""
         for other in self.hang_on[bit]:
             earlier = holdings[other]
             if earlier is not None and not self._in(self.windows[other], earlier, event):
                 return False
-        return not self.trex or self._apart(holdings, state, bit, event)
+        return not self.trex or self._apart(holdings, bit, event)
 
     @cached_property
     def hang_on(self) -> dict[int, list[int]]:
@@ -158,7 +158,7 @@ class Automaton:
             return window.least < gap and (window.most is None or gap < window.most)
         return window.least <= gap and (window.most is None or gap <= window.most)
 
-    def _apart(self, holdings: Holdings, state: int, bit: int, event: Occurrence) -> bool:
+    def _apart(self, holdings: Holdings, bit: int, event: Occurrence) -> bool:
         """Whether what is between others has other times than they; only where T-Rex is followed."""
         for other, anchors in enumerate(self.anchors):
             middle = holdings[other]

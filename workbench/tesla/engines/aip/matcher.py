@@ -124,7 +124,7 @@ class AIPMatcher:
             alone = self._alone(state, bit)
             first = alone is not None and alone.oldest
             for instance in instances.in_turn(only, oldest_first=first):
-                if self._goes_on(instance, state, bit, event):
+                if self._goes_on(instance, bit, event):
                     made = self._make_instance(instance.holdings, after, bit, event, key if keyed else instance.key)
                     if all(check(made.holdings) for check in automaton.checks(after, bit)):
                         yield after, made
@@ -136,8 +136,8 @@ class AIPMatcher:
         only = state.bit_length() - 1
         return self.automaton.steps[only].policy if state == 1 << only and self.automaton.decided(only, bit) else None
 
-    def _goes_on(self, instance: AutomatonInstance, state: int, bit: int, event: Occurrence) -> bool:
-        return not instance.passed(event) and self.automaton.reaches(instance.holdings, state, bit, event)
+    def _goes_on(self, instance: AutomatonInstance, bit: int, event: Occurrence) -> bool:
+        return not instance.passed(event) and self.automaton.reaches(instance.holdings, bit, event)
 
     def _make_instance(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
         holdings = (*before[:bit], event, *before[bit + 1 :])
@@ -230,7 +230,7 @@ class AIPMatcher:
         able = [
             [event for event in instance.holdings if event is not None]
             for instance in instances.in_turn(key, oldest_first=True, number=number)
-            if self._goes_on(instance, state, TRIGGER, trigger)
+            if self._goes_on(instance, TRIGGER, trigger)
         ]
         able.sort(key=lambda events: [event.number for event in events])
         root: dict[int, Any] = {}

@@ -44,29 +44,31 @@ AHEAD = 32
 """By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
 
 
-def _may_cache() -> bool:
-    """Whether numba may load machine code from where it would keep it: files from which it runs what they hold."""
+def _cache_folder() -> Path | None:
+    """Where numba keeps machine code, if it may load it from there: it runs what these files hold."""
     with suppress(RuntimeError, AttributeError):  # it may write nowhere, or compiles nothing
         folder = Path(numba.njit(cache=True)(graph.transpose).stats.cache_path)
         beside = Path(__file__).with_name("__pycache__")  # who can write there can change this code, too
-        return folder == beside or may_load_all(folder)
-    return False
+        return folder if folder == beside or may_load_all(folder) else None
+    return None
 
 
 def _drop_unreadable(folder: Path) -> None:
-    """Remove what numba keeps for records that have other names now: it fails where it cannot read that."""
+    """Remove each index that numba would fail on, since records in it have other names now, for example."""
     for index in (each for module in ("kernels", "graph") for each in folder.glob(f"{module}.*.nbi")):
         try:
             with index.open("rb") as file:
-                pickle.load(file)  # the version of numba
-                pickle.load(file)
-        except (AttributeError, ImportError):
+                if pickle.load(file) == numba.__version__:  # else numba reads no more of it
+                    pickle.load(file)
+        except FileNotFoundError:  # another process has removed it
+            continue
+        except Exception:  # a cache is only a cache: whatever cannot be read of it is compiled again
             index.unlink(missing_ok=True)
 
 
-CACHED = _may_cache()
-if CACHED:
-    _drop_unreadable(Path(numba.njit(cache=True)(graph.transpose).stats.cache_path))
+CACHED = (_folder := _cache_folder()) is not None
+if _folder is not None:
+    _drop_unreadable(_folder)
 graphs = SimpleNamespace(
     **{
         function.__name__: numba.njit(cache=CACHED, nogil=True)(function)
