@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,29 @@ def test_a_run_has_limits() -> None:
     with pytest.raises(InputError, match="an answer that comes bit by bit has no limits"):
         wb.run(total, rows, seconds=1.0)
     assert next(wb.run(total, rows)) == {"out": 1}  # nothing of it was taken
+
+
+@pytest.mark.parametrize(
+    ("data", "output"), [("x.csv", "no/y.csv"), ("x.csv", "y.nope"), ("no.csv", "y.csv"), (0, "y")]
+)
+def test_nothing_is_left_of_a_run_that_fails_before_its_first_output(
+    data: Any, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("x\n1\n")
+    options: Any = {"backend": "reference", "why": 2, "html": "page.html"}
+    with pytest.raises(InputError) as kept:  # while the error is there, so is what its frames hold
+        wb.run(wb.parse(TOTAL).get(), data, output=output, **options)
+    assert os.listdir() == ["x.csv"], kept
+    monkeypatch.setattr("workbench.logs.call._answered", lambda *_, **__: int("no"))
+    with pytest.raises(ValueError, match="invalid literal") as failed:
+        wb.run(wb.parse(TOTAL).get(), [{"x": 1}], **options)
+    assert os.listdir() == ["x.csv"], failed
+
+
+def test_no_bad_rows_are_left_of_rules_that_have_no_output(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("time,v\n1,2\n")
+    rules = wb.rules("declare A(v: int)\ndeclare Seen(v: int)\nrule seen: from A emit Seen(v = A.v)")
+    with pytest.raises(InputError, match="cannot write there") as kept:
+        wb.run(rules, f"A={tmp_path / 'e.csv'}", output=tmp_path / "no" / "o.csv", bad_rows=str(tmp_path / "bad.csv"))
+    assert os.listdir(tmp_path) == ["e.csv"], kept

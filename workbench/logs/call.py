@@ -130,8 +130,9 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | None, start: Start
     try:
         return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
     except BaseException:
-        emissions.close()  # nobody asks for what comes behind the error
-        raise
+        with running.start.closing:
+            emissions.close()  # nobody asks for what comes behind the error
+            raise
 
 
 def events_of(data: Any) -> Callable[[Any], Iterator[Any]]:

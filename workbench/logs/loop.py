@@ -145,9 +145,14 @@ class LogRun:
         from workbench.events.write import output_format, write_events
 
         options, session, start = self.start.options, self.session, self.start
-        written = output_format(options.output, *self._format, wanted=options.output_format)
         with (
-            write_events(options.output, session.outputs, format=written, live=start.live) as into,
+            start.closing,
+            write_events(
+                options.output,
+                session.outputs,
+                format=output_format(options.output, *self._format, wanted=options.output_format),
+                live=start.live,
+            ) as into,
             start.watched(),
             overlap(self._rows.blocks, into, start, session.threads) as (blocks, writer),
             closing(self.emissions(blocks, waited=is_stream(options.output) or into.live)) as emissions,

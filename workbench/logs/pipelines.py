@@ -43,27 +43,30 @@ def run_pipeline(program: Program, start: Start) -> None:
     """Run a pipeline as options say, which name `input` and `output` besides those of the backends."""
     options = start.options
     if options.backend != AUTO and (whole := backend_row(options.backend).whole) is not None:
-        opened = OpenedPipeline(program, start, columns=True)
         with start.closing:
+            opened = OpenedPipeline(program, start, columns=True)
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start, source_of(options.input, live=start.live)).write()
 
 
 def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
-    """A pipeline that is about to run on a log.
+    """A pipeline that is about to run on a log; what has been opened is closed where that cannot be.
 
     Raises
     ------
     InputError, Refused: an option is not for the backend, or the backend not for the program.
     """
-    opened = OpenedPipeline(program, start, columns=source.columns, twice=source.rereadable)
-    partition = opened.partition(source)
-    session = opened.session(partition)
-    read: Ported = opened.program if partition is None else partition.rows
-    blocks = partial(source.blocks, read, opened.reading)
-    if opened.auto and source.rereadable:
-        session = FallbackSession(session, partial(opened.reference, partition), blocks, start.say)
+    with start.closing as closing:
+        opened = OpenedPipeline(program, start, columns=source.columns, twice=source.rereadable)
+        partition = opened.partition(source)
+        session = opened.session(partition)
+        read: Ported = opened.program if partition is None else partition.rows
+        blocks = partial(source.blocks, read, opened.reading)
+        if opened.auto and source.rereadable:
+            session = FallbackSession(session, partial(opened.reference, partition), blocks, start.say)
+        begun = _read_first(blocks(start.reporter), start)
+        opened.start = replace(opened.start, closing=closing.pop_all())
 
     return LogRun(
         session,
@@ -71,7 +74,7 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
         LogRows(
             lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
             source.size,
-            _read_first(blocks(start.reporter), start),
+            begun,
             partial(kept_rows, opened.reading, start.reporter, live=start.live),
         ),
         backend=opened.row.name,
