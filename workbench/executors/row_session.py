@@ -6,6 +6,7 @@ The rule of this module: a step in which nothing comes out has a row only where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.core.domain import Value
@@ -70,21 +71,17 @@ class RowSession(Session):
         return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
 
 
-class ReferenceSession(RowSession):
-    """A pipeline that the reference executor runs, or one that is made of it."""
+class OverlappedSession(RowSession):
+    """A pipeline of which several steps are made at the same time, so that rows are read ahead of what comes out."""
 
-    running: Reference
-
-    def save(self) -> bytes:
-        return self.running.snapshot()
-
-    def restore(self, state: bytes) -> None:
-        self.running.restore(state)
+    def step_rows(self, rows: Iterator[RowEvents]) -> None:
+        del rows
 
 
-class LockstepSession(ReferenceSession):
+class LockstepSession(RowSession):
     """A pipeline whose only output makes the rows: lists of events go in, and a list comes out."""
 
+    running: Reference
     takes = frozenset({ROWS, COLUMNS})
     row_by_row = True
 
@@ -107,25 +104,25 @@ class LockstepSession(ReferenceSession):
         return BatchOutput(lists=made, computed=done, events_out=len(events), failed=failed)
 
 
-class FaultySession(ReferenceSession):
+class FaultySession(RowSession):
     """A pipeline in which faults strike: a note behind the rows of a step names each that did."""
 
+    running: Reference
     size = 1
 
-    def step_rows(self, rows: Iterator[RowEvents]) -> None:
-        del rows
+    def __init__(self, running: Reference, *, idle: bool = False) -> None:
+        super().__init__(running, self._stepped, idle=idle)
+        self._notes = list[str]()
 
-    def step_batch(self, batch: LogBatch) -> BatchOutput:
-        made, notes, failed = list[StepOutputs](), list[str](), batch.failed
-        try:
-            for row in batch.as_rows(self.outputs.domains):
-                record = self.running.step(row)
-                made.append(record.outputs)
-                notes += self._strikes(record)
-        except WorkbenchError as error:
-            failed = error
-        rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
-        return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed, notes=notes)
+    def _stepped(self, rows: Iterable[RowEvents]) -> Iterator[StepOutputs]:
+        for row in rows:
+            record = self.running.step(row)
+            self._notes += self._strikes(record)
+            yield record.outputs
+
+    def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
+        notes, self._notes = self._notes, []
+        return replace(super()._emission(made, failed), notes=notes)
 
     def _strikes(self, record: StepRecord) -> Iterator[str]:
         """The faults that struck in a step, in words."""
@@ -146,11 +143,11 @@ def reference_session(running: Reference, start: Start) -> Session:
         return FaultySession(running, idle=start.options.steps)
     if len(running.pipeline.ports.shown) == 1 and not start.options.steps:
         return LockstepSession(running, running.emitted)
-    return ReferenceSession(running, running.emitted, idle=start.options.steps)
+    return RowSession(running, running.emitted, idle=start.options.steps)
 
 
 def overlapped_session(running: Overlapped | Processes, start: Start) -> Session:
     """The session of an executor that makes several steps at the same time."""
     if start.oracle is not None:
         return FaultySession(running, idle=start.options.steps)
-    return ReferenceSession(running, running.streamed, idle=start.options.steps)
+    return OverlappedSession(running, running.streamed, idle=start.options.steps)
