@@ -45,7 +45,16 @@ def test_lists_arrays_and_rows(backend: Any) -> None:
     assert wb.run(total, {"x": [3, 4]}, integers=wb.Integer(5), backend=backend) == {"out": [3, 2]}
 
 
-def test_rows_come_as_they_are_asked_for() -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"backend": each} for each in ("auto", "reference", "threaded", "dataflow", "compiled")),
+        {"backend": "compiled", "threads": 2},
+        {"backend": "reference", "seed": 1, "rate": 0.0},
+    ],
+    ids=str,
+)
+def test_rows_come_as_they_are_asked_for(options: Any) -> None:
     """Of rows without an end, too; none is read before its turn."""
     read: list[int] = []
 
@@ -54,7 +63,8 @@ def test_rows_come_as_they_are_asked_for() -> None:
             read.append(i)
             yield {"x": i}
 
-    found = wb.run(wb.parse(TOTAL).get(), rows())
+    text = TOTAL.replace("return", "fault lose x return") if "seed" in options else TOTAL
+    found = wb.run(wb.parse(text).get(), rows(), **options)
     assert read == []
     assert [next(found)["out"] for _ in range(3)] == [1, 3, 6]
     assert read == [1, 2, 3]
@@ -364,3 +374,8 @@ def test_no_bad_rows_are_left_of_rules_that_have_no_output(tmp_path: Path) -> No
     with pytest.raises(InputError, match="cannot write there") as kept:
         wb.run(rules, f"A={tmp_path / 'e.csv'}", output=tmp_path / "no" / "o.csv", bad_rows=str(tmp_path / "bad.csv"))
     assert os.listdir(tmp_path) == ["e.csv"], kept
+
+
+def test_an_iterator_without_rows_has_no_key() -> None:
+    """An empty row is none: with `null="error"` it would be refused."""
+    assert list(wb.run(wb.parse(TOTAL).get(), iter(()), key="k", null="error")) == []

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import IO, Any
 
 from workbench.core.domain import Value
@@ -18,8 +17,6 @@ from workbench.core.program import Ported
 from workbench.events.files import is_stream, opened
 from workbench.events.packing import COMPRESSIONS
 
-OFTEN = 0.5
-"""Seconds after which rows that have been written are to be seen."""
 NEWLINE = b"\n"
 SCANNED = 1 << 20
 """Bytes that are scanned together."""
@@ -33,7 +30,7 @@ class RowWriter(ABC):
 
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
-        self.live, self._flushed = is_stream(shown), monotonic()
+        self.live = is_stream(shown)
         """`live`: whether somebody may wait for rows."""
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
@@ -68,12 +65,6 @@ class RowWriter(ABC):
         if self.live:
             self.settle()
             self.stream.flush()
-            self._flushed = monotonic()
-
-    def keep_up(self) -> None:
-        """Flush, if that was long ago."""
-        if self.live and monotonic() > self._flushed + OFTEN:
-            self.flush()
 
     def settle(self) -> None:  # noqa: B027 - most keep none
         """Write the rows that are kept to be written together."""

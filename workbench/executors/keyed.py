@@ -175,8 +175,7 @@ class KeyedRowSession(Session):
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         partition, number_of = self.partition, self.keys.number
-        made, cause = list[RowEvents](), list[int]()
-        failed, computed, ignored = batch.failed, 0, 0
+        made, failed, computed, ignored = list[RowEvents](), batch.failed, 0, 0
         for at, row in enumerate(batch.as_rows(self.outputs.domains)):
             number = batch.numbers[at]
             try:
@@ -195,9 +194,8 @@ class KeyedRowSession(Session):
             computed += 1
             if any(outputs.values()):
                 made += partition.rows_of(key, number, outputs)
-                cause += [at] * (len(made) - len(cause))
         return BatchOutput(
-            made, cause=cause, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
+            made, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
             events_in=batch.events - computed * partition.beside,
             events_out=sum(map(len, made)) - len(made) * (1 + partition.with_row),
         )  # fmt: skip

@@ -54,7 +54,6 @@ class BatchOutput:
     columns: the events of each output, and their steps where there are several outputs.
     lists: the events of the only output.
     table: an Arrow table of rows; a null is no event.
-    cause: the row of the batch that has caused each row, where that is known.
     computed: how many rows of the batch have been run.
     ignored: how many belong to nothing that is run, by the reason.
     events_in: how many events of the batch were for the program; None: all.
@@ -67,7 +66,6 @@ class BatchOutput:
     columns: Mapping[str, OutputEvents] | None = None
     lists: Mapping[str, Sequence[Value]] | None = None
     table: Any = None
-    cause: Any = None
     computed: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
     events_in: int | None = None

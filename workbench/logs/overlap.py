@@ -67,9 +67,6 @@ class OverlappedWriter:
     def flush(self) -> None:
         """Nobody waits for a file."""
 
-    def keep_up(self) -> None:
-        """Nobody does."""
-
 
 @contextmanager
 def overlap(

@@ -113,8 +113,12 @@ class RuleSession(Session):
         return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
 
     def advance_clock(self, time: int) -> BatchOutput:
-        rows = self._rows(self.engine.advance(time), 0)
-        return BatchOutput(rows, events_out=len(rows))
+        failed, rows = None, list[RowEvents]()
+        try:
+            rows += self._rows(self.engine.advance(time), 0)
+        except WorkbenchError as error:
+            failed = error
+        return BatchOutput(rows, events_out=len(rows), failed=failed)
 
     def end(self) -> BatchOutput:
         return BatchOutput()
@@ -198,12 +202,15 @@ class ControlledSession(RuleSession):
         return replace(last, rows=rows, computed=computed + last.computed, events_out=len(rows))
 
     def advance_clock(self, time: int) -> BatchOutput:
-        rows = list[RowEvents]()
-        for change in self.control.until(time):
-            rows += self._due_before(change)
-            self._make(change)
-        rows += self._rows(self.engine.advance(time), 0)
-        return BatchOutput(rows, events_out=len(rows))
+        before = list[RowEvents]()
+        try:
+            for change in self.control.until(time):
+                before += self._due_before(change)
+                self._make(change)
+        except WorkbenchError as error:
+            return BatchOutput(before, events_out=len(before), failed=error)
+        last = super().advance_clock(time)
+        return replace(last, rows=[*before, *last.rows], events_out=len(before) + last.events_out)
 
     def notes(self) -> Iterable[str]:
         yield from self.run.notes()

@@ -106,10 +106,10 @@ class DataSource(LogSource):
             return kinds.get(kind, Words())
         else:
             rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
-            row: Mapping[str, Any] = next(iter(rows), {})
+            begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
             if not isinstance(rows, Sequence):
-                self._data = itertools.chain([row], rows)
-            first = row.get(name)
+                self._data = itertools.chain(begun, rows)
+            first = begun[0].get(name) if begun else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
         return BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 

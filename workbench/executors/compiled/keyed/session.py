@@ -71,17 +71,16 @@ class KeyedColumnSession(Session):
             computed, error = made.wrong
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
         numbers = batch.number_array()[given.places] if self.partition.with_row else None
-        rows, table, steps = self._make_rows(made, given, numbers)
+        rows, table = self._make_rows(made, given, numbers)
         return BatchOutput(
-            rows, table=table, cause=given.places[steps], computed=computed,
-            ignored={KEYLESS: len(batch) - len(given.codes)},
+            rows, table=table, computed=computed, ignored={KEYLESS: len(batch) - len(given.codes)},
             events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
         made, codes = self.running.finish(), np.arange(len(self.keys))
         failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
-        rows, table, _ = self._make_rows(made, KeyedBatch(codes, codes, {}, None, None), None)
+        rows, table = self._make_rows(made, KeyedBatch(codes, codes, {}, None, None), None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
 
     def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
@@ -126,15 +125,15 @@ class KeyedColumnSession(Session):
 
     # --- what comes out -------------------------------------------------------------------------------------
 
-    def _make_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any, Any]:
-        """The rows that have come out, or their table, and which of the rows that were run has caused each.
+    def _make_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any]:
+        """The rows that have come out, or their table.
 
         Parameters
         ----------
         numbers: those of the rows that were run; None at the end of the log, or where nobody asks for them.
         """
         if not self._plain:
-            return self._as_rows(made, given, numbers)
+            return self._as_rows(made, given, numbers), None
         import pyarrow as pa
 
         from workbench.events.buffers import shown_column, taken
@@ -143,24 +142,23 @@ class KeyedColumnSession(Session):
         shown = self.partition.ports.shown
         steps, columns = shown_columns(made.outputs, shown)
         if not len(steps):
-            return [], None, steps
+            return [], None
         keys = self.keys.shown(given.codes[steps]) if given.keys is None else taken(self.keys.column(given.keys), steps)
         table = {self.partition.column: keys}
         if self.partition.with_row:
             table[ROW] = pa.nulls(len(steps), pa.int64()) if numbers is None else shown_column(INT, numbers[steps])
-        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
+        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))})
 
-    def _as_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], None, Any]:
-        """The same where outputs are more than numbers: step by step."""
+    def _as_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> list[RowEvents]:
+        """The rows where outputs are more than numbers: step by step."""
         found: dict[int, dict[str, list[Value]]] = {}
         for name, output in made.outputs.items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 found.setdefault(step, {}).setdefault(name, []).append(value)
-        rows, causes, steps = list[RowEvents](), list[int](), sorted(found)
+        rows, steps = list[RowEvents](), sorted(found)
         for step, key in zip(steps, self.keys.values(given.codes[steps]), strict=True):
             rows += self.partition.rows_of(key, None if numbers is None else int(numbers[step]), found[step])
-            causes += [step] * (len(rows) - len(causes))
-        return rows, None, np.array(causes, np.int64)
+        return rows
 
 
 def _filled(given: Mapping[str, EventArray], rows: int) -> Any:
