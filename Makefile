@@ -45,7 +45,7 @@ tests: setup
 	@$(PYTEST) -m "not slow"
 
 tests-all: setup
-	@$(PYTEST)
+	@$(PYTEST) --hypothesis-profile=thorough
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)

@@ -1,6 +1,7 @@
 """The surroundings of all tests, the same everywhere, and hypothesis: the same examples, new ones for `make fuzz`.
 
-A profile scales the examples of all properties (`tests/examples.py`): a quarter of them is tried, all by `make fuzz`.
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries a tenth of them,
+`make test-all` a quarter, and `make fuzz` all.
 """
 
 import gc
@@ -18,12 +19,13 @@ from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=25)
 settings.register_profile("fuzz", settings.get_profile("default"), max_examples=100, derandomize=False)
 settings.load_profile("default")
 make_room()  # as reading a text does; hypothesis wants it to stay as it is
