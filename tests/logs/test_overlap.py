@@ -129,5 +129,6 @@ def test_who_waits_for_rows_has_them_at_once(change, start):
     """A pipe, and a log of which the first rows are read: the blocks and the writer stay as they are."""
     start = replace(start, options=replace(start.options, **change))
     blocks, writer = numbered(3), NotedWriter()
+    writer.live = start.options.output == "-"
     with overlap(blocks, writer, start, threads=2) as found:
         assert found == (blocks, writer)

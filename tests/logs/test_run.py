@@ -335,7 +335,7 @@ def test_python_has_the_options_of_the_command() -> None:
     own |= {"progress", "list_columns", "infer", "infer_rows", "html"}  # for who sits before a terminal
     names = {action.dest for action in parser._actions} - own - {"help"}
     called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
-    only = {"input", "output", "progress", "html", "infer", "infer_rows", "more"}
+    only = {"input", "output", "outputs", "progress", "html", "infer", "infer_rows", "more"}
     assert {*RunKeywords.__annotations__} == {called.get(name, name) for name in names}
     assert {*wb.RunOptions.__annotations__} == {*RunKeywords.__annotations__} - {"include", "engine"} | only
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def run_options(args: argparse.Namespace, **own: Any) -> RunOptions:
     """The options of a run that a command line gives, of those that its command has; `own` has others."""
     values = vars(args)
-    found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in ("integers", "more")}
+    made = "integers", "more", "outputs"
+    found = {name: values.get(flag_name(flag)) for name, flag in FLAGS.items() if name not in made}
     others = {name: values.get(name) for name in map(flag_name, option_flags()) if name not in found}
     found["engine"] = values.get("engine")  # what --backend was called for rules
     return table.run_options({**found, **others, "integers": _integers(args), **own}, o.note)

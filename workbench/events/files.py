@@ -10,7 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -193,7 +193,11 @@ def unwritten(error: OSError, path: str | Path = "") -> InputError:
 
 @contextmanager
 def destination(
-    path: str | Path, stays: Callable[[], bool] | None = None, *, appended: bool = False
+    path: str | Path,
+    stays: Callable[[], bool] | None = None,
+    *,
+    appended: bool = False,
+    appearing: ExitStack | None = None,
 ) -> Iterator[IO[str]]:
     """Where text is written to (its `buffer` takes bytes): a file, compressed for `.gz` and `.zst`, or a stream.
 
@@ -201,6 +205,7 @@ def destination(
     ----------
     stays: as in `replacing`.
     appended: whether it is written behind what there is in the file, under its own name.
+    appearing: gives the file its name when this stack is closed, after the file is complete; None: at once.
 
     Raises
     ------
@@ -217,10 +222,10 @@ def destination(
         with io.TextIOWrapper(device, "utf-8", newline="", line_buffering=device.isatty()) as stream:
             yield stream
     else:
-        with (
-            nullcontext(target) if appended else replacing(target, stays) as name,
-            _writable(name, path, "a" if appended else "w") as file, _compressed(file, target) as raw,
-        ):  # fmt: skip
+        with ExitStack() as at_once:
+            name = target if appended else (appearing or at_once).enter_context(replacing(target, stays))
+            file = at_once.enter_context(_writable(name, path, "a" if appended else "w"))
+            raw = at_once.enter_context(_compressed(file, target))
             text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             try:
                 yield text

@@ -8,7 +8,7 @@ written behind what there is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -71,8 +71,14 @@ def kept_rows(reading: Reading, reporter: Reporter, *, live: bool = False) -> It
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False, live: bool = False
-) -> Iterator[RowWriter]:  # fmt: skip
+    path: str | Path,
+    program: Ported,
+    *,
+    format: str | None = None,
+    idle: bool = False,
+    live: bool = False,
+    appearing: ExitStack | None = None,
+) -> Iterator[RowWriter]:
     """A writer into a file that appears, complete, when the block ends without an error.
 
     `-` (the standard output) and whatever is no ordinary file (a pipe, a device) are written as events come.
@@ -82,6 +88,7 @@ def write_events(
     format: overrides what the name says; `USUAL` where neither says anything.
     idle: whether a step without output takes a row too.
     live: whether the log comes as somebody writes it.
+    appearing: gives the file its name when this stack is closed (`files.destination`).
     """
     row = format_row(format or output_format(path))
     if not row.piped and is_stream(path):
@@ -91,7 +98,7 @@ def write_events(
         raise InputError(f"{row.name} is only read", where=str(path), hint=hint)
     appended, written = live and row.text and not is_stream(path), False
     with (
-        destination(path, lambda: written, appended=appended) as stream,
+        destination(path, lambda: written, appended=appended, appearing=appearing) as stream,
         closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
     ):
         writer.live |= live and row.piped

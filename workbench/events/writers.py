@@ -22,8 +22,42 @@ SCANNED = 1 << 20
 """Bytes that are scanned together."""
 
 
-class RowWriter(ABC):
-    """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
+class EventWriter(ABC):
+    """Takes what the outputs of a program show, one row (or object) a step.
+
+    Attributes
+    ----------
+    live: whether somebody may wait for rows.
+    """
+
+    live: bool
+
+    @abstractmethod
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        """The events of one step; several events of one output (the end of a stream) take several rows."""
+
+    @abstractmethod
+    def row(self, events: Mapping[str, Value]) -> None:
+        """A row more."""
+
+    def table(self, table: Any) -> None:
+        """The rows of an Arrow table (`output_columns.shown_table`)."""
+        self.ready(table)()
+
+    @abstractmethod
+    def ready(self, table: Any) -> Callable[[], object]:
+        """What writes these rows, which owns their bytes.
+
+        All that needs no turn is done: several threads may have tables made ready at the same time.
+        """
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Show what has been written, where somebody may wait for it."""
+
+
+class RowWriter(EventWriter):
+    """Writes rows into a file in a format; see `write_events`."""
 
     quotes = False
     """Whether cells may stand in quotation marks, and have ends of lines."""
@@ -31,27 +65,13 @@ class RowWriter(ABC):
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
         self.live = is_stream(shown)
-        """`live`: whether somebody may wait for rows."""
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """The events of one step; several events of one output (the end of a stream) take several rows."""
         rows = max((len(values) for values in outputs.values()), default=0)
         for i in range(max(rows, 1) if self.idle else rows):
             self.row({name: values[i] for name, values in outputs.items() if i < len(values)})
 
-    @abstractmethod
-    def row(self, events: Mapping[str, Value]) -> None:
-        """A row more."""
-
-    def table(self, table: Any) -> None:
-        """The rows of an Arrow table (`arrays.shown_table`)."""
-        self.ready(table)()
-
     def ready(self, table: Any) -> Callable[[], object]:
-        """What writes these rows, which owns their bytes.
-
-        All that needs no turn is done: several threads may have tables made ready at the same time.
-        """
         return partial(self._by_rows, table)
 
     def _by_rows(self, table: Any) -> None:
@@ -61,12 +81,11 @@ class RowWriter(ABC):
             self.row(row)
 
     def flush(self) -> None:
-        """Show what has been written, where somebody may wait for it."""
         if self.live:
             self.settle()
             self.stream.flush()
 
-    def settle(self) -> None:  # noqa: B027 - most keep none
+    def settle(self) -> None:
         """Write the rows that are kept to be written together."""
 
     def resume(self, path: Path) -> None:
@@ -93,8 +112,8 @@ class RowWriter(ABC):
             what = f"{path}:{lines - (last == NEWLINE)}: this row has no end, and may have been cut"
             logging.getLogger("workbench").warning(f"{what}; it is ended here, and others follow it")
 
-    def end(self) -> None:  # noqa: B027 - most have nothing to do
+    def end(self) -> None:
         """What is still to be written, when no error has come between."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Let go of the file, with or without an error."""

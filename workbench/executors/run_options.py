@@ -6,6 +6,7 @@ rows of these, too (`table`), and are None where they are not given.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -44,6 +45,8 @@ class RunOptions:
     """The log: files, or data."""
     output: str = "-"
     """The file that is written; `-` for the standard output, or an answer in Python."""
+    outputs: Mapping[str, str] | tuple[()] = _called("--output NAME=FILE", ())
+    """In place of that one, the files of some of the outputs, by their names."""
     progress: bool = False
     """Whether it is shown how far a run is, also where no terminal is."""
     backend: str = AUTO
@@ -186,7 +189,9 @@ class RunOptions:
         from workbench.events.clock import Clock
         from workbench.events.inputs import see_apart
 
-        see_apart(self.input, self.output, {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN})
+        own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
+        beside = {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
+        see_apart(self.input, None if own else self.output, own | beside)
         null: Any = self.null
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
@@ -210,6 +215,41 @@ class RunOptions:
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html")
 """What is written beside the output."""
+
+
+def output_files(given: Any) -> dict[str, Any]:
+    """The options `output` and `outputs`, of one file, or of the files of outputs by name.
+
+    Parameters
+    ----------
+    given: a mapping has a name for each file, and a list of texts from a command line (`NAME=FILE`) may have.
+
+    Raises
+    ------
+    InputError: there are two files for one output or for all of them, or two outputs for one file.
+    """
+    if given is None or isinstance(given, str | Path):
+        return {"output": given if given is None else str(given), "outputs": None}
+    pairs = given.items() if isinstance(given, Mapping) else map(_named_file, given)
+    files, places = dict[str, str](), dict[str, str]()
+    for name, file in pairs:
+        if name in files:
+            raise InputError(f"two files for {f'output {name!r}' if name else 'all outputs'}: {files[name]} and {file}")
+        files[name] = str(file)
+        if (other := places.setdefault(os.path.realpath(file), name)) != name:
+            raise InputError(f"one file for two outputs, {other} and {name}", where=str(file), hint="name another one")
+    if [*files] == [""]:
+        return {"output": files[""], "outputs": None}
+    if "" in files or not files:
+        hint = "--output NAME=FILE for each output, or --output FILE for all"
+        raise InputError(f"no output is named for {files.get('', 'a file')}", hint=hint)
+    return {"output": None, "outputs": files}
+
+
+def _named_file(text: str) -> tuple[str, str]:
+    """The name of an output and its file; without a name that of all."""
+    name, equals, file = text.partition("=")
+    return (name, file) if equals and name.isidentifier() else ("", text)
 
 
 def flag_name(flag: str) -> str:

@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.events.account import Reporter
-from workbench.executors.run_options import AUTO, FACTS, FLAGS, OPTIONS, PIPELINES, RULES, TIMES, RunOptions, flag_name
+from workbench.executors.run_options import (
+    AUTO,
+    FACTS,
+    FLAGS,
+    OPTIONS,
+    PIPELINES,
+    RULES,
+    TIMES,
+    RunOptions,
+    flag_name,
+    output_files,
+)
 from workbench.extensions import later, rows
 
 if TYPE_CHECKING:
@@ -82,7 +93,8 @@ class Start:
         """A context that shows how far the log is, unless the output is a terminal and nobody asks for that."""
         from workbench.events.files import is_terminal
 
-        quiet = is_terminal(self.options.output) and not self.options.progress
+        written = dict(self.options.outputs).values() or [self.options.output]
+        quiet = any(map(is_terminal, written)) and not self.options.progress
         return nullcontext() if quiet else self.progress(self.reporter.account.progress)
 
     @property
@@ -220,9 +232,11 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     InputError: there is no such option.
     """
     values = _renamed(values, say)
-    known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name != "more")
+    made = "more", "outputs"
+    known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name not in made)
     if unknown := next((name for name in values if name not in known), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
+    values = {**values, **output_files(values.get("output"))}
     empty = [name for name, value in values.items() if value is None or (isinstance(value, list) and not value)]
     given = {name: value for name, value in values.items() if name not in empty}
     more = {name: given.pop(name) for name in given.keys() - OPTIONS.keys()}

@@ -42,6 +42,10 @@ D = TypeVar("D", bound=ArrowData)
 def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunKeywords]) -> Path: ...
 @overload
 def run(
+    program: Program | RuleSet | Place, data: object, *, output: Mapping[str, Place], **options: Unpack[RunKeywords]
+) -> dict[str, Path]: ...
+@overload
+def run(
     program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunKeywords]
 ) -> RunOutputs: ...
 @overload
@@ -62,7 +66,9 @@ def run(  # type: ignore[overload-overlap]
 def run(
     program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunKeywords]
 ) -> Iterator[RunRow]: ...
-def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
+def run(
+    program: Program | RuleSet | Place, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
+) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
 
         wb.run(program, {"x": np.arange(10)})["out"]
@@ -86,13 +92,14 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
         the path of a file, or paths of several, a     `RunOutputs`
         folder or a pattern: one log after the other
         =============================================  ================================================
-    output: a file to write instead, in the format that its name says; it appears when it is complete.
+    output: a file to write instead, in the format that its name says; it appears when it is complete. Or the files of
+        some outputs, by their names, each with the rows of that output; they appear together.
     options: see `RunOptions`.
 
     Returns
     -------
     As the table says. Arrays have a bool, an int64 or a float64 for each event, a `str` for a label, and an object
-    for all else. With `output`, its path.
+    for all else. With `output`, its path, or the paths by name.
 
     Raises
     ------
@@ -111,7 +118,7 @@ def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None =
             return _ran(found, data, output, start)
 
 
-def _ran(found: Program | RuleSet, data: Any, output: Place | None, start: Start) -> Any:
+def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
     rules, keyed = isinstance(found, RuleSet), start.options.key is not None
     if isinstance(found, RuleSet):
         from workbench.logs.rules import open_rules, run_rules
@@ -123,7 +130,7 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | None, start: Start
         write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start, source)
     if output is not None:
         write() if named_files(data) else run().write()
-        return Path(output)
+        return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
     collected = (answers.listed, answers.masked) if rules or keyed else (answers.streams, answers.arrays)
     emissions = running.emissions()

@@ -6,14 +6,14 @@ pipe; and each row that has been read is accounted for, or the run ends with an 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from workbench.errors import listed
 from workbench.events.batch import LogBatch
-from workbench.events.files import is_stream
 from workbench.events.rows import LogBlock
 from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
@@ -22,7 +22,8 @@ from workbench.logs.overlap import OverlappedWriter, overlap
 
 if TYPE_CHECKING:
     from workbench.events.inputs import LogPath
-    from workbench.events.writers import RowWriter
+    from workbench.events.output_split import OutputRows
+    from workbench.events.writers import EventWriter
     from workbench.executors.table import Start
 
 
@@ -57,6 +58,7 @@ class LogRun:
     backend: the name of what runs it.
     format: that of the output where its name does not tell, and the file that has it where it is None.
     until: gives the time up to which the clock moves in the end.
+    named: the outputs that may have files of their own.
     """
 
     def __init__(
@@ -68,9 +70,10 @@ class LogRun:
         backend: str,
         format: tuple[str | None, LogPath] = (None, "-"),
         until: Callable[[], int] | None = None,
+        named: Callable[[], Mapping[str, OutputRows]] = dict,
     ) -> None:
         self.session, self.start, self.backend = session, start, backend
-        self._rows, self._format, self._until = rows, format, until
+        self._rows, self._format, self._until, self._named = rows, format, until, named
 
     def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
         """What comes out of each batch, and of the end of the log; whatever has been opened is closed then.
@@ -141,21 +144,14 @@ class LogRun:
             raise emission.failed
 
     def write(self) -> None:
-        """Write what comes out into the file that the options name."""
-        from workbench.events.write import output_format, write_events
-
-        options, session, start = self.start.options, self.session, self.start
+        """Write what comes out into the file that the options name, or into those of its outputs."""
+        session, start = self.session, self.start
         with (
             start.closing,
-            write_events(
-                options.output,
-                session.outputs,
-                format=output_format(options.output, *self._format, wanted=options.output_format),
-                live=start.live,
-            ) as into,
+            self._writer() as into,
             start.watched(),
             overlap(self._rows.blocks, into, start, session.threads) as (blocks, writer),
-            closing(self.emissions(blocks, waited=is_stream(options.output) or into.live)) as emissions,
+            closing(self.emissions(blocks, waited=into.live)) as emissions,
         ):
             if isinstance(writer, OverlappedWriter):
                 session.share(writer.pool)
@@ -164,6 +160,28 @@ class LogRun:
                 writer.flush()
                 for note in emission.notes:
                     start.strike(note)
+
+    @contextmanager
+    def _writer(self) -> Iterator[EventWriter]:
+        """Open what is written."""
+        from workbench.events.write import output_format, write_events
+
+        options, outputs, live = self.start.options, self.session.outputs, self.start.live
+
+        def format(file: str) -> str:
+            return output_format(file, *self._format, wanted=options.output_format)
+
+        if not options.outputs:
+            with write_events(options.output, outputs, format=format(options.output), live=live) as writer:
+                yield writer
+            return
+        from workbench.events.output_split import write_outputs
+
+        named = self._named()
+        with write_outputs(dict(options.outputs), named, outputs.of, format, live=live) as split:
+            if unnamed := [name for name in named if name not in options.outputs]:
+                self.start.say(f"outputs that no file is named for are not written: {listed(unnamed)}")
+            yield split
 
     def _count(self, batch: LogBatch, emission: BatchOutput) -> None:
         account = self.start.reporter.account
@@ -175,7 +193,7 @@ class LogRun:
             account.events_in += emission.events_in - batch.events
 
 
-def write_emission(emission: BatchOutput, session: Session, writer: RowWriter | OverlappedWriter) -> None:
+def write_emission(emission: BatchOutput, session: Session, writer: EventWriter | OverlappedWriter) -> None:
     """Write what has come out."""
     table = emission.table
     if emission.columns is not None:

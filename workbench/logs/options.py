@@ -74,7 +74,10 @@ class RunKeywords(TypedDict, total=False):
     first: int
 
 
-def started(data: Any, output: Place | None, options: Mapping[str, Any]) -> Start:
+def started(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
     """What a program is started with that runs on data, with the options of `wb.run`."""
-    own = {"input": data, "output": None if output is None else str(output)}
-    return Start(run_options({**options, **own}, LOG.warning), say=LOG.info, reporter=Reporter(LOG.info))
+    return Start(
+        run_options({**options, "input": data, "output": output}, LOG.warning),
+        say=LOG.info,
+        reporter=Reporter(LOG.info),
+    )

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
-from workbench.events.files import is_stream
 from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.executors.pending import Done, Pool, Submitted
 from workbench.interrupts import came, hold
 
 if TYPE_CHECKING:
-    from workbench.events.writers import RowWriter
+    from workbench.events.writers import EventWriter
     from workbench.executors.table import Start
 
 
@@ -36,22 +35,22 @@ class OverlappedWriter:
     limit: the most tables that wait to be written.
     """
 
-    def __init__(self, writer: RowWriter, pool: Pool, limit: int) -> None:
-        self.domains, self.pool = writer.domains, pool
+    def __init__(self, writer: EventWriter, pool: Pool, limit: int) -> None:
+        self.pool = pool
         self._writer, self._limit, self._waiting = writer, limit, deque[Submitted[Callable[[], object]]]()
 
     def table(self, table: Any) -> None:
-        """See `RowWriter`."""
+        """See `EventWriter`."""
         self._waiting.append(self.pool.start(partial(self._writer.ready, table)))
         self.settle(self._limit)
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """See `RowWriter`."""
+        """See `EventWriter`."""
         self.settle()
         self._writer.write(outputs)
 
     def row(self, events: Mapping[str, Value]) -> None:
-        """See `RowWriter`."""
+        """See `EventWriter`."""
         self.settle()
         self._writer.row(events)
 
@@ -70,14 +69,14 @@ class OverlappedWriter:
 
 @contextmanager
 def overlap(
-    blocks: Iterator[LogBlock], writer: RowWriter, start: Start, threads: int
-) -> Iterator[tuple[Iterator[LogBlock], RowWriter | OverlappedWriter]]:
+    blocks: Iterator[LogBlock], writer: EventWriter, start: Start, threads: int
+) -> Iterator[tuple[Iterator[LogBlock], EventWriter | OverlappedWriter]]:
     """The blocks and the writer for a run in threads, where files allow that; else both as they are.
 
     All of the tables are written at the end, also when a block fails: those of the blocks before it.
     """
     files = all(Path(each).is_file() for each in named_files(start.options.input) or [""])  # a pipe may keep a thread
-    if threads < 2 or not files or is_stream(start.options.output) or start.options.head is not None:
+    if threads < 2 or not files or writer.live or start.options.head is not None:
         yield blocks, writer
         return
     executor = ThreadPoolExecutor(threads, "workbench")

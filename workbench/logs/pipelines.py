@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +27,7 @@ from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.source import LogSource, source_of
 
 if TYPE_CHECKING:
+    from workbench.events.output_split import OutputRows
     from workbench.executors.backend import Backend
     from workbench.executors.keyed import Partition
     from workbench.executors.reference.random_faults import RandomFaults
@@ -79,7 +80,15 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
+        named=partial(_named_outputs, opened, session),
     )
+
+
+def _named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str, OutputRows]:
+    """The outputs that may have files of their own."""
+    from workbench.events.output_split import rows_of_outputs
+
+    return rows_of_outputs(session.outputs, list(opened.program.ports.shown), steps=opened.start.options.steps)
 
 
 class OpenedPipeline:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
@@ -18,6 +19,9 @@ from workbench.logs.rule_columns import TYPE
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
+
+if TYPE_CHECKING:
+    from workbench.events.output_split import OutputRows
 
 RuleRow = dict[str, Value]
 """An event: its type, its time, and those of its attributes that are not null."""
@@ -33,6 +37,15 @@ def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequ
         raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
     ports = (Port(TYPE, STR), Port(clock.column, time), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
+
+
+def type_rows(columns: Ports, rules: RuleSet, type: str) -> OutputRows:
+    """The rows of events of a type, among those of `event_columns`."""
+    from workbench.events.output_split import OutputRows
+
+    own, other = rules.declarations[type].domains, shared_domains(rules.declarations.values())
+    ports = tuple(port for port in columns.outputs if port.name in own or port.name not in other)
+    return OutputRows(replace(columns, outputs=ports), TYPE, type)
 
 
 def event_row(event: Occurrence, rules: RuleSet, clock: Clock, sources: Sources | None = None) -> RuleRow:

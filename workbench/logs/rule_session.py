@@ -6,7 +6,7 @@ same, row by row or as a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,23 @@ from workbench.core.program import Port
 from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import BatchOutput, Session
-from workbench.logs.rule_composites import NUMBER, SOURCES, RuleRow, Sources, composite_table, event_columns, event_row
+from workbench.logs.rule_composites import (
+    NUMBER,
+    SOURCES,
+    RuleRow,
+    Sources,
+    composite_table,
+    event_columns,
+    event_row,
+    type_rows,
+)
 from workbench.tesla.engines.engine import block_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
 if TYPE_CHECKING:
     from workbench.events.clock import Clock
+    from workbench.events.output_split import OutputRows
     from workbench.logs.rule_control import RuleChange, RuleControl
     from workbench.logs.rule_log import RuleLog
     from workbench.logs.rule_order import LateRows
@@ -92,7 +102,8 @@ class RuleSession(Session):
         self.run, self.engine, self.sources = run, run.engine, sources
         self.block_engine = block_engine(run.engine)
         more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
-        self.outputs = event_columns(run.rules, run.clock, types, more)
+        self._types = list(types)
+        self.outputs = event_columns(run.rules, run.clock, self._types, more)
 
     def block_size(self, rows: int) -> int:
         return rows if self.block_engine is not None and self.block_engine.takes_block(rows) else 0
@@ -125,6 +136,10 @@ class RuleSession(Session):
 
     def notes(self) -> Iterable[str]:
         return (*self.run.notes(), *self.run.costs())
+
+    def composite_rows(self) -> Mapping[str, OutputRows]:
+        """The rows of each type, with the columns that all have, and those of its attributes."""
+        return {name: type_rows(self.outputs, self.run.rules, name) for name in self._types}
 
     def save(self) -> bytes:
         state: bytes = self.engine.snapshot()

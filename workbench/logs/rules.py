@@ -113,6 +113,7 @@ def run_of(rules: RuleSet, start: Start, read: ReadsEvents, make: MakesSession, 
         backend=opened.backend,
         format=(opened.reading.format, format_of),
         until=None if until is None else partial(instant, opened.clock, str(until)),
+        named=session.composite_rows if isinstance(session, RuleSession) else dict,
     )
 
 

@@ -45,8 +45,8 @@ def options(parser: PagedParser) -> None:
         " other, as one log",
     )
     parser.add_argument(
-        "--output", default="-", metavar="FILE",
-        help="a file, whose name tells its format (default: standard output)",
+        "--output", action="append", metavar="[NAME=]FILE",
+        help="a file, whose name tells its format (default: standard output); NAME=FILE: one for that output (repeat)",
     )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",

@@ -40,6 +40,7 @@ ROW = BackendRow(
         BackendOption("--files", "files that a --stream takes at a time (default: all)", {"type": int, "metavar": "N"}),
     ),
     lacks=(
+        "--output NAME=FILE",
         "--steps",
         "--memory",
         "--late",
