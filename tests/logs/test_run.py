@@ -334,7 +334,7 @@ def test_python_has_the_options_of_the_command() -> None:
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
     own |= {"progress", "list_columns", "infer", "infer_rows", "html"}  # for who sits before a terminal
     names = {action.dest for action in parser._actions} - own - {"help"}
-    called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
+    called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb", "pass": "passed"}
     only = {"input", "output", "outputs", "progress", "html", "infer", "infer_rows", "more"}
     assert {*RunKeywords.__annotations__} == {called.get(name, name) for name in names}
     assert {*wb.RunOptions.__annotations__} == {*RunKeywords.__annotations__} - {"include", "engine"} | only

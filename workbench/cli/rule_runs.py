@@ -26,6 +26,12 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
         "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
     )
     group.add_argument(
+        "--pass",
+        action="append",
+        metavar="TYPE",
+        help="also write the events of this type, before what they cause (repeat)",
+    )
+    group.add_argument(
         "--matches", choices=("count", "rows"),
         help="no composites: how many matches each rule has, or of which rows each match consists",
     )  # fmt: skip

@@ -156,6 +156,8 @@ class RunOptions:
     """How rules change as time passes, as rows or their file."""
     with_sources: bool = _of(RULES, default=False)
     """Whether rows have the events of their match."""
+    passed: Sequence[str] = _of(RULES, (), "--pass")
+    """The types of events of the log that are written among the composites."""
     compat: str | None = _of(RULES)
     """`trex` for windows and consumption as T-Rex has them."""
     profile: bool = _of(RULES, default=False)

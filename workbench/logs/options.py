@@ -68,6 +68,7 @@ class RunKeywords(TypedDict, total=False):
     facts_cache_shared: bool
     rules_control: Sequence[Mapping[str, Value]] | Place
     with_sources: bool
+    passed: Sequence[str]
     compat: str
     profile: bool
     matches: str

@@ -73,9 +73,11 @@ class Sources:
         self._labels.frombytes(names.astype(np.int64).tobytes())
         self._made += len(made)
 
-    def row(self, composite: Occurrence) -> RuleRow:
-        """What a composite is called, and the events of its match."""
-        return {NUMBER: -self._labels[composite.number], SOURCES: tuple(map(self.name, composite.sources))}
+    def row(self, event: Occurrence) -> RuleRow:
+        """What a composite is called, and the events of its match; of an event of the log only its row."""
+        if not event.rule:
+            return {SOURCES: (self.name(event.number),)}
+        return {NUMBER: -self._labels[event.number], SOURCES: tuple(map(self.name, event.sources))}
 
     def name(self, number: int) -> str:
         """That of any event."""
@@ -83,7 +85,7 @@ class Sources:
         return str(label) if label > 0 else f"#{-label}"
 
     def columns(self, block: EventBlock) -> Mapping[str, Any]:
-        """The same of the composites in a block, as Arrow columns; the events of a match are JSON text."""
+        """The same of a block, as Arrow columns; the events of a match are JSON text."""
         import numpy as np
         import pyarrow as pa
 
@@ -91,9 +93,13 @@ class Sources:
         from workbench.events.buffers import shown_column
         from workbench.events.texts import constant
 
+        labels = np.frombuffer(self._labels, np.int64)
+        if block.rules is None:  # events of the log
+            rows = shown_column(INT, labels[block.numbers]).cast(pa.string())
+            texts = pc.binary_join_element_wise(constant('["'), rows, constant('"]'), constant(""))
+            return {NUMBER: pa.nulls(len(block), pa.int64()), SOURCES: texts}
         assert block.starts is not None
         assert block.sources is not None
-        labels = np.frombuffer(self._labels, np.int64)
         ids, first = -labels[block.numbers], block.starts[0]
         found = labels[block.sources[first : block.starts[-1]]]
         texts = shown_column(INT, np.abs(found)).cast(pa.string())

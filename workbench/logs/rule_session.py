@@ -6,9 +6,10 @@ same, row by row or as a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, INT
@@ -26,6 +27,7 @@ from workbench.logs.rule_composites import (
     event_row,
     type_rows,
 )
+from workbench.logs.rule_passing import PassedEvents
 from workbench.tesla.engines.engine import block_engine
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
@@ -95,14 +97,19 @@ class RuleSession(Session):
     Parameters
     ----------
     sources: names the events of each match; None without `--with-sources`.
-    types: of the events that may come out.
+    types: of the composites that may come out.
+    passed: the types of events of the log that come out, too.
     """
 
-    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str]) -> None:
+    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], passed: Sequence[str] = ()) -> None:
         self.run, self.engine, self.sources = run, run.engine, sources
         self.block_engine = block_engine(run.engine)
+        self.passed = PassedEvents(run.engine, passed) if passed else None
+        steps = self.passed or self.engine
+        self._process: Callable[[Occurrence], list[Occurrence]] = steps.process
+        self._advance: Callable[[int], list[Occurrence]] = steps.advance
         more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
-        self._types = list(types)
+        self._types = list(dict.fromkeys((*types, *passed)))
         self.outputs = event_columns(run.rules, run.clock, self._types, more)
 
     def block_size(self, rows: int) -> int:
@@ -117,7 +124,7 @@ class RuleSession(Session):
             with self.run.together(batch):
                 for event in self.run.events(batch):
                     seen += 1
-                    found += self.engine.process(event)
+                    found += self._process(event)
         except WorkbenchError as error:  # what came before it is there
             failed = error
         rows = self._rows(found, seen)
@@ -126,7 +133,7 @@ class RuleSession(Session):
     def advance_clock(self, time: int) -> BatchOutput:
         failed, rows = None, list[RowEvents]()
         try:
-            rows += self._rows(self.engine.advance(time), 0)
+            rows += self._rows(self._advance(time), 0)
         except WorkbenchError as error:
             failed = error
         return BatchOutput(rows, events_out=len(rows), failed=failed)
@@ -155,13 +162,19 @@ class RuleSession(Session):
             found += filter(len, engine.process_block(block, sources=self.sources is not None))
         except WorkbenchError as error:  # what came before it is there
             failed = error
-        if self.sources is not None:
-            self.sources.add([number for each in found for number in _numbers(each)], len(block))
+        if self.sources is not None or self.passed is not None:
+            numbers = [number for each in found for number in _numbers(each)]
+            if self.sources is not None:
+                self.sources.add(numbers, len(block))
+            if self.passed is not None:
+                found.append(self.passed.of_block(block, numbers, failed=failed is not None))
         count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
         if any(table is None for table in tables):
-            rows = [row for each in found for row in self._format_rows(_one_by_one(each, self.run.rules))]
+            events = [event for each in found for event in _one_by_one(each, self.run.rules)]
+            rows = self._format_rows(events if self.passed is None else sorted(events, key=attrgetter("number")))
             return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
-        return BatchOutput(table=_joined(tables), computed=len(block), events_out=count, failed=failed)
+        table = _joined(tables) if self.passed is None else _in_order(tables, found)
+        return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
 
     def _table(self, block: EventBlock) -> Any:
         return composite_table(block, self.outputs.shown, self.run.rules, self.run.clock, self.sources)
@@ -169,7 +182,7 @@ class RuleSession(Session):
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
         if self.sources is not None:
-            self.sources.add([each.number for each in found], events)
+            self.sources.add([each.number for each in found if each.rule], events)
         if hasattr(self.run.facts, "release"):  # it may take long until they are written
             self.run.facts.release()
         return self._format_rows(found)
@@ -181,8 +194,15 @@ class RuleSession(Session):
 class ControlledSession(RuleSession):
     """A rule set that changes while it runs: each change comes between the events before and after its time."""
 
-    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], control: RuleControl) -> None:
-        super().__init__(run, sources, types)
+    def __init__(
+        self,
+        run: RuleRun,
+        sources: Sources | None,
+        types: Iterable[str],
+        control: RuleControl,
+        passed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(run, sources, types, passed)
         self.control = control
         self._seen: int | None = None
 
@@ -205,7 +225,7 @@ class ControlledSession(RuleSession):
                         self.run.log.pass_over(event.type)
                         continue
                     computed += 1
-                    rows += self._rows(self.engine.process(event), 1)
+                    rows += self._rows(self._process(event), 1)
         except WorkbenchError as error:
             failed = error
         yield BatchOutput(rows, computed=computed, events_out=len(rows), failed=failed)
@@ -236,7 +256,7 @@ class ControlledSession(RuleSession):
         """What the clock causes before a change."""
         if self._seen is None or change.time <= self._seen:
             return ()
-        return self._rows(self.engine.advance(change.time - 1), 0)
+        return self._rows(self._advance(change.time - 1), 0)
 
     def _make(self, change: RuleChange) -> None:
         self.control.make(change, self.engine, self.outputs.shown)
@@ -253,6 +273,14 @@ def _joined(tables: Sequence[Any]) -> Any:
     import pyarrow as pa
 
     return pa.concat_tables(tables)
+
+
+def _in_order(tables: Sequence[Any], parts: Sequence[EventBlock | list[Occurrence]]) -> Any:
+    """The rows of parts, in the order of their numbers."""
+    import numpy as np
+
+    order = np.concatenate([_numbers(part) for part in parts]).argsort(kind="stable")
+    return _joined(tables).take(order)
 
 
 def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:

@@ -27,6 +27,7 @@ from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, LateRows, begun, event_batches
+from workbench.logs.rule_passing import check_passed
 from workbench.logs.rule_session import ControlledSession, RuleRun, RuleSession
 from workbench.logs.source import answers_as_it_comes
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
@@ -85,6 +86,8 @@ def open_rules(rules: RuleSet, start: Start, read: ReadsEvents, format_of: str =
     format_of: the file whose format the output has where nothing else says one.
     """
     if start.options.matches is not None:
+        if start.options.passed:
+            raise InputError("--matches and --pass do not go together", hint="leave one out")
         make: MakesSession = later("workbench.logs.rule_matches", "match_session")
     elif start.options.first is not None:
         raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
@@ -119,13 +122,14 @@ def run_of(rules: RuleSet, start: Start, read: ReadsEvents, make: MakesSession, 
 
 def rule_session(opened: OpenedRules) -> Session:
     """The session that gives composites."""
+    passed = check_passed(opened.rules, opened.start.options.passed)
     run, control = opened.run(opened.engine()), opened.control
     sources = Sources() if opened.start.options.with_sources else None
     live = control is not None and control.live
     types = opened.rules.events if live else opened.rules.composites
     if control is not None:
-        return ControlledSession(run, sources, types, control)
-    return RuleSession(run, sources, types)
+        return ControlledSession(run, sources, types, control, passed)
+    return RuleSession(run, sources, types, passed)
 
 
 class OpenedRules:

@@ -47,6 +47,7 @@ ROW = BackendRow(
         "--late-output",
         "--rules-control",
         "--with-sources",
+        "--pass",
         "--profile",
         "--matches",
         "--first",

@@ -1,0 +1,76 @@
+"""Events of a log that are written among the composites: the types that `--pass` names.
+
+The rule of this module: all that a run publishes has a place in one total order, and an event comes before what it
+causes. What the clock causes before an event has an earlier time, and what an event causes has its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.errors import InputError, did_you_mean
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+
+def check_passed(rules: RuleSet, types: Iterable[str]) -> tuple[str, ...]:
+    """The types of events that are to be passed on; InputError with a suggestion where one is not declared."""
+    for name in types:
+        if name not in rules.events:
+            raise InputError(
+                f"there are no events of type '{name}': --pass {name}", hint=did_you_mean(name, rules.events)
+            )
+    return tuple(dict.fromkeys(types))
+
+
+class PassedEvents:
+    """Puts events of some types among the composites of an engine.
+
+    Parameters
+    ----------
+    engine: runs the rules.
+    """
+
+    def __init__(self, engine: Any, types: Iterable[str]) -> None:
+        self._engine, self._types = engine, frozenset(types)
+        self._count = 0
+        """How many events there have been, composites among them."""
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """What an event causes, and the event, if it is passed on, behind what the clock causes before it."""
+        found: list[Occurrence] = self._engine.process(event)
+        count = len(found)
+        if event.type in self._types:
+            before = sum(each.time < event.time for each in found)
+            found.insert(before, replace(event, number=self._count + before))
+        self._count += 1 + count
+        return found
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """What the clock causes up to a time."""
+        found: list[Occurrence] = self._engine.advance(time)
+        self._count += len(found)
+        return found
+
+    def of_block(self, block: EventBlock, numbers: Sequence[int], *, failed: bool) -> EventBlock:
+        """Those of a block, with their numbers.
+
+        Parameters
+        ----------
+        numbers: of the composites that the block has caused.
+        failed: whether an event failed; then those that come before the last composite are passed on.
+        """
+        import numpy as np
+
+        begun, self._count = self._count, self._count + len(block) + len(numbers)
+        composite: Any = np.zeros(self._count - begun, bool)
+        composite[np.asarray(numbers, np.int64) - begun] = True
+        places = begun + (~composite).nonzero()[0]
+        wanted = [block.names.index(name) for name in self._types if name in block.names]
+        chosen = np.isin(block.types, wanted)
+        if failed:
+            chosen &= places < (numbers[-1] if len(numbers) else begun)
+        return replace(block.taken(chosen.nonzero()[0]), numbers=places[chosen])
