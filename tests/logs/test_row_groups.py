@@ -8,6 +8,7 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import typed
+from workbench.events.read import read_blocks
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -74,6 +75,14 @@ def test_any_row_groups(layout, log, tmp_path):
         elif name == "rows":
             there = [{each: row[each] for each in "xs"} for row in rows]
             assert table == [row for row in there if row != {"x": None, "s": None}]
+
+
+def test_rows_are_read_in_large_batches_behind_an_empty_group(tmp_path, monkeypatch):
+    """The pages of an empty group have bytes, and no row that is as long."""
+    monkeypatch.setattr(typed, "LARGE", 500)
+    write(tmp_path / "in.parquet", [LOGS["texts"](i) for i in range(1010)], LAYOUTS["empty ones"])
+    rows = [block.rows for block in read_blocks(tmp_path / "in.parquet", SOURCE.get("rows"))]
+    assert (max(rows), sum(rows)) == (500, 1010)
 
 
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])

@@ -177,8 +177,8 @@ class TypedReader(RowReader):
 
 
 def rows_at_once(most: int, rows: int, size: int) -> int:
-    """How many rows are read at a time, at most so many, where some rows have so many bytes."""
-    return max(1, min(most, LARGEST * rows // max(1, size)))
+    """How many rows are read at a time, at most so many, where some rows have so many bytes; none say nothing."""
+    return max(1, min(most, LARGEST * rows // max(1, size))) if rows else most
 
 
 def cells_of(column: Any) -> list[Any]:
