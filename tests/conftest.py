@@ -51,6 +51,7 @@ TOGETHER = {
     "tests/logs/test_rules_on_spark.py": "spark",
     "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
     "tests/executors/compiled/test_ptx_rules.py": "kernels for a GPU",
+    "tests/executors/dataflow/machine/test_run.py": "machine code of dataflow",
     "tests/executors/spark/test_options.py": "spark",
     "tests/executors/spark/test_spark.py": "spark",
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
