@@ -66,6 +66,8 @@ PLAIN = re.compile(FILLED + ALONE + r'(; echo "exit code \$\?")?')
 
 GROWING = ("analyse", "check", "equiv", "monitor")
 """Commands whose bounds grow for some seconds, in which a busy machine comes less far than the docs say."""
+PATIENT = f"""case $1 in {"|".join(GROWING)}) [[ " $* " = *" --grow "* ]] || set -- "$@" --grow 60;; esac"""
+"""The same in a shell: what has the arguments of `workbench` gives them another one."""
 
 
 @pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
@@ -89,7 +91,7 @@ def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeyp
 )
 def test_example_in_a_shell(line: str, wanted: str, tmp_path: Path) -> None:
     program = " ".join(command([]))
-    script = f'workbench() {{ {program} "$@"; }}\npython() {{ {sys.executable} "$@"; }}\n{line}'
+    script = f'workbench() {{ {PATIENT}; {program} "$@"; }}\npython() {{ {sys.executable} "$@"; }}\n{line}'
     env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["bash", "-c", script], cwd=ROOT, env=env, text=True, check=False,
