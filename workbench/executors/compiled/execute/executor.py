@@ -44,7 +44,7 @@ SEARCHED = 32
 """So many steps one counts for that may go through the rows of a table or the entries of a map."""
 
 MOST_LINES = 200
-"""Most lines of a loop whose body is written several times, for successive steps: a hundred lines compile for a second."""
+"""Most lines of a loop whose body is written once for each of several steps: a hundred lines compile for a second."""
 
 Loop = Callable[..., bool | int]
 
