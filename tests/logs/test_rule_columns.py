@@ -24,10 +24,11 @@ from workbench.events.reading import Reading
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
 from workbench.logs import rules as rules_of
+from workbench.logs.order import singly
 from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
-from workbench.logs.rule_order import singly
+from workbench.logs.rule_order import event_form
 from workbench.logs.source import DataSource
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
@@ -125,7 +126,7 @@ def read(given, time_unit, late, bad_rows, keep=True):
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
         source.late = lates.append if keep else refuse
-        told += map(repr, singly(given(source), RULES))
+        told += map(repr, singly(given(source), event_form(RULES)))
     except WorkbenchError as error:
         return [*told, lates, str(error)]  # whatever has been read beyond that
     told += source.notes()

@@ -41,8 +41,13 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
 
 def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those of them that a run has that is to be explained, too."""
-    group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
-    group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
+    group = parser.add_argument_group(
+        "of rules (.tesla files), and times of pipelines", "of rules --input TYPE=FILE is a file of one type"
+    )
+    group.add_argument(
+        "--time", metavar="COLUMN",
+        help="the column of times: numbers, or dates (default: time); of pipelines rows are put in its order",
+    )  # fmt: skip
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
     group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
     group.add_argument("--late-output", metavar="FILE", help="keep events that come later still (default: an error)")

@@ -78,6 +78,34 @@ def _part(events: Any, rows: Any) -> Any:
     return events[rows]
 
 
+def joined_events(parts: Sequence[EventArray]) -> EventArray:
+    """The events of one input in rows one after the other, in one array."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return parts[0]
+    present: Any = None
+    if any(each.present is not None for each in parts):
+        present = np.concatenate([np.ones(each.rows, bool) if each.present is None else each.present for each in parts])
+    return EventArray(_joined([each.events for each in parts]), present)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], tuple):
+        return tuple(map(_joined, zip(*parts, strict=True)))
+    if hasattr(parts[0], "buffers"):
+        import pyarrow as pa
+
+        return pa.concat_arrays(parts)
+    if hasattr(parts[0], "texts"):
+        from workbench.events.text_column import TextColumn
+
+        return TextColumn.of(text for each in parts for text in each.tolist())
+    import numpy as np
+
+    return np.concatenate(parts)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class LogBatch:
     """Successive rows of a log, in one of three forms.

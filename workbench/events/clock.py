@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError, did_you_mean
@@ -138,6 +138,11 @@ def timed(ports: Ports, clock: Clock | None) -> Ports:
 
 def _timed(port: Port, clock: Clock) -> Port:
     return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
+
+
+def time_domain(clock: Clock) -> Domain:
+    """What a column of times holds that is written as the log has them; it is known when the first has been read."""
+    return STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
 
 
 @dataclass(frozen=True)

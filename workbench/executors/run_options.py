@@ -123,13 +123,13 @@ class RunOptions:
     files: int | None = None
     """Files that a stream takes at a time."""
 
-    time: str | None = _of(TIMES)
-    """The column of times."""
+    time: str | None = None
+    """The column of times; rows of pipelines are put in their order."""
     time_unit: str | None = _of(TIMES)
     """What the numbers in it count."""
-    late: str | None = _of(RULES)
+    late: str | None = _of(TIMES)
     """How late events may come."""
-    late_output: str | Path | None = _of(RULES)
+    late_output: str | Path | None = _of(TIMES)
     """The file of those that come later still."""
     infer: bool = _of(RULES, default=False)
     """Whether types that are not declared are inferred from the log."""

@@ -290,8 +290,10 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
     kind = PIPELINE if graph else RULE_SET
     for only in (PIPELINES, RULES, TIMES, FACTS):
         flags = (FLAGS[each.name] for each in OPTIONS.values() if each.metadata.get("only") == only)
-        if not _applies(only, program, kind) and (foreign := options.given(*flags)):
-            hint = "leave it out" if only == PIPELINES else "leave it out, or name a .tesla file"
+        applies = _applies(only, program, kind) or (only == TIMES and options.time is not None)
+        if not applies and (foreign := options.given(*flags)):
+            more = {PIPELINES: "", TIMES: ", or add --time COLUMN"}.get(only, ", or name a .tesla file")
+            hint = f"leave it out{more}"
             raise InputError(f"for {only} only: {foreign}", hint=hint)
     row, own = rows[0], {flag for row in rows for flag in row.flags(kind)}
     if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *row.lacks):

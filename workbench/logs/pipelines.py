@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.program import Ported, Program
+from workbench.core.program import Ported, Ports, Program
 from workbench.errors import InputError, Refused
+from workbench.events.account import Reporter
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import expected_rows, named_files
+from workbench.events.rows import LogBlock
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
@@ -32,12 +35,17 @@ if TYPE_CHECKING:
     from workbench.executors.keyed import Partition
     from workbench.executors.reference.random_faults import RandomFaults
     from workbench.executors.session import Session
+    from workbench.logs.row_order import RowOrder
 
 FEW = 16_384
 """Rows of files of which fewer are not worth the start of machine code."""
 RATE = 0.1
 """The probability that a fault strikes, where the user does not say one."""
 T = TypeVar("T")
+ReadsBlocks = Callable[[Reporter], Iterator[LogBlock]]
+"""Gives the rows of a log, and reports on them."""
+Keeps = Callable[[], AbstractContextManager[None]]
+"""Gives a context in which bad rows are kept."""
 
 
 def run_pipeline(program: Program, start: Start) -> None:
@@ -46,6 +54,9 @@ def run_pipeline(program: Program, start: Start) -> None:
     if options.backend != AUTO and (whole := backend_row(options.backend).whole) is not None:
         with start.closing:
             opened = OpenedPipeline(program, start, columns=True)
+            if opened.is_ordered(1):
+                hint = "leave it out: --order COLUMN orders the rows of a key"
+                raise InputError("not for the spark backend: --time", hint=hint)
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start, source_of(options.input, live=start.live)).write()
@@ -63,11 +74,19 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
         partition = opened.partition(source)
         session = opened.session(partition)
         read: Ported = opened.program if partition is None else partition.rows
-        blocks = partial(source.blocks, read, opened.reading)
+        blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
+        again = blocks
+        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live)
+        order = opened.order(read.ports, source)
+        if order is not None:  # which reads rows ahead, bad ones among them
+            closing.enter_context(kept())
+            blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and source.rereadable:
-            session = FallbackSession(session, partial(opened.reference, partition), blocks, start.say)
+            session = FallbackSession(session, partial(opened.reference, partition), again, start.say)
         begun = _read_first(blocks(start.reporter), start)
         opened.start = replace(opened.start, closing=closing.pop_all())
+        if order is not None:
+            order.late.closing = opened.start.closing
 
     return LogRun(
         session,
@@ -76,7 +95,7 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
             lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
             source.size,
             begun,
-            partial(kept_rows, opened.reading, start.reporter, live=start.live),
+            kept,
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
@@ -159,6 +178,24 @@ class OpenedPipeline:
             raise InputError(f"{other} and --key do not go together")
         domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading)
         return Partition(ports, options.key, domain, options.with_row, source.shown)
+
+    def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
+        """What puts rows in the order of time, where options ask for that; None for rows as they come.
+
+        Parameters
+        ----------
+        ports: those that rows are read for.
+        """
+        if not self.is_ordered(len(source.logs())):
+            return None
+        from workbench.logs.row_order import RowOrder
+
+        return RowOrder(ports, source, self.reading, self.start.options.clock(self.start.options.late), self.start)
+
+    def is_ordered(self, logs: int) -> bool:
+        """Whether rows of so many logs are put in the order of time; a program with a clock sees whether they are."""
+        options, has_clock = self.start.options, any(port.clock for port in self.program.ports.inputs)
+        return options.late is not None or (options.time is not None and (not has_clock or logs > 1))
 
     def session(self, partition: Partition | None) -> Session:
         """What steps it through the log."""

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import ANY, BOOL, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.core.types import type_row
 from workbench.errors import InputError
-from workbench.events.clock import Clock
+from workbench.events.clock import Clock, time_domain
 from workbench.logs.rule_columns import TYPE
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
@@ -31,11 +31,10 @@ SOURCES, NUMBER = "sources", "id"
 
 def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
     """The columns of events of these types, as outputs of a program."""
-    time: Domain = STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
     domains = shared_domains(rules.declarations[name] for name in types)
     if taken := next((port.name for port in more if port.name in domains), None):
         raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
-    ports = (Port(TYPE, STR), Port(clock.column, time), *more, *(Port(n, d) for n, d in domains.items()))
+    ports = (Port(TYPE, STR), Port(clock.column, time_domain(clock)), *more, *(Port(n, d) for n, d in domains.items()))
     return Ports(rules.name, (), ports, kind=rules.kind)
 
 

@@ -23,8 +23,9 @@ from workbench.events.read import read_blocks
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
+from workbench.logs.order import HoldBack, first_rows, merged
 from workbench.logs.rule_columns import TYPE, EventColumns
-from workbench.logs.rule_order import EventPiece, HoldBack, first_events, merged
+from workbench.logs.rule_order import EventPiece, event_form
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -67,8 +68,8 @@ class RuleLog:
         self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._file(*self.named(each)) for each in inputs]
-        found = merged(streams, self.rules)
-        return found if head is None else first_events(found, head)
+        found = merged(streams, event_form(self.rules))
+        return found if head is None else first_rows(found, head)
 
     def named(self, given: Any) -> tuple[Declaration | None, Any]:
         """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
@@ -97,7 +98,9 @@ class RuleLog:
     ) -> Iterator[EventPiece]:
         """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
         found = self._of_blocks(blocks, ports, declared, shown)
-        return found if self.clock.late is None else HoldBack(self.rules, self.clock, self.late).ordered(found)
+        if self.clock.late is None:
+            return found
+        return HoldBack(event_form(self.rules), self.clock, self.late).ordered(found)
 
     def _of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str

@@ -11,8 +11,8 @@ from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.executors.compiled.rules.search_sample import sampled_orders
+from workbench.logs.order import begun
 from workbench.logs.rule_log import RuleLog
-from workbench.logs.rule_order import begun
 from workbench.tesla.engines.rule_sample import RulesSampled, sample_rules
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence, in_units

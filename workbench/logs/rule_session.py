@@ -35,9 +35,9 @@ from workbench.tesla.occurrence import Occurrence
 if TYPE_CHECKING:
     from workbench.events.clock import Clock
     from workbench.events.output_split import OutputRows
+    from workbench.logs.order import LateRows
     from workbench.logs.rule_control import RuleChange, RuleControl
     from workbench.logs.rule_log import RuleLog
-    from workbench.logs.rule_order import LateRows
     from workbench.tesla.engines.engine import BlockEngine, RuleCost
     from workbench.tesla.occurrence import Facts
     from workbench.tesla.rule_set import RuleSet
@@ -61,7 +61,7 @@ class RuleRun:
     backend: str
     clock: Clock
     log: RuleLog
-    late: LateRows
+    late: LateRows[Occurrence]
     facts: Facts
     profile: bool = False
 

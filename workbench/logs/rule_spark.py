@@ -23,11 +23,11 @@ from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
 from workbench.executors.table import Start
+from workbench.logs.order import begun
 from workbench.logs.rule_choice import chosen_engine, engine_name
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
-from workbench.logs.rule_order import begun
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, in_units
 from workbench.tesla.partial_run import refuse_circles

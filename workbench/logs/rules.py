@@ -20,13 +20,14 @@ from workbench.executors.session import Session
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.extensions import later
 from workbench.logs.loop import LogRows, LogRun
+from workbench.logs.order import begun
 from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.logs.rule_composites import Sources
 from workbench.logs.rule_control import RuleControl
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_keys import KeyedRules, with_key
 from workbench.logs.rule_log import RuleLog, instant
-from workbench.logs.rule_order import EventPiece, LateRows, begun, event_batches
+from workbench.logs.rule_order import EventPiece, event_batches, late_events
 from workbench.logs.rule_passing import check_passed
 from workbench.logs.rule_session import ControlledSession, RuleRun, RuleSession
 from workbench.logs.source import answers_as_it_comes
@@ -158,7 +159,7 @@ class OpenedRules:
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, start)
         self.clock, self.reading = options.clock(options.late), options.reading()
-        self.late = LateRows(start, self.rules, self.clock)
+        self.late = late_events(start, self.rules, self.clock)
         self.log = RuleLog(self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late)
         self.pieces: Iterator[EventPiece] = iter(())
         self.backend = engine_name(options)

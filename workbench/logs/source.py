@@ -53,6 +53,10 @@ class LogSource(ABC):
     def key_domain(self, name: str, reading: Reading) -> Domain:
         """What the keys in a column are: whole numbers, truth values, else texts."""
 
+    def logs(self) -> Sequence[LogSource]:
+        """Those that are merged by time where rows have times."""
+        return [self]
+
 
 class FileSource(LogSource):
     """The rows of a file, or of several one after the other."""
@@ -69,6 +73,9 @@ class FileSource(LogSource):
 
     def key_domain(self, name: str, reading: Reading) -> Domain:
         return key_domain(self.paths, name, reading)
+
+    def logs(self) -> Sequence[LogSource]:
+        return [FileSource([path], live=not self.rereadable) for path in self.paths]
 
 
 class DataSource(LogSource):

@@ -1,0 +1,215 @@
+"""`--time COLUMN` of pipelines: rows are steps in the order of time, and the column is taken away again."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import workbench as wb
+from tests.cli.conftest import ROOT
+from workbench.errors import InputError, WorkbenchError
+from workbench.events import lines
+
+SUMS = wb.parse("pipeline sums(x: int) -> int { return cumulate(x, +) }").get()
+PAIRS = wb.parse("pipeline pairs(x: int, s: str) -> n: int, s: str { return cumulate(x, +), s }").get()
+
+
+@pytest.fixture(params=["blocks", "rows"])
+def form(request, monkeypatch):
+    monkeypatch.setattr(lines, "FEW", 0 if request.param == "blocks" else 1 << 40)
+    monkeypatch.setattr(lines, "SIZE", 40)
+
+
+def log(path: Path, *rows: Sequence[object], names: str = "t,x") -> Path:
+    path.write_text(f"{names}\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    return path
+
+
+def in_order(logs, lateness):
+    """The rows of logs in order, and those that are late: by the definition, row by row."""
+    kept, late = [], []
+    for rows in logs:
+        newest = None
+        for row in rows:
+            newest = row["t"] if newest is None else max(newest, row["t"])
+            (late if row["t"] < newest - lateness else kept).append(row)
+    return sorted(kept, key=lambda row: row["t"]), late
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("backend", ["reference", "compiled", "threaded"])
+def test_rows_are_sorted_within_the_lateness(backend: str, tmp_path: Path) -> None:
+    found = wb.run(
+        SUMS, log(tmp_path / "a.csv", (5, 1), (3, 10), (3, 100), (9, 1000)), time="t", late="2", backend=backend
+    )
+    assert found.to_dict() == {"out": [10, 110, 111, 1111]}
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_late_rows_go_to_a_file_or_are_an_error(backend: str, tmp_path: Path) -> None:
+    path, kept = log(tmp_path / "a.csv", (5, 1), (2, 10), (9, 100)), tmp_path / "late.csv"
+    assert wb.run(SUMS, path, time="t", late="2", late_output=str(kept), backend=backend).to_dict() == {"out": [1, 101]}
+    assert kept.read_text() == "t,x\n2,10\n"
+    with pytest.raises(InputError, match="a row, of 2, came later than --late 2"):
+        wb.run(SUMS, path, time="t", late="2", backend=backend)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_times_go_back_in_no_log_without_lateness(backend: str, tmp_path: Path) -> None:
+    first = log(tmp_path / "a.csv", (5, 1), (5, 10), (7, 100))
+    assert wb.run(
+        SUMS, [first, log(tmp_path / "b.csv", (4, 1000), (6, 10000))], time="t", backend=backend
+    ).to_dict() == {"out": [1000, 1001, 1011, 11011, 11111]}
+    with pytest.raises(InputError, match=r"a\.csv:3: column 't': expected a time from 5 on, as in the row before"):
+        wb.run(SUMS, log(tmp_path / "a.csv", (5, 1), (4, 10)), time="t", backend=backend)
+
+
+def test_dates_and_units(tmp_path: Path) -> None:
+    dates = ("2026-01-01T00:00:05", 1), ("2026-01-01T00:00:03", 10), ("2026-01-01T00:00:09", 100)
+    found = wb.run(SUMS, log(tmp_path / "a.csv", *dates), time="t", late="2 s")
+    assert found.to_dict() == {"out": [10, 11, 111]}
+    found = wb.run(SUMS, log(tmp_path / "b.csv", (5, 1), (3, 10)), time="t", late="2 s", time_unit="s")
+    assert found.to_dict() == {"out": [10, 11]}
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_the_column_may_be_an_input(backend: str, tmp_path: Path) -> None:
+    program = wb.parse("pipeline gaps(t: int, x: int) -> int { return t + x }").get()
+    path = log(tmp_path / "a.csv", (5, 1), (3, 10), (9, 100))
+    assert wb.run(program, path, time="t", late="2 s", time_unit="s", backend=backend).to_dict() == {
+        "out": [13, 6, 109]
+    }
+    with pytest.raises(InputError, match="'t': expected a time from 5 on"):
+        wb.run(program, path, time="t", backend=backend)
+    text = wb.parse("pipeline texts(t: str) -> str { return t }").get()
+    with pytest.raises(InputError, match="'t' is an input of pipeline texts, and has no whole numbers, but str"):
+        wb.run(text, path, time="t")
+
+
+def test_data_of_python() -> None:
+    rows = [{"t": 5, "x": 1}, {"t": 3, "x": 10}, {"t": 9, "x": 100}]
+    assert wb.run(SUMS, rows, time="t", late="2") == [{"out": 10}, {"out": 11}, {"out": 111}]
+    assert list(wb.run(SUMS, iter(rows), time="t", late="2")) == [{"out": 10}, {"out": 11}, {"out": 111}]
+    columns = {name: [row[name] for row in rows] for name in "tx"}
+    assert wb.run(SUMS, columns, time="t", late="2") == {"out": [10, 11, 111]}
+
+
+def test_rows_of_an_iterator_come_when_the_watermark_has_passed_them() -> None:
+    taken = []
+
+    def rows():
+        for time in range(10):
+            taken.append(time)
+            yield {"t": time, "x": 1}
+
+    found = iter(wb.run(SUMS, rows(), time="t", late="2"))
+    assert next(found) == {"out": 1}
+    assert taken == [0, 1, 2, 3]
+
+
+def random_logs(seed: int):
+    random = Random(seed)
+    logs = []
+    for _ in range(random.choice([1, 1, 2, 3])):
+        time, rows = 0, []
+        for _ in range(random.choice([0, 3, 50, 400])):
+            time += random.randrange(3)
+            x = None if random.random() < 0.1 else random.randrange(9)
+            row = {"t": max(0, time - random.randrange(6)), "x": x}
+            rows.append(row | {"s": random.choice("uvw"), "k": random.choice("ab")})
+        logs.append(rows)
+    return random, logs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run of rows that are in order makes is what a run makes that puts them in order."""
+    random, logs = random_logs(seed)
+    lateness, key = random.choice([0, 2, 9]), random.choice([{}, {}, {"key": "k"}])
+    wanted, late = in_order(logs, lateness)
+    (tmp_path / "sorted.jsonl").write_text("".join(text(row) for row in wanted))
+    alone = tmp_path / "alone.jsonl"
+    wb.run(PAIRS, tmp_path / "sorted.jsonl", output=alone, backend="reference", **key)
+    files = []
+    for i, rows in enumerate(logs):
+        cells = [["" if row[name] is None else row[name] for name in "txsk"] for row in rows]
+        files.append(log(tmp_path / f"{i}.csv", *cells, names="t,x,s,k"))
+    for backend in ("reference", "compiled", "auto"):
+        for size in (50, 1 << 21):
+            monkeypatch.setattr(lines, "SIZE", size)
+            monkeypatch.setattr(lines, "FEW", 0 if size == 50 else 1024)
+            output, kept = tmp_path / "out.jsonl", tmp_path / "late.jsonl"
+            kept.unlink(missing_ok=True)
+            options = {"time": "t", "late": str(lateness), "late_output": kept, **key}
+            wb.run(PAIRS, files, output=output, backend=backend, **options)
+            assert output.read_text() == alone.read_text()
+            found = [json.loads(line)["t"] for line in kept.read_text().splitlines()] if kept.exists() else []
+            assert sorted(found) == sorted(row["t"] for row in late)
+
+
+def text(row) -> str:
+    return json.dumps({name: value for name, value in row.items() if value is not None}) + "\n"
+
+
+def test_compiled_code_gives_way_to_the_reference_with_late_rows(tmp_path: Path) -> None:
+    """The rows are read and put in order once more; those that are late are written once."""
+    pytest.importorskip("numba")
+    rows = [(i, 1) for i in range(20_000)] + [(0, 7), (20_000, 2**62), (20_001, 2**62), (20_002, 2**62)]
+    kept = tmp_path / "late.csv"
+    found = wb.run(SUMS, log(tmp_path / "a.csv", *rows), time="t", late="5", late_output=str(kept)).to_dict()["out"]
+    assert found[-1] == 20_000 + 3 * 2**62
+    assert len(found) == 20_003
+    assert kept.read_text() == "t,x\n0,7\n"
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_bad_rows_and_the_first_rows(files: int, tmp_path: Path) -> None:
+    paths = [log(tmp_path / f"{i}.csv", (5, 1), ("oops", 10), (3, 100), (9, "no")) for i in range(files)]
+    bad = tmp_path / "bad.jsonl"
+    found = wb.run(SUMS, paths, time="t", late="2", bad_rows=str(bad)).to_dict()["out"]
+    assert found == ([100, 101] if files == 1 else [100, 200, 201, 202])
+    assert [json.loads(line)["row"] for line in bad.read_text().splitlines()] == [3, 5] * files
+    found = wb.run(SUMS, paths, time="t", late="2", bad_rows="skip", head=3).to_dict()["out"]
+    assert found == ([100, 101] if files == 1 else [100, 200, 201])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"late": "2"}, "for rules and pipelines with a clock only: --late\n.*or add --time COLUMN"),
+        ({"time": "x", "until": "3"}, "for rules only: --until"),
+        ({"time": "tt"}, "there is no column 'tt'"),
+        ({"time": "t", "backend": "spark", "key": "x"}, "not for the spark backend: --time"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_refused(options, message: str, tmp_path: Path) -> None:
+    if options.get("backend") == "spark":
+        pytest.importorskip("pyspark")
+    path = log(tmp_path / "a.csv", (5, 1))
+    with pytest.raises(WorkbenchError, match=message):
+        wb.run(SUMS, path, output=tmp_path / "out.csv", **options)
+
+
+def test_a_row_without_a_time(tmp_path: Path) -> None:
+    for backend in ("reference", "compiled"):
+        with pytest.raises(InputError, match="a row has no 't'"):
+            wb.run(SUMS, log(tmp_path / "a.csv", (5, 1), ("", 2)), time="t", backend=backend)
+
+
+def test_rules_in_a_pipeline_see_times_in_order(tmp_path: Path) -> None:
+    rows = (ROOT / "models" / "tesla" / "kitchen.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "log.jsonl").write_text("".join([rows[1], rows[0], *rows[2:]]))
+    program = str(ROOT / "models" / "tesla" / "kitchen.pipe")
+    wanted = list(wb.run(program, ROOT / "models" / "tesla" / "kitchen.jsonl"))
+    assert list(wb.run(program, tmp_path / "log.jsonl", late="1 d")) == wanted
+    assert list(wb.run(program, tmp_path / "log.jsonl", late="1 d", time="time")) == wanted
+    for i in range(2):
+        (tmp_path / f"{i}.jsonl").write_text("".join(rows[i::2]))
+    assert list(wb.run(program, [tmp_path / "0.jsonl", tmp_path / "1.jsonl"], time="time")) == wanted
+    with pytest.raises(WorkbenchError, match="the time goes back"):
+        wb.run(program, tmp_path / "log.jsonl")
