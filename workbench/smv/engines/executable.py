@@ -201,7 +201,7 @@ class ExecutableEngine:
             text, timed_out = _read(child.output, deadline, Path(child.folder, _SIDE))
             usage = child.end(now=bool(timed_out))
             child.log.seek(0)
-            outputs = Path(child.folder).glob(f"{_OUTPUT}*")
+            outputs = [name for name in os.listdir(child.folder) if name.startswith(_OUTPUT)]
             return Finished(
                 Ending(
                     status=child.status or 0,
@@ -211,7 +211,7 @@ class ExecutableEngine:
                     timed_out=timed_out,
                 ),
                 text,
-                {path.name.removeprefix(_OUTPUT): path.read_text(errors="replace") for path in outputs},
+                {name.removeprefix(_OUTPUT): Path(child.folder, name).read_text(errors="replace") for name in outputs},
                 usage.ru_utime + usage.ru_stime,
             )
 

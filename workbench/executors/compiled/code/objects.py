@@ -94,8 +94,8 @@ def cache_folder() -> Path:
 
 def may_load_all(folder: Path) -> bool:
     """Whether nobody else can have written the folder, or any file in it."""
-    with suppress(OSError):
-        files = ((each.stat(follow_symlinks=False), Path(each.path)) for each in os.scandir(folder))
+    with suppress(OSError), os.scandir(folder) as entries:
+        files = ((each.stat(follow_symlinks=False), Path(each.path)) for each in entries)
         return _is_own_folder(folder) and all(_is_private(found, path, stat.S_ISREG) for found, path in files)
     return False
 
