@@ -133,7 +133,7 @@ def test_time_limit(engine: Engine) -> None:
 
 def test_memory_limit(pynusmv: PynusmvEngine) -> None:
     task = Task(HARD, TRUE, order=("a.0", "b.0", "c.0"))
-    result = pynusmv.check(task, EngineLimits(memory_mb=32, seconds=20))
+    result = pynusmv.check(task, EngineLimits(memory_mb=32, seconds=60))
     assert result.answers[0].truth is None
     assert "memory limit of 32 MB" in result.answers[0].reason
     # The limit is that job's own.
@@ -142,7 +142,7 @@ def test_memory_limit(pynusmv: PynusmvEngine) -> None:
 
 
 def test_memory_limit_that_nothing_fits_in(engine: Engine) -> None:
-    answer = engine.check(Task(HARD, TRUE), EngineLimits(memory_mb=12, seconds=20)).answers[0]
+    answer = engine.check(Task(HARD, TRUE), EngineLimits(memory_mb=12, seconds=60)).answers[0]
     assert answer.truth is None
     assert "memory limit of 12 MB" in answer.reason
 
