@@ -191,18 +191,21 @@ def test_facts_come_from_files(run, tmp_path):
 
 @pytest.mark.parametrize("user", [str, int])
 def test_a_run_for_each_key(run, user):
-    """What is of another user is no part of a match, and the time of a user is that of its last event or `--until`.
+    """What is of another user is no part of a match, and all users have one clock, that of the log.
 
-    The A of user 1 is none for the B of user 2. Of the Cs at 20 that of user 1 is told when its event at 30 comes, that
-    of user 2 by the clock in the end, though the log has been at 30 before.
+    The A of user 1 is none for the B of user 2. The Cs at 20 are told when the event at 30 comes, though it is of
+    user 1; a C of user 2 at 30 by the clock in the end.
     """
     rows = [event("A", 1, x=7), event("B", 3, x=7, name="n"), event("A", 4, x=7), event("B", 5, x=7, name="m"),
-            event("C", 20, x=1), event("C", 20, x=2), event("A", 30, x=9)]  # fmt: skip
-    whose = [1, 2, 2, 1, 1, 2, 1]
+            event("C", 20, x=1), event("C", 20, x=2), event("A", 30, x=9), event("C", 30, x=3)]  # fmt: skip
+    whose = [1, 2, 2, 1, 1, 2, 1, 2]
     rows = [{**row, "user": user(number)} for row, number in zip(rows, whose, strict=True)]
-    told = [event("Told", 5, x=7, name="m", user=user(1)), event("Told", 25, x=1, name="gone", user=user(1))]
+    told = [
+        event("Told", 5, x=7, name="m", user=user(1)), event("Told", 25, x=1, name="gone", user=user(1)),
+        event("Told", 25, x=2, name="gone", user=user(2)),
+    ]  # fmt: skip
     assert run(rows, "--key", "user") == (told if user is str else [{**e, "user": str(e["user"])} for e in told], "")
-    later = {**event("Told", 25, x=2, name="gone"), "user": "2"}
+    later = {**event("Told", 35, x=3, name="gone"), "user": "2"}
     assert run(rows, "--key", "user", "--until", "40")[0][-1] == later
     in_python: Any = wb.run(wb.rules(RULES), rows, key="user")
     assert in_python == told

@@ -1,13 +1,15 @@
 """Rules that run for each key of a log, each on the events of its own key.
 
 The rule of this module: a key is an attribute of all events while they are read and when they are written; types that
-do not declare it are given it, and engines never see that. A key's clock is its own.
+do not declare it are given it, and engines never see that. All keys have one clock, that of the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Any
 
 from workbench.core.domain import BOOL, INT, STR, Domain, Value
@@ -69,32 +71,56 @@ class KeyedRules:
 
     Parameters
     ----------
-    rules: without and with the key.
+    plain: the rules without the key, windows in the unit of times.
+    wide: the rules with the key.
     make: starts an engine.
     """
 
     def __init__(self, key: str, plain: RuleSet, wide: RuleSet, make: Callable[[], RuleEngine]) -> None:
         self.key, self.rules, self._make = key, wide, make
-        self._engines: dict[Value, RuleEngine] = {}
+        self._runs: dict[Value, tuple[int, RuleEngine]] = {}
+        """The engine of each key, and how many keys came before it."""
+        self._due: list[tuple[int, int, Value]] = []
+        """A heap of the deadlines that there may be, each with its key behind the number of that."""
+        self._timeouts: defaultdict[str, set[int]] = defaultdict(set)
+        """Of each type how long after an event of it absences are decided."""
+        for rule in plain.rules:
+            if rule.absence is not None:
+                self._timeouts[rule.trigger.type].add(rule.timeout)
         self._places: Mapping[str, tuple[int, int]] = {
             name: (wide.declarations[name].positions[key], len(plain.declarations[name].attributes))
             for name in plain.events
         }
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes in the run of its key."""
+        """The composites that an event causes in the run of its key, behind those of the clock in all runs."""
         place, count = self._places[event.type]
         key = event.values[place]
         if key is None:
             what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
             raise InputError(what, hint="give it one, or leave the row out")
-        if key not in self._engines:
-            self._engines[key] = self._make()
-        return self._told(key, self._engines[key].process(replace(event, values=event.values[:count])))
+        found = self.advance(event.time - 1)
+        if key not in self._runs:
+            self._runs[key] = len(self._runs), self._make()
+        made = self._runs[key][1].process(replace(event, values=event.values[:count]))
+        self._await(key, (event, *made))
+        return [*found, *self._told(key, made)]
 
     def advance(self, time: int) -> list[Occurrence]:
-        """Those of the clock in all runs, in the order in which their keys first came."""
-        return [each for key, engine in self._engines.items() for each in self._told(key, engine.advance(time))]
+        """Those of the clock in all runs, in the order of time; of one time, in that in which their keys first came."""
+        found = list[Occurrence]()
+        while self._due and self._due[0][0] <= time:
+            deadline, _, key = heappop(self._due)
+            made = self._runs[key][1].advance(deadline)
+            self._await(key, made)
+            found += self._told(key, made)
+        return found
+
+    def _await(self, key: Value, events: Iterable[Occurrence]) -> None:
+        """Note when absences may be decided that these events have begun."""
+        for event in events:
+            for timeout in self._timeouts.get(event.type, ()):
+                heappush(self._due, (event.time + timeout, self._runs[key][0], key))
 
     def profile(self) -> Sequence[object]:
         """Nothing: there are as many engines as keys."""

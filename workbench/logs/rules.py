@@ -202,7 +202,7 @@ class OpenedRules:
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, made, name, facts, settings)
             # with keys nothing is changed or saved, which an engine could be asked for, too
-            keyed = self.key is not None and KeyedRules(self.key, self.plain, self.rules, one)
+            keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 
         if start.options.backend == AUTO:
