@@ -90,6 +90,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/execute/text_codes.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
+    ("executors/compiled/code/numba_cache.py", "numba"),
     ("executors/compiled/code/kernels.py", "numba"),
     ("executors/compiled/code/kernels.py", "llvmlite"),
     ("executors/compiled/code/objects.py", "llvmlite"),

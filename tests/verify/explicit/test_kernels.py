@@ -9,7 +9,7 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from workbench.verify.decide.explicit import kernels  # noqa: E402 - it imports numba
+from workbench.executors.compiled.code import numba_cache  # noqa: E402 - it imports numba
 
 
 def test_an_index_that_cannot_be_read_is_removed(tmp_path: Path) -> None:
@@ -19,5 +19,5 @@ def test_an_index_that_cannot_be_read_is_removed(tmp_path: Path) -> None:
     index["older"].write_bytes(pickle.dumps("0.1") + b"in another form")  # numba reads the version, and writes it anew
     index["empty"].touch()
     index["vanished"].symlink_to(tmp_path / "nowhere")  # listed, and not there where it is opened
-    kernels._drop_unreadable(tmp_path)
+    numba_cache.drop_unreadable(tmp_path, ["kernels"])
     assert {name for name, path in index.items() if path.is_symlink() or path.exists()} == {"older", "vanished"}

@@ -18,9 +18,6 @@ A slot is the upper bits of a hash.
 
 from __future__ import annotations
 
-import pickle
-from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -30,7 +27,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from workbench.executors.compiled.code.llvm import LANES
-from workbench.executors.compiled.code.objects import may_load_all
+from workbench.executors.compiled.code.numba_cache import cache_folder, drop_unreadable
 from workbench.verify.decide.explicit import graph
 from workbench.verify.decide.explicit.records import BlockSteps
 
@@ -44,31 +41,9 @@ AHEAD = 32
 """By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
 
 
-def _cache_folder() -> Path | None:
-    """Where numba keeps machine code, if it may load it from there: it runs what these files hold."""
-    with suppress(RuntimeError, AttributeError):  # it may write nowhere, or compiles nothing
-        folder = Path(numba.njit(cache=True)(graph.transpose).stats.cache_path)
-        beside = Path(__file__).with_name("__pycache__")  # who can write there can change this code, too
-        return folder if folder == beside or may_load_all(folder) else None
-    return None
-
-
-def _drop_unreadable(folder: Path) -> None:
-    """Remove each index that numba would fail on, since records in it have other names now, for example."""
-    for index in (each for module in ("kernels", "graph") for each in folder.glob(f"{module}.*.nbi")):
-        try:
-            with index.open("rb") as file:
-                if pickle.load(file) == numba.__version__:  # else numba reads no more of it
-                    pickle.load(file)
-        except FileNotFoundError:  # another process has removed it
-            continue
-        except Exception:  # a cache is only a cache: whatever cannot be read of it is compiled again
-            index.unlink(missing_ok=True)
-
-
-CACHED = (_folder := _cache_folder()) is not None
+CACHED = (_folder := cache_folder(graph.transpose)) is not None
 if _folder is not None:
-    _drop_unreadable(_folder)
+    drop_unreadable(_folder, ("kernels", "graph"))
 graphs = SimpleNamespace(
     **{
         function.__name__: numba.njit(cache=CACHED, nogil=True)(function)
