@@ -50,7 +50,8 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
-        "rules": {"lower", "code", "execute"}, "rules_gpu": {"code", "execute", "gpu", "rules"},
+        "rules": {"lower", "code", "execute"}, "rule_tables": {"code", "execute"},
+        "rules_gpu": {"code", "execute", "gpu", "rules"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -91,6 +92,10 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/numba_cache.py", "numba"),
+    *(
+        (f"executors/compiled/rule_tables/{name}.py", "numpy")
+        for name in ("blocks", "engine", "expressions", "memory", "plan", "records")
+    ),
     ("executors/compiled/code/kernels.py", "numba"),
     ("executors/compiled/code/kernels.py", "llvmlite"),
     ("executors/compiled/code/objects.py", "llvmlite"),

@@ -1,0 +1,247 @@
+"""The engine `tables`: it emits what rules mean, or refuses them; every array grows, and nothing is lost with it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("numba")
+
+import workbench as wb
+from tests.tesla.events import A, C, rule_engine
+from tests.tesla.test_meaning import TYPES
+from workbench.conformance.compare.rule_engines import held_to_meaning
+from workbench.conformance.generate import rule_cases as generator
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.errors import EndlessChain, InputError, Refused
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rule_tables import memory
+from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunctions, compiled_functions
+from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS, SETTINGS
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings, MakesEngine
+from workbench.tesla.event_block import event_block
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import Attribute, Declaration
+
+PLAIN_CASES, COMPILED_CASES = 100, 5000
+
+# --- random rules ---------------------------------------------------------------------------------------
+
+
+def declared(name: str, **attributes: Domain) -> Declaration:
+    return Declaration(name, tuple(Attribute(each, domain) for each, domain in attributes.items()))
+
+
+PRIMITIVE = (declared("A", x=INT, y=INT), declared("B", x=INT), declared("C", x=INT, b=BOOL), declared("N"))
+COMPOSITE = (declared("P", x=INT), declared("Q", x=INT, y=INT, b=BOOL), declared("R"))
+LEFT_OUT = (FLOAT, STR, "each fact", "fact", "aggregate of facts", "absent")
+
+
+@pytest.fixture
+def own_cases(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], generator.RuleCase]:
+    """Random cases of the constructs that the kernel has; longer ones than others are."""
+    names = {each.name: each for each in (*PRIMITIVE, *COMPOSITE)}
+    values = {**generator.VALUES, INT: (1, 0, 2, 1, 0, 2, -1, 3, None)}
+    for name, value in {
+        "PRIMITIVE": PRIMITIVE, "COMPOSITE": COMPOSITE, "STATIC": (), "AGGREGATES": (), "DECLARATIONS": names,
+        "VALUES": values, "MOST_HAPPENING": 16,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(generator, name, value)
+    return own_case
+
+
+def own_case(seed: int) -> generator.RuleCase:
+    choose = random.Random(seed).choice
+
+    def narrowed(items: Sequence[Any]) -> Any:
+        """One of the items without those that the kernel leaves out."""
+        left = [each for each in items if not is_left_out(each)]
+        return False if left == [False, False, False, True] else choose(left)  # no pause
+
+    return replace(generator.grown_case(narrowed), trex=False)
+
+
+def is_left_out(item: Any) -> bool:
+    if isinstance(item, tuple) and item and isinstance(item[0], str):  # an aggregate, or an operation, with its types
+        return FLOAT in item[1:] or item[0] == "MEDIAN"
+    return any(item is each or item == each for each in LEFT_OUT)
+
+
+def from_capacity_one(functions: KernelFunctions = PLAIN) -> MakesEngine:
+    """Starts the engine with arrays of one entry."""
+
+    def start(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules:
+        made = TableRules(rules, facts, settings, capacity=1)
+        made.memory.functions = functions
+        return made
+
+    return start
+
+
+def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch):
+    grown, grow = Counter[KernelStatus](), KernelMemory.grow
+    monkeypatch.setattr(KernelMemory, "grow", lambda self, status: (grown.update([status]), grow(self, status)))
+    for seed in range(PLAIN_CASES):
+        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+    full = {each for each in KernelStatus if each.name.startswith("FULL")}
+    assert grown.keys() == full
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_machine_code_emits_what_rules_mean(own_cases):
+    """Mistakes of a compiler's making have shown in one case of thousands."""
+    start = from_capacity_one(compiled_functions())
+    for seed in range(COMPILED_CASES):
+        assert held_to_meaning(own_cases(seed), {"tables": start}) is None, seed
+
+
+def test_numbers_beyond_words_come_at_any_time(own_cases, monkeypatch):
+    """What has been consumed and retained by then goes along to `cdp`, and comes back with a snapshot."""
+    monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
+    for seed in range(20):
+        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+
+
+# --- blocks ---------------------------------------------------------------------------------------------
+
+MIXED = """
+declare S(name: string, level: float, on: bool)
+declare T(name: string)
+declare U(name: string, level: float, on: bool, n: int)
+rule same: from T and each S(name == T.name) within 9 from T and $n = COUNT(S within 9 from T)
+  emit U(name = S.name, level = S.level, on = S.on, n = $n)
+"""
+
+
+def readings(count: int) -> Iterator[Occurrence]:
+    for at in range(count):
+        name = ("a", "a longer name than a word has room for", None)[at % 3]
+        row = (name, (0.5, math.nan, None)[at % 4 % 3], at % 2 == 0)
+        yield Occurrence("S", at // 2, row) if at % 5 else Occurrence("T", at // 2, (name,))
+
+
+@pytest.mark.parametrize("sources", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 90])
+def test_blocks_are_events_one_by_one(size, sources):
+    """Floats, texts, truth values and nulls come out as they went in, however many composites fit the output."""
+    made, stream = rules(MIXED), list(readings(90))
+    cdp = rule_engine(made, "cdp")
+    expected = [each for event in stream for each in cdp.process(event)]
+    engine = TableRules(made, {}, EngineSettings(plain=True), capacity=2)
+    found = list[Occurrence]()
+    for at in range(0, len(stream), size):
+        block = event_block(made, stream[at : at + size], TextCodes([]).put)  # who reads a log knows no engine
+        for part in engine.process_block(block, sources=sources):
+            found += part if isinstance(part, list) else part.occurrences(made)
+    assert len(expected) > 50
+    kept = [each if sources else replace(each, sources=()) for each in expected]
+    assert list(map(repr, found)) == list(map(repr, kept))
+
+
+def test_an_event_that_comes_late_ends_a_block_behind_what_came_before():
+    made = rules(TYPES + "from A emit D(x = A.x)")
+    engine, found = TableRules(made, {}, EngineSettings(plain=True)), list[Any]()
+    block = event_block(made, [A(3, 1), A(4, 2), A(2, 3)], engine.texts.put)
+    with pytest.raises(InputError, match="goes back from 4 to 2"):
+        found.extend(engine.process_block(block))
+    assert [each.values for part in found for each in part.occurrences(made)] == [(1,), (2,)]
+    assert [each.values for each in engine.process(A(4, 5))] == [(5,)]
+
+
+def test_an_endless_chain_is_reported_as_by_cdp(monkeypatch):
+    monkeypatch.setattr(memory, "LONGEST_CHAIN", 10)  # and from there on it is `cdp` that follows the chain
+    text = TYPES + "from A(x > 0) emit A(x = A.x + 1)"
+    errors = []
+    for name in ("cdp", "tables"):
+        engine = rule_engine(rules(text), name)
+        assert engine.process(A(0, 0)) == []
+        with pytest.raises(EndlessChain) as raised:
+            engine.process(A(1, 1))
+        errors.append(str(raised.value))
+    assert errors[0] == errors[1]
+
+
+def test_rules_that_come_later_know_what_has_been_retained():
+    engine = rule_engine(rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"), "tables")
+    assert engine.process(A(0, 1)) == engine.process(A(5, 2)) == engine.advance(6) == []
+    assert engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)") == {"last": -math.inf}
+    engine.remove("all")
+    assert [each.values for each in engine.process(C(8, 0))] == [(2,)]
+
+
+def test_a_log_is_run():
+    made = rules(TYPES + "from B and each A within 5 from B emit D(x = A.x + B.x)")
+    rows = [{"type": "A", "time": 0, "x": 1}, {"type": "A", "time": 3, "x": 2}, {"type": "B", "time": 6, "x": 10}]
+    found = [list(wb.run(made, rows, backend=name)) for name in ("cdp", "tables")]
+    assert len(found[0]) == 1
+    assert found[0] == found[1]
+
+
+# --- refusals -------------------------------------------------------------------------------------------
+
+WIDE = ", ".join(f"x{k}: int" for k in range(63))
+BEGIN = TYPES + "declare F(f: float, s: string)\ndeclare G0(f: float)\ndeclare fact G(x: int)\n"
+REFUSED = {
+    "facts": ("from A and each G emit D(x = G.x)", "from A emit D(x = A.x)"),
+    "absent": ("from A and absent B within 5 after A emit D(x = 1)", "from A and not B within 5 from A emit D(x = 1)"),
+    "at most once": ("from A emit D(x = 1) at most once in 5", "from A limit 1 emit D(x = 1)"),
+    "aggregates but COUNT, SUM, MIN, MAX and AVG": (
+        "from B and $m = MEDIAN(A().x within 5 from B) emit F(f = $m, s = \"\")",
+        "from B and $m = AVG(A().x within 5 from B) emit F(f = $m, s = \"\")",
+    ),
+    "aggregates of floats and texts": (
+        "from B and $m = MAX(F().f within 5 from B) emit F(f = $m, s = \"\")",
+        "from B and $m = COUNT(F().f within 5 from B) emit F(f = $m, s = \"\")",
+    ),
+    "arithmetic and comparisons of floats": (
+        "from F(f > 1.0) emit D(x = 1)", "from F as F0 and each F within 0 from F0 emit G0(f = F.f)",
+    ),
+    "texts that are joined or compared by their order": (
+        'from F(s < "b") emit D(x = 1)', 'from F(s != "b") emit D(x = 1)',
+    ),
+    "whole numbers of more than 64 bits in expressions": (
+        f"from A(x < {2**63}) emit D(x = 1)", f"from A(x < {2**63 - 1}) emit D(x = 1)",
+    ),
+    "types with more than 62 attributes": (
+        f"declare Wide({WIDE})\nfrom Wide emit D(x = Wide.x0)",
+        f"declare Wide({WIDE.replace(', x62: int', '')})\nfrom Wide emit D(x = Wide.x0)",
+    ),
+}  # fmt: skip
+"""Constructs of `CONSTRUCTS`, each with a rule that has it, and one like it that is taken."""
+
+
+def test_every_refusal_has_a_test():
+    assert REFUSED.keys() == CONSTRUCTS.keys()
+
+
+@pytest.mark.parametrize("construct", REFUSED)
+def test_what_is_refused_is_named(construct):
+    refused, taken = REFUSED[construct]
+    with pytest.raises(Refused, match=f"backend 'tables' has no {construct} yet"):
+        TableRules(rules(BEGIN + refused), {}, EngineSettings())
+    TableRules(rules(BEGIN + taken), {}, EngineSettings())
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        (EngineSettings(trex=True), "windows as T-Rex has them"),
+        (EngineSettings(profiled=True), "account of what rules cost"),
+    ],
+)
+def test_settings_that_are_refused(settings, what):
+    assert what in SETTINGS
+    with pytest.raises(Refused, match=what):
+        TableRules(rules(TYPES + "from A emit D(x = 1)"), {}, settings)

@@ -1,0 +1,14 @@
+"""The engine `tables` of rules."""
+
+from workbench.executors.table import KEY, NUMBA, RULE_SET, BackendRow
+from workbench.extensions import later
+
+ROW = BackendRow(
+    "tables",
+    "experimental: rules as tables, which one kernel of machine code interprets; not all constructs yet",
+    kinds=(RULE_SET,),
+    engine=later("workbench.executors.compiled.rule_tables.engine", "TableRules"),
+    options=(KEY,),
+    needs=NUMBA,
+    rank=7,
+)

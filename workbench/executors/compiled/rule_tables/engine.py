@@ -1,0 +1,213 @@
+"""The engine `tables`: a rule set as tables that one kernel interprets, over columns of events.
+
+The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain)
+is undone, and from then on the engine `cdp` has the state. Rules that come and go do so there, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rule_tables.blocks import composite_block, event_words
+from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.plan import build_tables
+from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, KernelStatus
+from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
+from workbench.executors.compiled.rule_tables.transfer import held_events, is_complete, read_consumed, to_publisher
+from workbench.tesla import tree as t
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.publisher import Publisher, check_event, check_time
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+SHORT_RUN = 1024
+"""Events that plain Python processes before the kernel is compiled, or loaded."""
+CAPACITY = 1024
+"""Entries of each array that grows, in the beginning."""
+
+
+class TableRules:
+    """A rule set that runs as tables.
+
+    Parameters
+    ----------
+    capacity: see `KernelMemory`.
+
+    Raises
+    ------
+    Refused: a construct is not for the kernel.
+    """
+
+    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY) -> None:
+        plan = SetPlan(rules, indexed=settings.indexed)
+        refuse_unsupported(plan.plans, settings)
+        self.facts, self.settings = facts, settings
+        self._rules, self._capacity = rules, capacity
+        self.texts = TextCodes(_text_literals(rules))
+        self._tables = build_tables(plan, lambda text: self.texts.put([text])[0])
+        self.memory = KernelMemory(self._tables, capacity, PLAIN)
+        self._exact: Publisher | None = None
+        self._passed: int | None = None
+        self._seen = 0
+
+    @property
+    def rules(self) -> RuleSet:
+        """What runs."""
+        return self._rules if self._exact is None else self._exact.rules
+
+    @property
+    def now(self) -> int | None:
+        """The time of the last event; None before the first one."""
+        now = int(self.memory.state.now)
+        return None if now == LEAST_WORD else now
+
+    # --- events -----------------------------------------------------------------------------------------
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes."""
+        if self._exact is None:
+            check_event(event, self._rules, self.now, self._passed)
+            try:
+                block = event_block(self._rules, [event], self.texts.put)
+            except LargeNumberError:
+                self._hand_over()
+            else:
+                parts = self.process_block(block, sources=True)
+                found = (each if isinstance(each, list) else each.occurrences(self._rules) for each in parts)
+                return [composite for part in found for composite in part]
+        assert self._exact is not None
+        return self._exact.process(event)
+
+    def takes_block(self, events: int) -> bool:
+        """Whether a block of so many events is processed by the kernel."""
+        return events > 0 and self._exact is None
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
+        """The composites of a block, in the order of publication."""
+        done = 0
+        if len(block) and self._exact is None:
+            self._prepare(block)
+            for _ in self._compute(block):
+                yield composite_block(self.memory, self.texts.by_code, sources=sources)
+            done = int(self.memory.state.reached)
+            self.texts.forget(lambda: [self.memory.history.cells.ravel()])
+        if done < len(block):
+            found = list[Occurrence]()
+            try:
+                for event in block.part(done, len(block)).occurrences(self.rules):
+                    found += self._hand_over().process(event)
+            finally:
+                yield found
+
+    def _prepare(self, block: EventBlock) -> None:
+        """Check when a block comes, learn its texts, and let machine code run once it pays."""
+        check_time(int(block.times[0]), self.now, self._passed)
+        if block.texts:
+            self.texts.put(list(block.texts.values()))
+        self._seen += len(block)
+        if self._seen > SHORT_RUN and not self.settings.plain:
+            self.memory.functions = compiled_functions()
+
+    def _compute(self, block: EventBlock) -> Iterator[None]:
+        """Let the kernel process events, as far as it takes them; stops when there is output to be taken."""
+        memory, state = self.memory, self.memory.state
+        state.reached = 0
+        if np.abs(block.times[[0, -1]]).max() >= FAR:
+            return
+        events = event_words(block, self._tables.sizes.width)
+        while state.reached < len(block):
+            status = memory.run(events)
+            if state.outputs:
+                yield
+            elif status == KernelStatus.LATE:
+                check_time(int(block.times[int(state.reached)]), self.now, self._passed)
+            elif status >= KernelStatus.BEYOND:
+                return
+            elif status != KernelStatus.DONE:
+                memory.grow(status)
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time: none, since nothing waits for it."""
+        if self._exact is not None:
+            return self._exact.advance(time)
+        self._passed = time if self._passed is None else max(time, self._passed)
+        return []
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost: nobody counts it here."""
+        return []
+
+    # --- what the kernel does not take -------------------------------------------------------------------
+
+    def _hand_over(self) -> Publisher:
+        """Let `cdp` go on."""
+        if self._exact is None:
+            self._exact = self._published()
+        return self._exact
+
+    def _published(self) -> Publisher:
+        """The engine `cdp` in this state."""
+        if self._exact is not None:
+            return self._exact
+        exact = to_publisher(self.memory, self.facts, self.settings, self.texts.by_code)
+        known = [time for time in (self.now, self._passed) if time is not None]
+        exact.now, exact.passed = max(known, default=None), self._passed
+        return exact
+
+    def add(self, rules: RuleSet | str) -> Mapping[str, float]:
+        """Add rules behind those there are."""
+        return self._hand_over().add(rules)
+
+    def remove(self, name: str) -> None:
+        """Take a rule away."""
+        self._hand_over().remove(name)
+
+    def replace(self, name: str, rules: RuleSet | str) -> float:
+        """Put another rule in the place of one."""
+        return self._hand_over().replace(name, rules)
+
+    def snapshot(self) -> bytes:
+        """The state as bytes."""
+        return self._published().snapshot()
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another engine was."""
+        exact = self._published()
+        exact.restore(state)
+        self._exact = exact
+        if is_complete(exact) and self._read_back(exact):
+            self._exact = None
+
+    def _read_back(self, exact: Publisher) -> bool:
+        """Take the state of `cdp` over; whether it can be said in words."""
+        memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
+        events = held_events(exact)
+        try:
+            block = event_block(self._rules, events, self.texts.put)
+        except LargeNumberError:
+            return False
+        words = event_words(block, self._tables.sizes.width)._replace(
+            orders=np.array([each.number for each in events], np.int64)
+        )
+        while memory.state.reached < len(events):
+            status = memory.run(words)
+            if status >= KernelStatus.BEYOND:
+                return False
+            if status != KernelStatus.DONE:
+                memory.grow(status)
+        memory.set_consumed(read_consumed(exact, memory))
+        memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
+        self.memory, self._passed = memory, exact.passed
+        return True
+
+
+def _text_literals(rules: RuleSet) -> list[str]:
+    """The texts in rules."""
+    leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
+    return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

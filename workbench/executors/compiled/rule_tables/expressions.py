@@ -1,0 +1,90 @@
+"""Expressions of rules as instructions in postfix, for the kernel's stack.
+
+The rule of this module: it writes what `refusals` has let through; nothing is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT, INT, Domain
+from workbench.executors.compiled.rule_tables.records import OWN, Opcode
+from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import EVENT, MatchLayout
+from workbench.tesla.resolved import OWN as OWN_PLACE
+from workbench.tesla.resolved import TIME, RuleSlot, domain_of
+
+InstructionWords = tuple[int, int, int]
+OPCODES: Mapping[tuple[str, int], Opcode] = {
+    ("+", 2): Opcode.ADD, ("-", 2): Opcode.SUB, ("*", 2): Opcode.MUL, ("%", 2): Opcode.MOD, ("neg", 1): Opcode.NEG,
+    ("==", 2): Opcode.EQ, ("!=", 2): Opcode.NE, ("<", 2): Opcode.LT, ("<=", 2): Opcode.LE, (">", 2): Opcode.GT,
+    (">=", 2): Opcode.GE, ("and", 2): Opcode.AND, ("or", 2): Opcode.OR, ("not", 1): Opcode.NEGATE,
+}  # fmt: skip
+"""The instructions of operators, by sign and number of operands."""
+
+
+def register_of(slot: int) -> int:
+    """The register of a slot of a partial match: the first register is that of the candidate."""
+    return slot + 1
+
+
+class PostfixCode:
+    """Writes expressions behind one another.
+
+    Parameters
+    ----------
+    code_of: the number of a text.
+
+    Attributes
+    ----------
+    deepest: how large a stack they need at most.
+    """
+
+    def __init__(self, code_of: Callable[[str], int]) -> None:
+        self._code_of = code_of
+        self.instructions: list[InstructionWords] = []
+        self.deepest = 1
+
+    def value(self, expression: t.Expression, layout: MatchLayout, target: Domain | None = None) -> tuple[int, int]:
+        """Write what an expression is worth; a whole number as a float where the target is one."""
+        lines = self._lines(expression, layout)
+        real = target == FLOAT and domain_of(expression) == INT
+        return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
+
+    def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> tuple[int, int]:
+        """Write code that ends early unless all conditions hold."""
+        lines = list[InstructionWords]()
+        for each in conditions:
+            lines += [*self._lines(each, layout), (Opcode.REQUIRE, 0, 0)]
+        return self._write(lines)
+
+    def _write(self, lines: Sequence[InstructionWords]) -> tuple[int, int]:
+        begin = len(self.instructions)
+        self.instructions += lines
+        self.deepest = max(self.deepest, len(lines))
+        return begin, len(self.instructions)
+
+    def _lines(self, expression: t.Expression, layout: MatchLayout) -> list[InstructionWords]:
+        if isinstance(expression, t.Literal):
+            return [(Opcode.CONST, self.word(expression.value), 0)]
+        if isinstance(expression, RuleSlot):
+            return [self._leaf(expression, layout)]
+        assert isinstance(expression, t.Operation)
+        operands = [line for each in expression.operands for line in self._lines(each, layout)]
+        return [*operands, (OPCODES[expression.operator, len(expression.operands)], 0, 0)]
+
+    @staticmethod
+    def _leaf(slot: RuleSlot, layout: MatchLayout) -> InstructionWords:
+        if slot.is_parameter:
+            return Opcode.REGISTER, register_of(layout[slot.place, slot.name]), 0
+        register = OWN if slot.place == OWN_PLACE else register_of(layout[slot.place, EVENT])
+        return (Opcode.TIME, register, 0) if slot.name == TIME else (Opcode.CELL, register, slot.index)
+
+    def word(self, value: Any) -> int:
+        """The word of a value."""
+        if isinstance(value, str):
+            return self._code_of(value)
+        return int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)

@@ -1,0 +1,97 @@
+"""Columns of events: ring buffers of rows, which hash chains lead through from the newest to the oldest.
+
+The rule of this module: rows are numbered in the order in which they join their column, and a row's slot is its number
+modulo the size. So a chain ends where a number is older than the oldest row, and no row has to be unlinked.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, log_undo
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key
+from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, UndoKind
+
+
+def bucket_of(column, key):
+    """The place of the chain that a key's rows are in."""
+    return column.buckets + ((key ^ (key >> 7) ^ (key >> 19)) & column.bucket_mask)
+
+
+def append(plan, history, scratch, state, number):
+    """Let the event that is processed join a column, if it is one for it; False if there is no room."""
+    index, event = plan.columns[number], len(history.rows) - 1
+    scratch.registers[OWN] = event
+    if index.filter < index.filter_end and not evaluate(plan, history, scratch, state, index.filter, index.filter_end):
+        return state.status == KernelStatus.DONE
+    known, key = evaluate_key(plan, history, scratch, state, index.keys, index.keys_end)
+    if not known:
+        return state.status == KernelStatus.DONE  # null equals nothing
+    if not make_room(plan, history, state, number) or not has_undo_room(history, state, 2):
+        return False
+    link(history, state, number, event, key)
+    return True
+
+
+def make_room(plan, history, state, number):
+    """Whether a column has room for a row, some forgotten if need be."""
+    column = history.columns[number]
+    if column.appended - column.first > column.mask:
+        evict(plan, history, state, number)
+        if column.appended - column.first > column.mask:
+            state.status, state.full_column = KernelStatus.FULL_COLUMN, number
+            return False
+    return True
+
+
+def evict(plan, history, state, number):
+    """Forget the rows of a column that no rule reaches any more.
+
+    New rows take their slots, so this cannot be undone: it forgets what the event, processed again, does not reach.
+    """
+    index, column = plan.columns[number], history.columns[number]
+    while column.first < column.appended:
+        row = history.rows[column.start + (column.first & column.mask)]
+        if row.time >= state.now - index.lookback or row.order >= state.began - index.count:
+            return
+        column.first += 1
+
+
+def link(history, state, number, event, key):
+    """Copy an event into a column's next row, and put it at the head of its chain."""
+    column = history.columns[number]
+    bucket = bucket_of(column, key)
+    log_undo(history, state, UndoKind.BUCKET, bucket, history.buckets[bucket])
+    log_undo(history, state, UndoKind.APPENDED, number, column.appended)
+    slot = column.start + (column.appended & column.mask)
+    row, given = history.rows[slot], history.rows[event]
+    row.time, row.order, row.nulls, row.key = given.time, given.order, given.nulls, key
+    row.older = history.buckets[bucket]
+    for k in range(history.cells.shape[1]):
+        history.cells[slot, k] = history.cells[event, k]
+    history.buckets[bucket] = column.appended
+    column.appended += 1
+
+
+def rebuild_chains(history, number):
+    """Chain the rows of a column anew, after its arrays have grown."""
+    column = history.columns[number]
+    for k in range(column.bucket_mask + 1):
+        history.buckets[column.buckets + k] = NONE
+    for n in range(column.first, column.appended):
+        row = history.rows[column.start + (n & column.mask)]
+        bucket = bucket_of(column, row.key)
+        row.older = history.buckets[bucket]
+        history.buckets[bucket] = n
+
+
+def newest_up_to(history, column, order):
+    """The newest row of a column with one chain whose order is at most `order`, by bisection."""
+    low, high = column.first, column.appended
+    while low < high:
+        middle = (low + high) >> 1
+        if history.rows[column.start + (middle & column.mask)].order <= order:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1

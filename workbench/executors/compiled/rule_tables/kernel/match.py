@@ -1,0 +1,95 @@
+"""Column-based delayed processing: when a trigger comes, its matches are found step by step, depth first.
+
+The rule of this module: a match is the registers. Each step adds to what is bound before it: an event, what is assigned
+of it, or an aggregate. A step that fails goes back to the latest `each` that has candidates left.
+
+Source: Cugola and Margara, 4.2 (algorithm 2).
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rule_tables.kernel.consumption import consume, note_consumption
+from workbench.executors.compiled.rule_tables.kernel.search import scan
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate
+from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, StepKind
+
+
+def match(plan, history, scratch, state, rule_number, pending):
+    """Find the matches of a rule that the event triggers, and emit them; False if there was no room."""
+    rule = plan.rules[rule_number]
+    state.candidates, state.consuming = 0, 0
+    depth, steps, emitted, forward = 0, rule.steps_end - rule.steps, 0, True
+    while depth >= 0:
+        if depth == steps:
+            if not emit(plan, history, scratch, state, rule_number, pending):
+                return False
+            emitted += 1
+            if emitted == rule.limit:
+                break
+            forward = False
+        else:
+            forward = extend(plan, history, scratch, state, rule_number, depth, forward)
+            if state.status != KernelStatus.DONE:
+                return False
+        depth += 1 if forward else -1
+    return consume(history, scratch, state)
+
+
+def extend(plan, history, scratch, state, rule_number, depth, forward):
+    """Extend the match by a step, for the first time (`forward`) or by its next candidate; whether there is one."""
+    step = plan.steps[plan.rules[rule_number].steps + depth]
+    if forward:
+        if step.kind == StepKind.TRIGGER:
+            forward = begin(plan, history, scratch, state, step)
+        else:
+            forward = scan(plan, history, scratch, state, rule_number, depth, step)
+    if step.kind != StepKind.EACH:
+        return forward and bind(plan, history, scratch, state, step)
+    while state.candidates > scratch.candidate_starts[depth]:
+        state.candidates -= 1
+        scratch.registers[step.slot] = scratch.candidates[state.candidates]  # the oldest one that is left
+        if bind(plan, history, scratch, state, step):
+            return True
+    return False
+
+
+def begin(plan, history, scratch, state, step):
+    """Begin a match with the event that is processed; whether it is a trigger."""
+    scratch.registers[OWN] = scratch.registers[step.slot] = len(history.rows) - 1
+    return step.residual == step.residual_end or evaluate(
+        plan, history, scratch, state, step.residual, step.residual_end
+    )
+
+
+def bind(plan, history, scratch, state, step):
+    """Assign what a step assigns of the event that it has bound; whether `where` holds as far as it is known here."""
+    if step.source != NONE:
+        scratch.sources[step.source] = history.rows[scratch.registers[step.slot]].order
+    if step.assigned < step.assigned_end:
+        scratch.registers[OWN] = scratch.registers[step.slot]
+        for k in range(step.assigned, step.assigned_end):
+            assigned = plan.assignments[k]
+            known = evaluate(plan, history, scratch, state, assigned.code, assigned.code_end)
+            scratch.registers[assigned.slot], scratch.null[assigned.slot] = scratch.stack[0], int(not known)
+    return step.where == step.where_end or evaluate(plan, history, scratch, state, step.where, step.where_end)
+
+
+def emit(plan, history, scratch, state, rule_number, pending):
+    """Write the composite of a match, and note what it consumes; False if there is no room."""
+    if state.pending == len(pending.heads):
+        state.status = KernelStatus.FULL_PENDING
+        return False
+    rule, place, nulls = plan.rules[rule_number], state.pending, 0
+    for k in range(rule.emission, rule.emission_end):
+        value = plan.assignments[k]
+        known = evaluate(plan, history, scratch, state, value.code, value.code_end)
+        pending.cells[place, value.slot] = scratch.stack[0] if known else 0
+        nulls |= int(not known) << value.slot
+    for k in range(rule.sources):
+        pending.sources[place, k] = scratch.sources[k]
+    head = pending.heads[place]
+    head.type, head.rule, head.time, head.nulls = rule.emits, rule_number, state.now, nulls
+    state.pending += 1
+    return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule_number)

@@ -1,0 +1,117 @@
+"""The total order of events: each triggers rules, joins the history, and what it has caused is published next.
+
+The rule of this module: an event is processed as a whole or not at all. Where something is full the undo log restores
+what was, and `state` says how many events are done.
+
+Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rule_tables.kernel.index import append
+from workbench.executors.compiled.rule_tables.kernel.match import match
+from workbench.executors.compiled.rule_tables.kernel.undo import roll_back
+from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
+
+
+def run(plan, history, scratch, states, events, output, pending):
+    """Process events in order, until all are done, or one has no room or is not for this kernel.
+
+    Where no rule looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
+    """
+    state = states[0]
+    state.status = KernelStatus.DONE
+    for i in range(state.reached, len(events.types)):
+        if events.times[i] < state.now:
+            state.status = KernelStatus.LATE
+            return
+        order, now, outputs = state.order, state.now, state.outputs
+        begin_event(history, state, events, i)
+        if not process_with_effects(plan, history, scratch, state, events.types[i], output, pending):
+            roll_back(history, state)
+            state.order, state.now, state.outputs = order, now, outputs
+            return
+        state.reached = i + 1
+
+
+def begin_event(history, state, events, i):
+    """Put an event from outside into the last row; one whose order is known only joins the history again."""
+    state.now, state.undos, state.silent = events.times[i], 0, events.orders[i] != NONE
+    state.pending = 0 if state.hierarchical else state.outputs
+    if state.silent:
+        state.order = events.orders[i]
+    state.began = state.order
+    event = len(history.rows) - 1
+    row = history.rows[event]
+    row.time, row.order, row.nulls = state.now, state.order, events.nulls[i]
+    for k in range(events.cells.shape[1]):
+        history.cells[event, k] = events.cells[i, k]
+
+
+def process_with_effects(plan, history, scratch, state, type_, output, pending):
+    """Process the event in the last row, and publish each composite with all that it causes before the next one."""
+    segments, depth = scratch.segments, -1
+    while True:
+        caused = state.pending
+        if not process(plan, history, scratch, state, type_, pending):
+            return False
+        if not state.hierarchical:
+            number_composites(state, output)
+            return True
+        if state.pending > caused:
+            depth += 1
+            segments[depth].next, segments[depth].end = caused, state.pending
+        while depth >= 0 and segments[depth].next == segments[depth].end:
+            depth -= 1
+            state.pending = segments[depth].end if depth >= 0 else 0
+        if depth < 0:
+            return True
+        if depth == len(segments) - 1:
+            state.status = KernelStatus.ENDLESS
+            return False
+        place = segments[depth].next
+        segments[depth].next = place + 1
+        if not publish(history, state, output, pending, place):
+            return False
+        type_ = pending.heads[place].type
+
+
+def process(plan, history, scratch, state, type_, pending):
+    """Let the event in the last row trigger rules, then join the history; False if there was no room."""
+    if not state.silent:
+        for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
+            if not match(plan, history, scratch, state, plan.triggered[k], pending):
+                return False
+    for number in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
+        if not append(plan, history, scratch, state, number):
+            return False
+    state.order += 1
+    return True
+
+
+def number_composites(state, output):
+    """Give composites that cause nothing their places in the order; they lie in the output already."""
+    for place in range(state.outputs, state.pending):
+        output.heads[place].order = state.order
+        state.order += 1
+    state.outputs = state.pending
+
+
+def publish(history, state, output, pending, place):
+    """Copy a composite that waits to the output and into the last row; False if there was no room."""
+    if state.outputs == len(output.heads):
+        state.status = KernelStatus.FULL_OUTPUT
+        return False
+    event = len(history.rows) - 1
+    head, published, row = pending.heads[place], output.heads[state.outputs], history.rows[event]
+    published.type, published.rule, published.time, published.nulls = head.type, head.rule, head.time, head.nulls
+    published.order = row.order = state.order
+    row.time, row.nulls = head.time, head.nulls
+    for k in range(pending.cells.shape[1]):
+        history.cells[event, k] = output.cells[state.outputs, k] = pending.cells[place, k]
+    for k in range(pending.sources.shape[1]):
+        output.sources[state.outputs, k] = pending.sources[place, k]
+    state.outputs += 1
+    return True

@@ -1,0 +1,177 @@
+"""The search for what one step selects: a scan of a chain, from the newest row of the window to the oldest.
+
+The rule of this module: what the whole scan needs is evaluated before it begins: the key, the window, and the bounds of
+the candidate's attributes. A candidate is compared with these in registers; only what is left is evaluated for each.
+
+Source: Cugola and Margara, 4.2 (the windows of columns), 5.2.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
+from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
+from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, newest_up_to
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key
+from workbench.executors.compiled.rule_tables.records import (
+    GREATEST_WORD,
+    LEAST_WORD,
+    NONE,
+    OWN,
+    KernelStatus,
+    Opcode,
+    StepKind,
+    WindowKind,
+)
+
+
+class ScanWindow(NamedTuple):
+    """The times, and the places in the order, that a step selects from; both ends included."""
+
+    time_low: int
+    time_high: int
+    order_low: int
+    order_high: int
+
+
+def scan(plan, history, scratch, state, rule_number, depth, step):
+    """Find what a step selects for the match so far; whether the match goes on.
+
+    Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
+    """
+    scratch.candidate_starts[depth] = state.candidates
+    begin_fold(scratch)
+    found = NONE
+    known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
+    if known and set_ranges(plan, history, scratch, state, step):
+        found = scan_chain(plan, history, scratch, state, rule_number, step, key)
+    if state.status != KernelStatus.DONE:
+        return False
+    if step.kind == StepKind.EACH:
+        return state.candidates > scratch.candidate_starts[depth]
+    if step.kind == StepKind.NOT:
+        return found == NONE
+    if step.kind < StepKind.NOT:
+        scratch.registers[step.slot] = found
+        return found != NONE
+    return set_aggregate(scratch, state, step)
+
+
+def scan_chain(plan, history, scratch, state, rule_number, step, key):
+    """Scan the rows of a key; the one that is selected, or `NONE`."""
+    window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
+    # Fields of records are loaded again after each store: what every candidate needs stands in local names.
+    first, start, mask = column.first, column.start, column.mask
+    cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
+    at, found = newest_of(plan, history, state, step, key, window), NONE
+    while at >= first:
+        slot = start + (at & mask)
+        row = history.rows[slot]
+        if row.time < window.time_low or row.order < window.order_low:
+            break
+        at = row.older
+        value = history.cells[slot, cell]
+        if row.key != key or value < low or value > high:
+            continue
+        if row.time > window.time_high or row.order > window.order_high:
+            continue
+        if not fits(plan, history, scratch, state, rule_number, step, slot):
+            continue
+        if kind == StepKind.EACH:
+            if not put_aside(scratch, state, slot):
+                break
+        elif kind <= StepKind.NOT:
+            found = slot
+            if kind != StepKind.FIRST:
+                break
+        elif not accumulate(history, scratch, state, step, slot):
+            break
+    return found
+
+
+def window_of(history, scratch, step):
+    """The window of a step for the events that are bound."""
+    anchor = history.rows[scratch.registers[step.anchor]]
+    if step.window == WindowKind.BETWEEN:
+        other = history.rows[scratch.registers[step.other]].order
+        return ScanWindow(LEAST_WORD, GREATEST_WORD, min(anchor.order, other) + 1, max(anchor.order, other) - 1)
+    if step.window == WindowKind.BY_ORDER:
+        low = anchor.order - step.most if step.most != NONE else 0
+        return ScanWindow(LEAST_WORD, GREATEST_WORD, low, min(anchor.order - 1, anchor.order - step.least))
+    low = anchor.time - step.most if step.most != NONE else LEAST_WORD
+    return ScanWindow(low, anchor.time - step.least, 0, anchor.order - 1)
+
+
+def newest_of(plan, history, state, step, key, window):
+    """The number of the row at which a scan begins."""
+    column, index = history.columns[step.column], plan.columns[step.column]
+    if index.keys == index.keys_end and window.order_high < state.order - 1:
+        return newest_up_to(history, column, window.order_high)
+    return history.buckets[bucket_of(column, key)]
+
+
+def set_ranges(plan, history, scratch, state, step):
+    """Evaluate the bounds of a step into ranges of cells; False if nothing lies in one of them."""
+    scratch.low[0], scratch.high[0], scratch.range_cells[0] = LEAST_WORD, GREATEST_WORD, 0
+    for k in range(1, step.ranges):
+        scratch.low[k], scratch.high[k] = LEAST_WORD, GREATEST_WORD
+    for k in range(step.bounds, step.bounds_end):
+        bound = plan.bounds[k]
+        if not evaluate(plan, history, scratch, state, bound.code, bound.code_end):
+            return False
+        scratch.range_cells[bound.range] = bound.cell
+        if not narrow(scratch, bound.range, bound.relation, scratch.stack[0]):
+            return False
+    return True
+
+
+def narrow(scratch, k, relation, x):
+    """Narrow a range to what has a relation to a word; False if nothing has."""
+    low, high = x, x
+    if relation == Opcode.GT or relation == Opcode.GE:
+        high = GREATEST_WORD
+    elif relation == Opcode.LT or relation == Opcode.LE:
+        low = LEAST_WORD
+    if relation == Opcode.GT:
+        if x == GREATEST_WORD:
+            return False
+        low = x + 1
+    elif relation == Opcode.LT:
+        if x == LEAST_WORD:
+            return False
+        high = x - 1
+    scratch.low[k], scratch.high[k] = max(scratch.low[k], low), min(scratch.high[k], high)
+    return True
+
+
+def fits(plan, history, scratch, state, rule_number, step, slot):
+    """Whether a row of the window and of the first range fits a step in all else."""
+    row = history.rows[slot]
+    if row.nulls & step.not_null:
+        return False
+    for k in range(1, step.ranges):
+        value = history.cells[slot, scratch.range_cells[k]]
+        if value < scratch.low[k] or value > scratch.high[k]:
+            return False
+    for k in range(step.rivals, step.rivals_end):  # no event is twice in a match
+        if history.rows[scratch.registers[plan.slots[k]]].order == row.order:
+            return False
+    if step.asks_consumed and is_consumed(plan, history, row.order, rule_number):
+        return False
+    if step.residual == step.residual_end:
+        return True
+    scratch.registers[OWN] = slot
+    return evaluate(plan, history, scratch, state, step.residual, step.residual_end)
+
+
+def put_aside(scratch, state, slot):
+    """Put a candidate of `each` aside; False if there is no room."""
+    if state.candidates == len(scratch.candidates):
+        state.status = KernelStatus.FULL_CANDIDATES
+        return False
+    scratch.candidates[state.candidates] = slot
+    state.candidates += 1
+    return True

@@ -1,0 +1,154 @@
+"""The arrays of a running rule set: they are laid out here, and grow here.
+
+The rule of this module: the kernel allocates nothing. It stops with a status, the event is rolled back, and what was
+full is twice as large when the event is processed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.compiling import KernelFunctions
+from workbench.executors.compiled.rule_tables.plan import RuleTables
+from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.tesla.rule_graph import LONGEST_CHAIN
+
+
+class KernelMemory:
+    """What the kernel is called with.
+
+    Parameters
+    ----------
+    capacity: entries of each array that grows, in the beginning; a power of two.
+
+    Attributes
+    ----------
+    state: of the run, one record.
+    output: what is published; `pending` is what waits to be, the same arrays where nothing waits.
+    """
+
+    def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
+        self.rule_tables, self.plan, self.functions = rule_tables, rule_tables.tables, functions
+        columns, width = len(rule_tables.columns), rule_tables.sizes.width
+        self.history = records.EventHistory(
+            records.room(max(columns, 1), records.COLUMN), records.room(1, records.ROW), records.zeros(1, width),
+            np.full(1, records.NONE), np.full(2, records.NONE), records.room(2 * capacity, records.UNDO),
+        )  # fmt: skip
+        self.lay_out([capacity] * columns)
+        self.scratch = self._scratch(capacity)
+        self.states = records.room(1, records.STATE)
+        self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
+        self.output = self._composites(capacity)
+        self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
+
+    @property
+    def state(self) -> Any:
+        """The record of the run."""
+        return self.states[0]
+
+    def run(self, events: records.EventWords) -> KernelStatus:
+        """Process events from `state.reached` on, until the kernel stops."""
+        self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
+        return KernelStatus(int(self.state.status))
+
+    def _scratch(self, capacity: int) -> records.Scratch:
+        sizes = self.rule_tables.sizes
+        stack = records.zeros(sizes.stack)
+        registers, null = (records.zeros(sizes.registers) for _ in range(2))
+        low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
+        return records.Scratch(
+            registers, null, stack, stack.view(np.float64), low, high, cells, records.room(1, records.FOLD),
+            records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity),
+            records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
+        )  # fmt: skip
+
+    def _composites(self, count: int) -> records.CompositeWords:
+        sizes = self.rule_tables.sizes
+        rows = (records.zeros(count, each) for each in (sizes.width, sizes.sources))
+        return records.CompositeWords(records.room(count, records.COMPOSITE), *rows)
+
+    # --- growth -----------------------------------------------------------------------------------------
+
+    def grow(self, status: KernelStatus) -> None:
+        """Make room where the event that was rolled back found none."""
+        history, scratch = self.history, self.scratch
+        if status == KernelStatus.FULL_COLUMN:
+            self.lay_out(self._larger_sizes())
+        elif status == KernelStatus.FULL_CANDIDATES:
+            self.scratch = scratch._replace(candidates=records.enlarged(scratch.candidates))
+        elif status == KernelStatus.FULL_CONSUMING:
+            self.scratch = scratch._replace(consuming=records.enlarged(scratch.consuming))
+        elif status == KernelStatus.FULL_UNDO:
+            self.history = history._replace(undo=records.enlarged(history.undo))
+        elif status == KernelStatus.FULL_CONSUMED:
+            self._sweep_consumed()
+        else:
+            self._grow_composites(status)
+
+    def _larger_sizes(self) -> list[int]:
+        """The sizes of columns when one of them was full: others that are more than half full will soon be, too."""
+        sizes = []
+        for number, column in enumerate(self.history.columns):
+            size = int(column.mask) + 1
+            grows = number == self.state.full_column or 2 * int(column.appended - column.first) > size
+            sizes.append(2 * size if grows else size)
+        return sizes
+
+    def _grow_composites(self, status: KernelStatus) -> None:
+        shared = self.pending is self.output
+        found = self.output if status == KernelStatus.FULL_OUTPUT else self.pending
+        larger = records.CompositeWords(*map(records.enlarged, found))
+        if shared or status == KernelStatus.FULL_OUTPUT:
+            self.output = larger
+        if shared or status == KernelStatus.FULL_PENDING:
+            self.pending = larger
+
+    def _sweep_consumed(self) -> None:
+        """Forget what was consumed and is in no column any more; where that is little, double the table, too."""
+        words = self.history.consumed
+        used = words[words != records.NONE]
+        left = used[used >= self.oldest * len(self.plan.rules)]
+        swept = len(left) < len(used) and 4 * len(left) <= len(words)
+        self.set_consumed(left, len(words) if swept else 2 * len(words))
+
+    def set_consumed(self, words: Sequence[int], least: int = 2) -> None:
+        """Let these words be what is consumed, in a table of at least some size."""
+        table = np.full(max(least, 2 << len(words).bit_length()), records.NONE)
+        self.functions.add_words(table, np.array(words, np.int64))
+        self.state.consumed = len(words)
+        self.history = self.history._replace(consumed=table)
+
+    @property
+    def oldest(self) -> int:
+        """The least order of an event that is retained, or the next order where there is none."""
+        orders = [int(rows.order[0]) for rows in map(self.rows_of, range(len(self.rule_tables.columns))) if len(rows)]
+        return min([int(self.state.order), *orders])
+
+    def rows_of(self, number: int) -> Any:
+        """The rows that a column retains, the oldest first."""
+        return self.history.rows[self.slots_of(number)]
+
+    def slots_of(self, number: int) -> Any:
+        """The slots of these rows."""
+        column = self.history.columns[number]
+        return column.start + (np.arange(column.first, column.appended) & column.mask)
+
+    def lay_out(self, sizes: Sequence[int]) -> None:
+        """Give each column room for so many rows, and put there what it retains."""
+        old, total = self.history, sum(sizes)
+        columns, rows = old.columns.copy(), records.room(total + 1, records.ROW)
+        cells, start, buckets = records.zeros(total + 1, old.cells.shape[1]), 0, 0
+        for number, size in enumerate(sizes):
+            column, index = columns[number], self.plan.columns[number]
+            slots = start + (np.arange(column.first, column.appended) & (size - 1))
+            rows[slots], cells[slots] = old.rows[self.slots_of(number)], old.cells[self.slots_of(number)]
+            column.start, column.mask, column.buckets = start, size - 1, buckets
+            column.bucket_mask = size - 1 if index.keys < index.keys_end else 0
+            start, buckets = start + size, buckets + int(column.bucket_mask) + 1
+        self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
+        for number in range(len(sizes)):
+            self.functions.rebuild_chains(self.history, number)

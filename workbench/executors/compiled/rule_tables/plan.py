@@ -1,0 +1,268 @@
+"""A rule set becomes tables: rules, their steps, the columns of events that steps look into, and code.
+
+The rule of this module: which columns there are, what is indexed, and when a condition is evaluated is decided by the
+plan of the rule set (`tesla/engines/set_plan`); this writes it down as records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.core.domain import BOOL, INT, STR
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.expressions import OPCODES, PostfixCode, register_of
+from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
+from workbench.executors.compiled.rule_tables.refusals import AGGREGATES
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
+from workbench.tesla.operators import readings
+from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
+
+POLICIES = {
+    t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
+    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT,
+}  # fmt: skip
+
+
+class ScratchSizes(NamedTuple):
+    """The room that one event needs at most, whatever comes.
+
+    Attributes
+    ----------
+    width: attributes of a type; the others are registers, entries of the stack, steps of a rule, ranges of a step, and
+        sources of a composite.
+    """
+
+    width: int
+    registers: int
+    stack: int
+    steps: int
+    ranges: int
+    sources: int
+
+
+class RuleTables(NamedTuple):
+    """A rule set as tables.
+
+    Attributes
+    ----------
+    columns: of each planned column, the number of its table entry.
+    hierarchical: whether rules look at what others emit.
+    """
+
+    plan: SetPlan
+    tables: records.PlanTables
+    sizes: ScratchSizes
+    columns: Sequence[int]
+    hierarchical: bool
+
+
+def build_tables(plan: SetPlan, code_of: Callable[[str], int]) -> RuleTables:
+    """Write the tables of a rule set.
+
+    Parameters
+    ----------
+    code_of: the number of a text.
+    """
+    return _TableBuilder(plan, code_of).build()
+
+
+class _TableBuilder:
+    """Tables under construction."""
+
+    def __init__(self, plan: SetPlan, code_of: Callable[[str], int]) -> None:
+        self._plan = plan
+        self._types = {name: number for number, name in enumerate(plan.rules.events)}
+        self._code = PostfixCode(code_of)
+        self._steps: list[dict[str, int]] = []
+        self._bounds, self._assignments, self._keys = list[Any](), list[Any](), list[Any]()
+        self._slots: list[int] = []
+        self._ranges = 1
+        order = sorted(range(len(plan.columns)), key=lambda number: self._types[plan.columns[number].type])
+        self._columns = [order.index(number) for number in range(len(order))]
+        self._in_order = [plan.columns[number] for number in order]
+
+    def build(self) -> RuleTables:
+        """The tables."""
+        plans, numbers = self._plan.plans, range(len(self._types))
+        rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
+        columns = [self._column(number) for number in range(len(self._in_order))]
+        triggers = [self._types[plan.trigger.type] for plan in plans]
+        tables = records.PlanTables(
+            rules=records.table(rules, records.RULE),
+            steps=records.table(list(map(_step_entry, self._steps)), records.STEP),
+            bounds=records.table(self._bounds, records.BOUND),
+            assignments=records.table(self._assignments, records.ASSIGNMENT),
+            keys=records.table(self._keys, records.ASSIGNMENT),
+            code=records.table(self._code.instructions, records.INSTRUCTION),
+            slots=np.array([*self._slots, 0], np.int64),
+            triggered=np.array([*sorted(range(len(triggers)), key=triggers.__getitem__), 0], np.int64),
+            rules_of_type=_starts(triggers, numbers),
+            columns=records.table(columns, records.INDEXED),
+            columns_of_type=_starts([each[0] for each in columns], numbers),
+        )
+        watched = {*triggers, *(each[0] for each in columns)}
+        hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
+        return RuleTables(self._plan, tables, self._sizes(), self._columns, hierarchical)
+
+    def _sizes(self) -> ScratchSizes:
+        plans, declared = self._plan.plans, self._plan.rules.declarations
+        return ScratchSizes(
+            max([1, *(len(declared[name].attributes) for name in self._types)]),
+            3 + max((slot for plan in plans for slot in plan.layout.values()), default=0),
+            1 + self._code.deepest,
+            max((len(plan.steps) for plan in plans), default=1),
+            self._ranges,
+            max([1, *(len(plan.event_slots) for plan in plans)]),
+        )
+
+    # --- rules ------------------------------------------------------------------------------------------
+
+    def _rule(self, number: int, plan: RulePlan) -> tuple[int, ...]:
+        begin = len(self._steps)
+        self._steps += [self._trigger(plan), *(self._step(plan, each) for each in self._plan.steps[number])]
+        for step, conditions in zip(self._steps[begin:], self._plan.conditions(number), strict=True):
+            step["where"], step["where_end"] = self._code.required(conditions, plan.layout)
+        for place, slot in enumerate(plan.event_slots):
+            self._steps[begin + plan.binding[slot].number]["source"] = place
+        given, emission = {each.name: each.value for each in plan.rule.evaluations}, len(self._assignments)
+        self._assignments += [
+            (k, *self._code.value(given[each.name], plan.layout, each.domain))
+            for k, each in enumerate(plan.emitted.attributes)
+        ]
+        limit = records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit
+        return (
+            self._types[plan.rule.emits], begin, len(self._steps), limit, len(plan.event_slots), emission,
+            len(self._assignments), *self._listed(map(register_of, plan.consumed_slots)),
+        )  # fmt: skip
+
+    def _trigger(self, plan: RulePlan) -> dict[str, int]:
+        line, constraints = self._bound_line(plan, plan.trigger), plan.trigger.part.constraints
+        line["residual"], line["residual_end"] = self._residual(plan, constraints)
+        return line
+
+    def _step(self, plan: RulePlan, planned: PlannedStep) -> dict[str, int]:
+        step = planned.step
+        line = self._bound_line(plan, step) | _window(step)
+        line["column"] = self._columns[planned.column]
+        line["keys"], line["keys_end"] = self._key((other for _, other in planned.equations), plan)
+        rest = self._bounds_of(line, plan, step, _unkeyed(planned))
+        line["residual"], line["residual_end"] = self._residual(plan, rest)
+        if step.selects:
+            rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
+            line["rivals"], line["rivals_end"] = self._listed(register_of(each.slot) for each in rivals)
+            line["asks_consumed"] = int(bool(plan.consumed_slots))
+        return line
+
+    def _bound_line(self, plan: RulePlan, step: RuleStep) -> dict[str, int]:
+        """The entry of a step: what it is, and what it binds."""
+        part, begin = step.part, len(self._assignments)
+        binds = part.assignments if step.policy.binds else ()
+        self._assignments += [
+            (register_of(plan.layout[step.place, f"${each.name}"]),
+             *self._code.value(expanded(each.value, own=True), plan.layout))
+            for each in binds
+        ]  # fmt: skip
+        kind = AGGREGATES[part.function] if isinstance(part, t.Aggregate) else POLICIES[part.policy]
+        cell = records.NONE if step.attribute is None else step.attribute
+        return {
+            "kind": kind, "type": self._types[step.type], "slot": register_of(step.slot), "cell": cell,
+            "source": records.NONE, "assigned": begin, "assigned_end": len(self._assignments),
+        }  # fmt: skip
+
+    def _bounds_of(
+        self, line: dict[str, int], plan: RulePlan, step: RuleStep, constraints: Sequence[t.Expression]
+    ) -> list[t.Expression]:
+        """Write comparisons of an own attribute with what is bound before as bounds; the other constraints."""
+        rest, ranges, begin = list[t.Expression](), dict[int, int](), len(self._bounds)
+        for each in constraints:
+            found = _attribute_bound(expanded(each, own=True))
+            if found is None:
+                rest.append(each)
+                continue
+            cell, relation, bound = found
+            place = ranges.setdefault(cell, len(ranges))
+            self._bounds.append((place, cell, relation, *self._code.value(bound, plan.layout)))
+        line["bounds"], line["bounds_end"], line["ranges"] = begin, len(self._bounds), len(ranges)
+        line["not_null"] = sum(1 << cell for cell in ranges)
+        self._ranges = max(self._ranges, len(ranges))
+        return rest
+
+    def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> tuple[int, int]:
+        return self._code.required([expanded(each, own=True) for each in constraints], plan.layout)
+
+    def _key(self, values: Iterable[t.Expression], plan: RulePlan | None) -> tuple[int, int]:
+        begin, layout = len(self._keys), {} if plan is None else plan.layout
+        self._keys += [(len(self._keys), *self._code.value(each, layout)) for each in values]
+        return begin, len(self._keys)
+
+    def _listed(self, registers: Iterable[int]) -> tuple[int, int]:
+        begin = len(self._slots)
+        self._slots += registers
+        return begin, len(self._slots)
+
+    # --- columns ----------------------------------------------------------------------------------------
+
+    def _column(self, number: int) -> tuple[int, ...]:
+        column = self._in_order[number]
+        reach = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
+        filter_ = self._code.required(column.filters, {})
+        return (
+            self._types[column.type],
+            *filter_,
+            *self._key(column.keys, None),
+            reach,
+            min(column.latest, records.FOREVER),
+        )
+
+
+def _step_entry(fields: Mapping[str, int]) -> tuple[int, ...]:
+    """The entry of a step; what it does not use is 0."""
+    return tuple(fields.get(name, 0) for name in records.STEP.names or ())
+
+
+def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
+    """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
+    pairs = planned.step.code.equations
+    if len(planned.equations) != 1 or len(pairs) != 1:
+        return planned.constraints  # several values are mixed into one word
+    return [each for each in planned.constraints if not _is_equation(each, pairs[0])]
+
+
+def _is_equation(constraint: t.Expression, pair: tuple[t.Expression, t.Expression]) -> bool:
+    """Whether a constraint is the one whose sides these are."""
+    return isinstance(constraint, t.Operation) and set(map(id, constraint.operands)) == set(map(id, pair))
+
+
+def _attribute_bound(constraint: t.Expression) -> tuple[int, int, t.Expression] | None:
+    """An attribute of the candidate, a relation, and what it is compared with, which the candidate has no part in."""
+    for operator, mine, bound in readings(constraint):
+        if not isinstance(mine, RuleSlot) or mine.place != OWN or not mine.is_attribute:
+            continue
+        if operator == "!=" or any(leaf.place == OWN for leaf in slots(bound)):
+            continue
+        domains = {domain_of(mine), domain_of(bound)}
+        if domains == {INT} or (operator == "==" and domains in ({BOOL}, {STR})):
+            return mine.index, OPCODES[operator, 2], bound
+    return None
+
+
+def _window(step: RuleStep) -> dict[str, int]:
+    """The fields of a step's window."""
+    window = step.window
+    assert window is not None
+    kind = WindowKind.BETWEEN if window.between else WindowKind.BY_ORDER if window.counted else WindowKind.BY_TIME
+    endless = window.most is None or window.most >= records.FOREVER
+    return {
+        "anchor": register_of(window.anchors[0]), "other": register_of(window.anchors[-1]), "window": kind,
+        "least": min(window.least, records.FOREVER), "most": records.NONE if endless else int(window.most or 0),
+    }  # fmt: skip
+
+
+def _starts(types_of: Sequence[int], types: Iterable[int]) -> Any:
+    """Where the entries of each type begin in a table that is ordered by type, and where the last end."""
+    return np.array([*(sum(each < type_ for each in types_of) for type_ in types), len(types_of)], np.int64)

@@ -1,0 +1,183 @@
+"""The records of the rules kernel: what its tables, its history and its results are made of.
+
+The rule of this module: memory is numpy records whose fields have names, each a word of 64 bits. Whole numbers and
+truth values are words as they are; floats are their bits, and texts are the numbers that `TextCodes` has for them. A
+null is a bit in the mask of its row. Where a record names a part of a table, `x` is the first entry and `x_end` the one
+behind the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+NONE, OWN, NO_LIMIT = -1, 0, -1
+"""No such entry; the register of the candidate that is examined; a rule that emits all its matches."""
+LEAST_WORD, GREATEST_WORD = -(1 << 63), (1 << 63) - 1
+FOREVER, FAR = 1 << 62, 1 << 61
+"""A window that nothing bounds; no time of an event is as far from 0 as `FAR`, so differences of times are words."""
+MOST_ATTRIBUTES = 62
+"""A row has a bit for each attribute that may be null."""
+
+
+class StepKind(IntEnum):
+    """What a step makes of the rows that fit it."""
+
+    EACH, FIRST, LAST, NOT, COUNT, SUM, MIN, MAX, AVG, TRIGGER = range(10)
+
+
+class WindowKind(IntEnum):
+    """How a step's window is bounded: by times, by the order of events, or by two events."""
+
+    BY_TIME, BY_ORDER, BETWEEN = range(3)
+
+
+class Opcode(IntEnum):
+    """The instructions of expressions in postfix: what they push, or do with what is on the stack."""
+
+    ADD, SUB, MUL, MOD, EQ, NE, LT, LE, GT, GE, AND, OR = range(12)
+    CELL, REGISTER, TIME, CONST, NEG, NEGATE, REQUIRE, TO_REAL = range(12, 20)
+
+
+class KernelStatus(IntEnum):
+    """Why the kernel has stopped: all is done, an array is full, or an event is not for it."""
+
+    DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
+    BEYOND, ENDLESS, LATE = 8, 9, 10
+
+
+class UndoKind(IntEnum):
+    """What an entry of the undo log restores."""
+
+    BUCKET, APPENDED, CONSUMED = range(3)
+
+
+def _words(*names: str) -> np.dtype[Any]:
+    return np.dtype([(name, "i8") for name in names])
+
+
+RULE = _words("emits", "steps", "steps_end", "limit", "sources", "emission", "emission_end", "consumed", "consumed_end")
+STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
+    "kind", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
+    "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "asks_consumed",
+    "slot", "cell", "source", "assigned", "assigned_end", "where", "where_end",
+)  # fmt: skip
+BOUND = _words("range", "cell", "relation", "code", "code_end")
+"""A comparison of a candidate's attribute with what is bound before it: evaluated once a scan, into a range."""
+ASSIGNMENT = _words("slot", "code", "code_end")
+"""An expression, and the register of the match, or the cell of the composite, that gets its value."""
+INSTRUCTION = _words("op", "a", "b")
+INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count")
+"""Which events of a type a column retains, by what values they are found, and how far back they are asked for."""
+
+COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
+"""A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest."""
+ROW = _words("time", "order", "older", "key", "nulls")
+"""An event; `older` is the number of the row before it in its chain."""
+UNDO = _words("kind", "place", "old")
+
+COMPOSITE = _words("type", "rule", "time", "order", "nulls")
+SEGMENT = _words("next", "end")
+"""The composites that one event has caused, of those that wait to be published."""
+FOLD = _words("count", "total", "least", "greatest")
+"""What an aggregate has seen of its values."""
+STATE = _words(
+    "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
+    "consumed", "consuming", "hierarchical", "silent",
+)  # fmt: skip
+
+
+class PlanTables(NamedTuple):
+    """What the rules say.
+
+    Attributes
+    ----------
+    keys: the code of each value of a key.
+    slots: lists of registers, of rivals and of what is consumed.
+    triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`.
+    columns_of_type: where the columns of each type begin, and behind the last type where they end.
+    """
+
+    rules: Any
+    steps: Any
+    bounds: Any
+    assignments: Any
+    keys: Any
+    code: Any
+    slots: Any
+    triggered: Any
+    rules_of_type: Any
+    columns: Any
+    columns_of_type: Any
+
+
+class EventHistory(NamedTuple):
+    """What has happened. The last row is the event that is processed."""
+
+    columns: Any
+    rows: Any
+    cells: Any
+    buckets: Any
+    consumed: Any  # a hash set of words, each an event and a rule
+    undo: Any
+
+
+class Scratch(NamedTuple):
+    """Room for one event: registers of the match, the stack, ranges of bounds, candidates of `each` put aside."""
+
+    registers: Any
+    null: Any
+    stack: Any
+    reals: Any  # the stack, as floats
+    low: Any
+    high: Any
+    range_cells: Any
+    fold: Any
+    candidates: Any
+    candidate_starts: Any
+    consuming: Any
+    segments: Any
+    sources: Any  # the orders of the events that are bound
+
+
+class CompositeWords(NamedTuple):
+    """Composites, their attributes, and the orders of the events that they are made of."""
+
+    heads: Any
+    cells: Any
+    sources: Any
+
+
+class EventWords(NamedTuple):
+    """Events; `orders` is `NONE` of those from outside, and known of those that are read back into the history."""
+
+    types: Any
+    times: Any
+    orders: Any
+    cells: Any
+    nulls: Any
+
+
+def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
+    """A table of records; at least one, for numba asks the first one for its type."""
+    return np.array(rows or [(0,) * len(dtype.names or ())], dtype).view(np.recarray)
+
+
+def room(count: int, dtype: np.dtype[Any]) -> Any:
+    """Room for records."""
+    return np.zeros(count, dtype).view(np.recarray)
+
+
+def zeros(*shape: int) -> Any:
+    """Room for words."""
+    return np.zeros(shape, np.int64)
+
+
+def enlarged(array: Any) -> Any:
+    """The same with twice the room."""
+    found = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found.view(type(array))

@@ -1,0 +1,102 @@
+"""The tables of a rule set as text, to be read beside the rules.
+
+The rule of this module: registers are `r1`, `r2`, ...; `own` is the candidate; `r1.0` is the first attribute of the
+event in `r1`. Code is postfix, as it stands in its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.expressions import OPCODES
+from workbench.executors.compiled.rule_tables.plan import RuleTables
+
+SIGNS = {opcode: sign for (sign, _), opcode in OPCODES.items()} | {
+    records.Opcode.REQUIRE: "require", records.Opcode.TO_REAL: "real",
+}  # fmt: skip
+
+
+def format_tables(rule_tables: RuleTables) -> str:
+    """Print the tables: the columns, then each rule with its steps and the composite that it emits."""
+    lines = ["columns"]
+    for number in range(len(rule_tables.columns)):
+        lines.append(f"  {number}: {_format_column(rule_tables, number)}")
+    for number, rule in enumerate(rule_tables.plan.rules.rules):
+        lines += [f"rule {rule.name}", *(f"  {line}" for line in _format_rule(rule_tables, number))]
+    return "\n".join(lines) + "\n"
+
+
+def _format_column(rule_tables: RuleTables, number: int) -> str:
+    index = rule_tables.tables.columns[number]
+    found = rule_tables.plan.rules.events[int(index.type)]
+    if index.filter < index.filter_end:
+        found += f" if {format_code(rule_tables.tables, index.filter, index.filter_end)}"
+    found += _format_key(rule_tables.tables, index)
+    lookback = "forever" if index.lookback == records.FOREVER else f"for {index.lookback}"
+    return f"{found}, kept {lookback}" + (f" or {index.count} events" if index.count else "")
+
+
+def _format_key(tables: records.PlanTables, entry: Any) -> str:
+    keys = (tables.keys[k] for k in range(entry.keys, entry.keys_end))
+    found = " and ".join(format_code(tables, each.code, each.code_end) for each in keys)
+    return f" by {found}" if found else ""
+
+
+def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
+    tables, rule = rule_tables.tables, rule_tables.tables.rules[number]
+    for at in range(rule.steps, rule.steps_end):
+        yield _format_step(rule_tables, tables.steps[at])
+    emits = [
+        f"{value.slot} = {format_code(tables, value.code, value.code_end)}"
+        for value in (tables.assignments[k] for k in range(rule.emission, rule.emission_end))
+    ]
+    consumed = [f"r{tables.slots[k]}" for k in range(rule.consumed, rule.consumed_end)]
+    found = f"emit {rule_tables.plan.rules.events[int(rule.emits)]}({', '.join(emits)})"
+    found += f" consuming {', '.join(consumed)}" if consumed else ""
+    yield found + (f" limit {rule.limit}" if rule.limit != records.NO_LIMIT else "")
+
+
+def _format_step(rule_tables: RuleTables, step: Any) -> str:
+    tables, kind = rule_tables.tables, records.StepKind(int(step.kind))
+    found = f"{kind.name.lower()} {rule_tables.plan.rules.events[int(step.type)]}"
+    found += f".{step.cell}" if step.cell != records.NONE else ""
+    if kind != records.StepKind.TRIGGER:
+        found += f" in column {step.column}{_format_key(tables, step)} {_format_window(step)}"
+    for k in range(step.bounds, step.bounds_end):
+        bound = tables.bounds[k]
+        code = format_code(tables, bound.code, bound.code_end)
+        found += f", own.{bound.cell} {SIGNS[records.Opcode(int(bound.relation))]} {code}"
+    if step.residual < step.residual_end:
+        found += f", if {format_code(tables, step.residual, step.residual_end)}"
+    found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
+    for k in range(step.assigned, step.assigned_end):
+        value = tables.assignments[k]
+        found += f", r{value.slot} = {format_code(tables, value.code, value.code_end)}"
+    return found + (f", where {format_code(tables, step.where, step.where_end)}" if step.where < step.where_end else "")
+
+
+def _format_window(step: Any) -> str:
+    kind = records.WindowKind(int(step.window))
+    if kind == records.WindowKind.BETWEEN:
+        return f"between r{step.anchor} and r{step.other}"
+    most = "forever" if step.most == records.NONE else step.most
+    unit = " events" if kind == records.WindowKind.BY_ORDER else ""
+    return f"{step.least} to {most}{unit} before r{step.anchor}"
+
+
+def format_code(tables: records.PlanTables, begin: int, end: int) -> str:
+    """Print a part of the code."""
+    return " ".join(_format_instruction(tables.code[at]) for at in range(begin, end))
+
+
+def _format_instruction(instruction: Any) -> str:
+    opcode, register = records.Opcode(int(instruction.op)), f"r{instruction.a}" if instruction.a else "own"
+    if opcode == records.Opcode.CELL:
+        return f"{register}.{instruction.b}"
+    if opcode == records.Opcode.REGISTER:
+        return register
+    if opcode == records.Opcode.TIME:
+        return f"time({register})"
+    return str(instruction.a) if opcode == records.Opcode.CONST else SIGNS[opcode]
