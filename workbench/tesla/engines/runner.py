@@ -154,7 +154,7 @@ class RuleRunner:
         for slot, consumed in self.consumed.items():
             if len(consumed) > self._swept.get(slot, SWEEP):
                 # The trigger, which has not joined the history, may be selected later.
-                oldest = min(self.matcher.oldest, *(match[0].number for match in emitted))
+                oldest = min([self.matcher.oldest, *(match[0].number for match in emitted)])
                 for number in [number for number in consumed if number < oldest]:
                     del consumed[number]
                 self._swept[slot] = 2 * len(consumed) + SWEEP
