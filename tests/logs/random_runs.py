@@ -230,15 +230,20 @@ def _write_typed(path: Path, rows: Rows, columns: Sequence[str]) -> None:
         into.write_table(table, max_chunksize=300)
 
 
-def outcome(command: Sequence[str], folder: Path) -> dict[str, str | bytes | int]:
-    """Run a command line here, in this folder: the exit code, what it says, and the files that it leaves."""
+def outcome(command: Sequence[str], folder: Path, *, afresh: bool = True) -> dict[str, str | bytes | int]:
+    """Run a command line here, in this folder: the exit code, what it says, and the files that it leaves.
+
+    Parameters
+    ----------
+    afresh: whether what an earlier run has left is removed before.
+    """
     from workbench.cli.main import main
 
     def files() -> Mapping[Path, str]:
         found = {path: UNFINISHED.sub("unfinished.", path.name) for path in folder.iterdir()}
         return {path: name for path, name in found.items() if name.split(".")[0] in LEFT}
 
-    for path in files():
+    for path in files() if afresh else ():
         path.unlink()
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -200,6 +200,15 @@ def test_a_state_is_for_the_same_rules_and_engine_and_whole(engine):
     assert fed(running, C(1, 0)) == [("counts", 1)]
 
 
+def test_a_state_with_many_consumed_events(engine):
+    """What is consumed is looked through again where the rule emits nothing."""
+    consumes = TYPES + "rule r: from C and each A within 1000 from C emit D(x = A.x) consuming A"
+    running, again = (rule_engine(rules(consumes), engine) for _ in range(2))
+    assert len(fed(running, *(A(0, number) for number in range(100)), C(1, 0))) == 100
+    again.restore(running.snapshot())
+    assert fed(again, C(2, 0)) == []
+
+
 def test_a_state_after_changes(engine):
     """Names, places and history of rules that came later are those of the rule set that runs."""
     running = rule_engine(rules(TYPES + COUNTS), engine)

@@ -43,6 +43,7 @@ class Account:
     rows: those that have been decoded so far, the bad ones among them.
     computed, bad, late: those on which a program has run, that could not be decoded, and that came too late.
     ignored: those that nothing runs on, by the reason.
+    earlier: those that earlier runs have computed or reported, from whose state this one goes on.
     events_in, events_out: the events that have come in and out.
     first_bad: the first of the bad rows.
     is_exact: whether all rows are read, and their number is known before they are decoded.
@@ -60,6 +61,7 @@ class Account:
     first_bad: BadRow | None = None
     is_exact: bool = True
     rows_are_events: bool = False
+    earlier: int = 0
 
     def __add__(self, other: Account) -> Account:
         """The account of two parts of a log, one after the other."""
@@ -67,7 +69,7 @@ class Account:
             self.read + other.read, self.rows + other.rows, self.computed + other.computed, self.bad + other.bad,
             self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
             self.events_out + other.events_out, self.first_bad or other.first_bad, self.is_exact and other.is_exact,
-            self.rows_are_events or other.rows_are_events,
+            self.rows_are_events or other.rows_are_events, self.earlier + other.earlier,
         )  # fmt: skip
 
     def add(self, other: Account) -> None:
@@ -83,7 +85,7 @@ class Account:
     def check(self) -> None:
         """Raise LostRows where rows are missing, or are there twice."""
         ignored = self.ignored.total()
-        if self.is_exact and self.read != self.computed + self.bad + self.late + ignored:
+        if self.is_exact and self.read != self.computed + self.bad + self.late + ignored + self.earlier:
             raise LostRows(
                 f"not all rows are accounted for: {self.read:,} were read, {self.computed:,} were computed,"
                 f" {self.bad:,} are bad, {self.late:,} came too late, {ignored:,} were ignored",
@@ -92,12 +94,14 @@ class Account:
 
     def progress(self) -> str:
         """How far it is, for a line of progress; empty before the first row."""
-        return f"{self.rows:,} rows, {self.events_out:,} events out" if self.rows else ""
+        return f"{self.rows - self.earlier:,} rows, {self.events_out:,} events out" if self.rows else ""
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
         """A line that sums up a run of so many seconds."""
-        counts = f"{self.rows:,} rows, {self.events_in:,} events in, {self.events_out:,} events out"
-        rate = f"{seconds:.2f} s, {self.rows / max(seconds, 1e-9):,.0f} rows a second"
+        rows = self.rows - self.earlier
+        events = self.events_in - self.earlier * self.rows_are_events
+        counts = f"{rows:,} rows, {events:,} events in, {self.events_out:,} events out"
+        rate = f"{seconds:.2f} s, {rows / max(seconds, 1e-9):,.0f} rows a second"
         return ", ".join(filter(None, (counts, f"{self.bad:,} bad rows", *notes, rate)))
 
 
@@ -115,6 +119,8 @@ class Reporter:
     doing: what is being done, which an error of a limit names.
     notes: what else the summary says; empty where there is nothing to say.
     columns: those that no input needs.
+    bad: how many bad rows each file has had.
+    reported: how many of them earlier runs have reported, from whose state this one goes on.
     """
 
     say: Callable[[str], object] = lambda _: None
@@ -123,6 +129,8 @@ class Reporter:
     doing: phase = field(default_factory=lambda: phase("running the log"))
     notes: list[Callable[[], str]] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)
+    bad: Counter[str] = field(default_factory=Counter)
+    reported: Counter[str] = field(default_factory=Counter)
 
     def after(self, left: int = 0) -> None:
         """Note that all output of the rows so far has been given away, but for that of so many of the last ones."""
@@ -131,8 +139,12 @@ class Reporter:
     def report_bad(self, row: BadRow) -> None:
         """Count a bad row, and keep it where bad rows are kept."""
         account = self.account
-        account.bad += 1
         account.rows += 1
+        self.bad[row.file] += 1
+        if self.bad[row.file] <= self.reported[row.file]:
+            account.earlier += 1
+            return
+        account.bad += 1
         account.first_bad = account.first_bad or row
         self.keep(row)
 

@@ -117,6 +117,7 @@ class LogBatch:
     columns: the events of each input, as compiled code takes them.
     occurrences: events of rules in the order of time, as a block or one by one, where rules run.
     left: how many rows behind it have been decoded.
+    file: where the rows are from, as messages call it.
     failed: why the row behind the last one cannot be read.
     """
 
@@ -125,6 +126,7 @@ class LogBatch:
     columns: Columns | None = None
     occurrences: EventBlock | Sequence[Occurrence] = ()
     left: int = 0
+    file: str = ""
     failed: WorkbenchError | None = None
 
     def __len__(self) -> int:
@@ -140,6 +142,7 @@ class LogBatch:
             self,
             numbers=self.numbers[rows],
             rows=None if self.rows is None else self.rows[rows],
+            occurrences=_slice_events(self.occurrences, rows),
             columns=None if self.columns is None else {name: each.part(rows) for name, each in self.columns.items()},
         )
 
@@ -169,6 +172,13 @@ class LogBatch:
         if self.rows is not None:
             return sum(map(len, self.rows))
         return sum(each.total for each in (self.columns or {}).values())
+
+
+def _slice_events(events: EventBlock | Sequence[Occurrence], rows: slice) -> EventBlock | Sequence[Occurrence]:
+    if isinstance(events, Sequence):
+        return events[rows]
+    first, last, _ = rows.indices(len(events))
+    return events.part(first, last)
 
 
 def column_steps(columns: Columns, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:

@@ -37,12 +37,12 @@ def decode(
         if found is None:
             yield from _rows(block, account, size, numbered)
         else:
-            yield from _parts(found, account, size)
+            yield from _parts(found, account, size, block.file)
 
 
-def _parts(columns: Columns, account: Account, size: Callable[[bool], int]) -> Iterator[LogBatch]:
+def _parts(columns: Columns, account: Account, size: Callable[[bool], int], file: str) -> Iterator[LogBatch]:
     rows = next((each.rows for each in columns.values()), 0)
-    rest = LogBatch(range(account.rows + 1, account.rows + rows + 1), columns=columns)
+    rest = LogBatch(range(account.rows + 1, account.rows + rows + 1), columns=columns, file=file)
     while len(rest):
         most = size(True)
         part = rest if len(rest) <= most else rest.part(slice(most))
@@ -66,7 +66,7 @@ def _rows(block: LogBlock, account: Account, size: Callable[[bool], int], number
             failed = error
         ended = failed is not None or len(rows) < most
         if rows or failed is not None:
-            yield LogBatch(numbers if numbered else range(1, len(rows) + 1), rows, failed=failed)
+            yield LogBatch(numbers if numbered else range(1, len(rows) + 1), rows, file=block.file, failed=failed)
 
 
 def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
@@ -75,7 +75,7 @@ def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, acc
     for block in blocks:
         account.read += block.rows or 0
         steps = partial(_counted, block, shown, reading, account)
-        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account))
+        yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account), file=shown)
         if enough(reading, account):
             return
 

@@ -69,7 +69,7 @@ def expected_rows(given: Any) -> int | None:
 def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath | None]) -> None:
     """InputError where files, by their options, would take the place of what is read or written besides."""
     files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
-    taken = {os.path.realpath(each): "what is read" for each in _all_read(read)} if files else {}
+    taken = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
     if output:
         taken[os.path.realpath(output)] = "--output"
     for option, file in files.items():
@@ -78,11 +78,11 @@ def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath |
             raise InputError(f"{option} would take the place of {other}", where=str(file), hint="give it its own file")
 
 
-def _all_read(given: object) -> Iterator[LogPath]:
+def read_files(given: object) -> Iterator[str]:
     """The files of a log, also where a type of events stands before them (`Smoke=smoke.csv`)."""
     for each in named_files(given) or ():
         with suppress(InputError):  # told where it is read
-            yield from _files(each if os.path.exists(each) else str(each).rpartition("=")[2])
+            yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
 
 
 def natural(path: LogPath) -> list[tuple[int, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
-from workbench.events.write import write_events
+from workbench.events.write import Stays, write_events
 from workbench.events.writers import EventWriter
 from workbench.interrupts import hold
 
@@ -102,10 +102,20 @@ class SplitWriter(EventWriter):
         for _, writer in self._parts:
             writer.flush()
 
+    def drain(self) -> None:
+        for _, writer in self._parts:
+            writer.drain()
+
 
 @contextmanager
 def write_outputs(
-    files: Mapping[str, str], outputs: Mapping[str, OutputRows], of: str, format: Callable[[str], str], *, live: bool
+    files: Mapping[str, str],
+    outputs: Mapping[str, OutputRows],
+    of: str,
+    format: Callable[[str], str],
+    *,
+    live: bool,
+    stays: Stays | None = None,
 ) -> Iterator[SplitWriter]:
     """A writer of the rows of each output into its file; the others are not written.
 
@@ -114,7 +124,7 @@ def write_outputs(
     files: of outputs, by name.
     of: the program, as messages call it.
     format: gives that of a file.
-    live: as in `write_events`.
+    live, stays: as in `write_events`.
 
     Raises
     ------
@@ -129,7 +139,7 @@ def write_outputs(
         with ExitStack() as written:
             yield SplitWriter([
                 (rows, written.enter_context(write_events(
-                    file, rows.ports, format=format(file), live=live, appearing=appearing
+                    file, rows.ports, format=format(file), live=live, appearing=appearing, stays=stays
                 )))
                 for rows, file in ((outputs[name], file) for name, file in files.items())
             ])  # fmt: skip

@@ -45,11 +45,13 @@ class LogBlock:
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
     rows: how many there are, lines that are no steps among them; None where only reading them tells.
+    file: where they are from, as messages call it.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Columns | None] = lambda: None
     rows: int | None = None
+    file: str = ""
 
 
 class RowReader(ABC):

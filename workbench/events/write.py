@@ -7,7 +7,8 @@ written behind what there is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,9 +17,10 @@ from workbench.core.domain import INT, STR
 from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.account import BadRow, Reporter
-from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal
+from workbench.events.files import UnwrittenError, destination, format_of, is_stream, is_terminal, unwritten
+from workbench.events.packing import COMPRESSIONS
 from workbench.events.reading import Reading
-from workbench.events.table import PIPED, USUAL, format_row
+from workbench.events.table import PIPED, USUAL, FormatRow, format_row
 from workbench.events.writers import RowWriter
 
 
@@ -50,16 +52,25 @@ def output_format(
     return row.name if allowed else PIPED
 
 
+Stays = Callable[[str | Path], int]
+"""Gives how many bytes of a file stay: what earlier runs have written there."""
 BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
 
 
 @contextmanager
-def kept_rows(reading: Reading, reporter: Reporter, *, live: bool = False) -> Iterator[None]:
-    """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all."""
+def kept_rows(
+    reading: Reading, reporter: Reporter, *, live: bool = False, stays: Stays | None = None
+) -> Iterator[None]:
+    """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all.
+
+    Parameters
+    ----------
+    live, stays: as `write_events` has them.
+    """
     if reading.bad_rows in ("error", "skip"):
         yield
         return
-    with write_events(reading.bad_rows, BAD_ROWS, live=live) as writer:
+    with write_events(reading.bad_rows, BAD_ROWS, live=live, stays=stays) as writer:
 
         def keep(row: BadRow) -> None:
             writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, row, strict=True) if cell != ""})
@@ -78,6 +89,7 @@ def write_events(
     idle: bool = False,
     live: bool = False,
     appearing: ExitStack | None = None,
+    stays: Stays | None = None,
 ) -> Iterator[RowWriter]:
     """A writer into a file that appears, complete, when the block ends without an error.
 
@@ -89,6 +101,7 @@ def write_events(
     idle: whether a step without output takes a row too.
     live: whether the log comes as somebody writes it.
     appearing: gives the file its name when this stack is closed (`files.destination`).
+    stays: gives how many bytes of a file stay, behind which it is written under its own name: it is of several runs.
     """
     row = format_row(format or output_format(path))
     if not row.piped and is_stream(path):
@@ -96,7 +109,9 @@ def write_events(
     if row.writer is None:
         hint = "--output out.jsonl, for example"
         raise InputError(f"{row.name} is only read", where=str(path), hint=hint)
-    appended, written = live and row.text and not is_stream(path), False
+    if stays is not None and not is_stream(path):
+        _cut(path, stays(path), row)
+    appended, written = (live or stays is not None) and row.text and not is_stream(path), False
     with (
         destination(path, lambda: written, appended=appended, appearing=appearing) as stream,
         closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
@@ -121,6 +136,18 @@ def write_events(
                 written = not is_stream(path) and _size(stream) > begun
             raise
         written = not is_stream(path) and _size(stream) > begun
+
+
+def _cut(path: str | Path, size: int, row: FormatRow) -> None:
+    """Leave so many bytes of a file; InputError where several runs cannot write it one after the other."""
+    if not row.text or Path(path).suffix in COMPRESSIONS:
+        hint = "name a .csv or .jsonl file, for example"
+        raise InputError("what several runs write (--state) is text, and not compressed", where=str(path), hint=hint)
+    try:
+        if os.path.exists(path):
+            os.truncate(path, size)
+    except OSError as error:
+        raise unwritten(error, path) from error
 
 
 def _size(stream: IO[str]) -> int:

@@ -55,6 +55,10 @@ class EventWriter(ABC):
     def flush(self) -> None:
         """Show what has been written, where somebody may wait for it."""
 
+    @abstractmethod
+    def drain(self) -> None:
+        """Have all that has been written in the file."""
+
 
 class RowWriter(EventWriter):
     """Writes rows into a file in a format; see `write_events`."""
@@ -82,8 +86,11 @@ class RowWriter(EventWriter):
 
     def flush(self) -> None:
         if self.live:
-            self.settle()
-            self.stream.flush()
+            self.drain()
+
+    def drain(self) -> None:
+        self.settle()
+        self.stream.flush()
 
     def settle(self) -> None:
         """Write the rows that are kept to be written together."""

@@ -64,6 +64,17 @@ class Backend(Protocol):
         """Back to the state before the first event."""
 
 
+@runtime_checkable
+class SavedBackend(Backend, Protocol):
+    """A running program whose state between two steps can be saved."""
+
+    def snapshot(self) -> bytes:
+        """The state, for `restore`; Refused where it has no form as data."""
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state; StateError if it is damaged, or of another program."""
+
+
 def check_support(pipeline: Program, backend: str) -> Pipeline:
     """The flat pipeline; raises Refused if `backend` cannot run it, naming the processor and who can run it."""
     flat, like = flatten(pipeline), backend_row(backend).like

@@ -18,6 +18,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import KEYLESS
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import BatchOutput, Session, spread
+from workbench.executors.snapshot import join_states, split_states
 
 if TYPE_CHECKING:
     from workbench.executors.reference.executor import Reference
@@ -209,6 +210,20 @@ class KeyedRowSession(Session):
                 failed = self.partition.located(key, None, error)
                 break
         return BatchOutput(made, events_out=sum(map(len, made)) - len(made), failed=failed)
+
+    def save(self) -> bytes:
+        codes = range(len(self.keys))
+        return join_states(self.keys.values(codes), map(self._state, codes))
+
+    def restore(self, state: bytes) -> None:
+        for key, each in split_states(state):
+            self._turn(self.keys.number(key))
+            self.running.restore(each)
+
+    def _state(self, code: int) -> bytes:
+        """That of a key's run."""
+        self._turn(code)
+        return self.running.snapshot()
 
     def _step(self, code: int, events: RowEvents) -> Mapping[str, list[Value]]:
         """The outputs of a step of this key; a new one has the number of keys that there are."""

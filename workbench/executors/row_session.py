@@ -13,6 +13,7 @@ from workbench.core.domain import Value
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
+from workbench.executors.backend import SavedBackend
 from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread
 from workbench.faults.struck import struck
 
@@ -66,6 +67,13 @@ class RowSession(Session):
             return BatchOutput(failed=error)
         return self._emission([made] if any(made.values()) else [], None)
 
+    def save(self) -> bytes:
+        return self.running.snapshot() if isinstance(self.running, SavedBackend) else super().save()
+
+    def restore(self, state: bytes) -> None:
+        if isinstance(self.running, SavedBackend):
+            self.running.restore(state)
+
     def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
         rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
         return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
@@ -73,6 +81,8 @@ class RowSession(Session):
 
 class OverlappedSession(RowSession):
     """A pipeline of which several steps are made at the same time, so that rows are read ahead of what comes out."""
+
+    stops_at_errors = False
 
     def step_rows(self, rows: Iterator[RowEvents]) -> None:
         del rows
@@ -113,6 +123,9 @@ class FaultySession(RowSession):
     def __init__(self, running: Reference, *, idle: bool = False) -> None:
         super().__init__(running, self._stepped, idle=idle)
         self._notes = list[str]()
+
+    def save(self) -> bytes:
+        return Session.save(self)  # nothing saves what makes faults strike
 
     def _stepped(self, rows: Iterable[RowEvents]) -> Iterator[StepOutputs]:
         for row in rows:

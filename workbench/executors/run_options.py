@@ -110,6 +110,8 @@ class RunOptions:
     """A column: the program runs once for each of its values, and rows of the answer have them."""
     with_row: bool = False
     """With `key`: a column `row` with the number of the row, counted from 1."""
+    state: str | Path | None = None
+    """A file: the run goes on from the state in it, and saves its own when it stops."""
     order: str | None = None
     """What orders the rows of a key."""
     master: str | None = None
@@ -215,7 +217,7 @@ class RunOptions:
         return Clock(self.time or Clock.column, self.time_unit, late)
 
 
-_WRITTEN = ("--bad-rows", "--late-output", "--html")
+_WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")
 """What is written beside the output."""
 
 

@@ -85,6 +85,8 @@ class Session(ABC):
     row_by_row: whether it runs columns row by row, too, so that its batches of them are no larger than others.
     numbered: whether it asks for the numbers of rows.
     threads: how many may read, run and write a log for it.
+    stops_at_errors: whether its state behind an error is that before the row at which it was; else some rows have been
+        run in part, or out of their turn.
     """
 
     outputs: Ports
@@ -93,6 +95,7 @@ class Session(ABC):
     row_by_row: bool = False
     numbered: bool = False
     threads: int = 1
+    stops_at_errors: bool = True
 
     def block_size(self, rows: int) -> int:
         """How many rows of a block of so many it takes at once; 0: as many as of Python values."""
@@ -142,7 +145,7 @@ class Session(ABC):
         ------
         Refused: there is no form for it.
         """
-        raise Refused(f"the state of {self.outputs.of} cannot be saved on this backend")
+        raise Refused(f"the state of {self.outputs.of} cannot be saved in such a run", hint="leave --state out")
 
     def restore(self, state: bytes) -> None:
         """Go on from a saved state.
@@ -152,7 +155,7 @@ class Session(ABC):
         StateError: it is damaged, or of another program.
         """
         del state
-        raise Refused(f"the state of {self.outputs.of} cannot be restored on this backend")
+        self.save()
 
     def notes(self) -> Iterable[str]:
         """Lines for the user at the end of the log."""

@@ -13,10 +13,11 @@ Nothing in them is executed when they are read.
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
@@ -88,6 +89,18 @@ def described(value: Any, around: frozenset[int] = frozenset()) -> str:
     if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no text of its own
         return type(value).__qualname__ + inside([value.__getstate__()])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def join_states(keys: Sequence[Value], states: Iterable[bytes]) -> bytes:
+    """The states of the runs of several keys, as one value."""
+    texts = [base64.b85encode(state).decode() for state in states]
+    return to_text((tuple(keys), tuple(texts)))
+
+
+def split_states(data: bytes) -> Iterator[tuple[Value, bytes]]:
+    """The keys of a value of `join_states`, each with its state; StateError if it is none."""
+    keys, texts = from_text(data)
+    return zip(keys, map(base64.b85decode, texts), strict=True)
 
 
 # --- any values -----------------------------------------------------------------------------------------------

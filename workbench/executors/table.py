@@ -124,6 +124,7 @@ class BackendRow:
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
     lacks: those that are for its programs, and not for it.
+    instead: what to do where an option is not for it, beside leaving it out or taking another backend.
     needs: Python packages and programs that it cannot do without, and how each is installed.
     uses: those that it can do without.
     missing: what rules need that is not on this machine; nothing where they run.
@@ -142,6 +143,7 @@ class BackendRow:
     like: str = "reference"
     options: tuple[BackendOption, ...] = ()
     lacks: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[str, str] = field(default_factory=dict)
     missing: Callable[[], str] = str
@@ -187,6 +189,7 @@ WITH_ROW = BackendOption(
     "--with-row", "with --key, also the number of the row in the log", {"action": "store_true"}, (PIPELINE,)
 )
 KEYED = (KEY, WITH_ROW)
+STATE = BackendOption("--state", "go on from the state in FILE, which is saved when the run stops", {"metavar": "FILE"})
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 
@@ -301,7 +304,7 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
         users = [f"--backend {each.name}" for each in backend_rows().values() if first in each.flags(kind)]
         if not users and first not in row.lacks:
             raise InputError(f"for {PIPELINES if kind == RULE_SET else RULES} only: {foreign}", hint="leave it out")
-        hint = f"leave it out, or add {' or '.join(users) or 'another backend'}"
+        hint = row.instead.get(first) or f"leave it out, or add {' or '.join(users) or 'another backend'}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)
 
 

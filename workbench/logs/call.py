@@ -133,7 +133,7 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
     collected = (answers.listed, answers.masked) if rules or keyed else (answers.streams, answers.arrays)
-    emissions = running.emissions()
+    emissions = running.answers()
     try:
         return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
     except BaseException:

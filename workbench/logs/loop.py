@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.events.output_split import OutputRows
     from workbench.events.writers import EventWriter
     from workbench.executors.table import Start
+    from workbench.logs.state import RunState
 
 
 NOTED = 0.01
@@ -59,6 +61,7 @@ class LogRun:
     format: that of the output where its name does not tell, and the file that has it where it is None.
     until: gives the time up to which the clock moves in the end.
     named: the outputs that may have files of their own.
+    state: what it goes on from, and saves.
     """
 
     def __init__(
@@ -71,8 +74,9 @@ class LogRun:
         format: tuple[str | None, LogPath] = (None, "-"),
         until: Callable[[], int] | None = None,
         named: Callable[[], Mapping[str, OutputRows]] = dict,
+        state: RunState | None = None,
     ) -> None:
-        self.session, self.start, self.backend = session, start, backend
+        self.session, self.start, self.backend, self.state = session, start, backend, state
         self._rows, self._format, self._until, self._named = rows, format, until, named
 
     def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
@@ -91,14 +95,25 @@ class LogRun:
         blocks = blocks or self._rows.blocks
         with self.start.closing as closing:
             closing.enter_context(self._rows.kept())
-            one_by_one = self._rows.size == 1 and session.step_rows(row for block in blocks for row in block.steps())
+            one_by_one = (
+                self._rows.size == 1
+                and self.state is None
+                and session.step_rows(row for block in blocks for row in block.steps())
+            )
             yield from self._row_emissions(one_by_one) if one_by_one else self._batch_emissions(blocks, waited)
             if session.is_done:
                 return
-            reporter.account.check()
-            yield from self._end()
+            if self.state is None or self.state.reach_end():
+                reporter.account.check()
+                yield from self._end()
         for note in session.notes():
             self.start.say(note)
+
+    def answers(self) -> Generator[BatchOutput]:
+        """The same for Python; the state is saved when all has been taken."""
+        yield from self.emissions()
+        if self.state is not None:
+            self.state.save()
 
     def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
         """What comes out of each row, before the next one is read."""
@@ -115,21 +130,27 @@ class LogRun:
 
     def _batch_emissions(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
         """What comes out of each batch, before the next one is read."""
-        session = self.session
+        session, state = self.session, self.state
+        waited |= state is not None  # a signal waits for the end of a batch, too
         pace = BatchPace(min(session.size, self._rows.size), waited=waited)
         for batch in self._rows.batches(pace, blocks):
             begun = monotonic()
-            for emission in session.step_parts(batch):
-                self._count(batch, emission)
-                yield emission
-                if emission.failed is not None:
-                    raise emission.failed
+            yield from self._step(batch) if state is None else state.step(batch, self._step)
             if waited:
                 pace.see(len(batch), monotonic() - begun)
             self.start.reporter.after(batch.left)
+            if state is not None:
+                state.stop_at_limit()
             checkpoint()
             if session.is_done:
                 return
+
+    def _step(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        for emission in self.session.step_parts(batch):
+            self._count(batch, emission)
+            yield emission
+            if emission.failed is not None:
+                raise emission.failed
 
     def _end(self) -> Iterator[BatchOutput]:
         """What comes out when the clock has moved on, and of the end of the log."""
@@ -139,18 +160,25 @@ class LogRun:
 
     def _counted(self, emission: BatchOutput) -> Iterator[BatchOutput]:
         self.start.reporter.account.events_out += emission.events_out
+        if self.state is not None:
+            self.state.see_end(emission)
         yield emission
         if emission.failed is not None:
             raise emission.failed
 
     def write(self) -> None:
         """Write what comes out into the file that the options name, or into those of its outputs."""
+        with nullcontext() if self.state is None else self.state.saving():
+            self._write()
+
+    def _write(self) -> None:
         session, start = self.session, self.start
         with (
             start.closing,
             self._writer() as into,
             start.watched(),
             overlap(self._rows.blocks, into, start, session.threads) as (blocks, writer),
+            nullcontext() if self.state is None else self.state.settling(writer),
             closing(self.emissions(blocks, waited=into.live)) as emissions,
         ):
             if isinstance(writer, OverlappedWriter):
@@ -168,17 +196,19 @@ class LogRun:
 
         options, outputs, live = self.start.options, self.session.outputs, self.start.live
 
+        stays = None if self.state is None else self.state.size
+
         def format(file: str) -> str:
             return output_format(file, *self._format, wanted=options.output_format)
 
         if not options.outputs:
-            with write_events(options.output, outputs, format=format(options.output), live=live) as writer:
+            with write_events(options.output, outputs, format=format(options.output), live=live, stays=stays) as writer:
                 yield writer
             return
         from workbench.events.output_split import write_outputs
 
         named = self._named()
-        with write_outputs(dict(options.outputs), named, outputs.of, format, live=live) as split:
+        with write_outputs(dict(options.outputs), named, outputs.of, format, live=live, stays=stays) as split:
             if unnamed := [name for name in named if name not in options.outputs]:
                 self.start.say(f"outputs that no file is named for are not written: {listed(unnamed)}")
             yield split
@@ -191,6 +221,15 @@ class LogRun:
         account.events_out += emission.events_out
         if emission.events_in is not None:
             account.events_in += emission.events_in - batch.events
+
+
+def run_state(start: Start) -> RunState | None:
+    """What a run goes on from, if its options say that it has a state."""
+    if start.options.state is None:
+        return None
+    from workbench.logs.state import RunState
+
+    return RunState(Path(start.options.state), start)
 
 
 def write_emission(emission: BatchOutput, session: Session, writer: EventWriter | OverlappedWriter) -> None:

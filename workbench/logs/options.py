@@ -47,6 +47,7 @@ class RunKeywords(TypedDict, total=False):
     worker_backend: str
     key: str
     with_row: bool
+    state: Place
     order: str
     master: str
     stream: bool

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.core.program import Ports
     from workbench.events.writers import RowWriter
     from workbench.executors.table import Start
+    from workbench.logs.state import RunState
 
 SIZE = 4096
 """Rows that are merged at a time, where there are no blocks."""
@@ -167,6 +168,7 @@ class LateRows(Generic[R]):
     ports: gives the columns of that file.
     shown: a row as it is written.
     name, noun: what messages call a row, and rows.
+    state: what the run goes on from, which knows the late rows of earlier runs.
 
     Attributes
     ----------
@@ -181,7 +183,9 @@ class LateRows(Generic[R]):
         shown: Callable[[R], dict[str, Value]],
         name: Callable[[R], str],
         noun: str,
+        state: RunState | None = None,
     ) -> None:
+        self._state = state
         self.closing = start.closing
         self._start, self._clock, self._ports, self._shown = start, clock, ports, shown
         self._name, self._noun = name, noun
@@ -189,6 +193,8 @@ class LateRows(Generic[R]):
         self._writer: RowWriter | None = None
 
     def __call__(self, row: R) -> None:
+        if self._state is not None and not self._state.position.is_new_late(self._start.reporter.account):
+            return
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
             what = f"{self._name(row)}, of {time}, came later than --late {self._clock.late}"
@@ -196,7 +202,10 @@ class LateRows(Generic[R]):
         if self._writer is None:
             from workbench.events.write import write_events
 
-            self._writer = self.closing.enter_context(write_events(path, self._ports(), live=self._start.live))
+            stays = None if self._state is None else self._state.size
+            self._writer = self.closing.enter_context(
+                write_events(path, self._ports(), live=self._start.live, stays=stays)
+            )
         self._count += 1
         self._start.reporter.account.late += 1
         self._writer.row(self._shown(row))
@@ -217,9 +226,17 @@ class HoldBack(Generic[B, R]):
     Parameters
     ----------
     late: takes the late rows, which are left out.
+    ends: called at the end of the log; whether the rows that still wait are given away then.
     """
 
-    def __init__(self, form: PieceForm[B, R], clock: Clock, late: Callable[[R], object]) -> None:
+    def __init__(
+        self,
+        form: PieceForm[B, R],
+        clock: Clock,
+        late: Callable[[R], object],
+        ends: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._ends = ends
         self._form, self._clock, self._late = form, clock, late
         self._newest: int | None = None
         self._count = 0
@@ -237,10 +254,22 @@ class HoldBack(Generic[B, R]):
                     if waiting is not None
                     else [self._one_by_one(iter(self._form.singly(piece)))]
                 )
+        if not self._ends():
+            return
         if isinstance(waits := self._waiting, list):
             yield (heapq.heappop(waits)[2] for _ in itertools.repeat(None, len(waits)))
         else:
             yield waits
+
+    def held(self) -> tuple[int | None, Sequence[R]]:
+        """The greatest time that has been read, and the rows that wait."""
+        waits = self._waiting
+        return self._newest, [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
+
+    def hold(self, newest: int | None, rows: Sequence[R]) -> None:
+        """Begin with what `held` has given."""
+        self._newest, self._count = newest, len(rows)
+        self._waiting = [(row.time, i, row) for i, row in enumerate(rows, 1)]
 
     @cached_property
     def _lateness(self) -> int:

@@ -66,6 +66,11 @@ class OverlappedWriter:
     def flush(self) -> None:
         """Nobody waits for a file."""
 
+    def drain(self) -> None:
+        """See `EventWriter`."""
+        self.settle()
+        self._writer.drain()
+
 
 @contextmanager
 def overlap(

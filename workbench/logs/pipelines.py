@@ -25,7 +25,7 @@ from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.logs.batching import batches_of
 from workbench.logs.fallback import FallbackSession, may_fail
-from workbench.logs.loop import LogRows, LogRun
+from workbench.logs.loop import LogRows, LogRun, run_state
 from workbench.logs.pipeline_facts import with_facts
 from workbench.logs.source import LogSource, source_of
 
@@ -70,20 +70,28 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
     InputError, Refused: an option is not for the backend, or the backend not for the program.
     """
     with start.closing as closing:
-        opened = OpenedPipeline(program, start, columns=source.columns, twice=source.rereadable)
+        state = run_state(start)
+        start = start if state is None else state.adopt(start)
+        twice = source.rereadable and state is None
+        opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
         partition = opened.partition(source)
         session = opened.session(partition)
         read: Ported = opened.program if partition is None else partition.rows
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks
-        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live)
+        stays = None if state is None else state.size
+        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=stays)
         order = opened.order(read.ports, source)
         if order is not None:  # which reads rows ahead, bad ones among them
+            if state is not None:
+                raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
             closing.enter_context(kept())
             blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
-        if opened.auto and source.rereadable:
+        if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition), again, start.say)
         begun = _read_first(blocks(start.reporter), start)
+        if state is not None:
+            state.begin(session, opened.program, opened.row.name)
         opened.start = replace(opened.start, closing=closing.pop_all())
         if order is not None:
             order.late.closing = opened.start.closing
@@ -100,6 +108,7 @@ def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
         named=partial(_named_outputs, opened, session),
+        state=state,
     )
 
 

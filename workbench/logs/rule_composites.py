@@ -72,6 +72,17 @@ class Sources:
         self._labels.frombytes(names.astype(np.int64).tobytes())
         self._made += len(made)
 
+    def save(self) -> bytes:
+        """What events have been called: how many composites there were, and how many events, in front of the names."""
+        head = self._made.to_bytes(8, "little") + len(self._labels).to_bytes(8, "little")
+        return head + self._labels.tobytes()
+
+    def restore(self, state: bytes) -> bytes:
+        """Go on from what `save` has given; what stands behind it."""
+        end = 16 + 8 * int.from_bytes(state[8:16], "little")
+        self._made, self._labels = int.from_bytes(state[:8], "little"), array("q", state[16:end])
+        return state[end:]
+
     def row(self, event: Occurrence) -> RuleRow:
         """What a composite is called, and the events of its match; of an event of the log only its row."""
         if not event.rule:

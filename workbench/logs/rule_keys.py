@@ -6,6 +6,7 @@ do not declare it are given it, and engines never see that. All keys have one cl
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from workbench.errors import InputError
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import key_domain
 from workbench.events.values import Words
+from workbench.executors.snapshot import join_states, split_states
 from workbench.executors.table import Start
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.occurrence import Occurrence
@@ -121,6 +123,20 @@ class KeyedRules:
         for event in events:
             for timeout in self._timeouts.get(event.type, ()):
                 heappush(self._due, (event.time + timeout, self._runs[key][0], key))
+
+    def snapshot(self) -> bytes:
+        """The deadlines, each with the number of its key, as a line of JSON; the states of all engines."""
+        due = json.dumps([(deadline, number) for deadline, number, _ in self._due])
+        return due.encode() + b"\n" + join_states(list(self._runs), (run.snapshot() for _, run in self._runs.values()))
+
+    def restore(self, state: bytes) -> None:
+        """Go on from such a state."""
+        due, _, states = state.partition(b"\n")
+        for key, each in split_states(states):
+            self._runs[key] = len(self._runs), self._make()
+            self._runs[key][1].restore(each)
+        keys = list(self._runs)
+        self._due = [(deadline, number, keys[number]) for deadline, number in json.loads(due)]
 
     def profile(self) -> Sequence[object]:
         """Nothing: there are as many engines as keys."""

@@ -32,6 +32,7 @@ from workbench.tesla.rule_set import RuleSet, shared_domains
 
 if TYPE_CHECKING:
     from workbench.events.batch import EventArray
+    from workbench.logs.state import RunState
     from workbench.tesla.tree import Declaration
 
 
@@ -43,6 +44,7 @@ class RuleLog:
     ----------
     key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
     late: takes the late events, where the clock allows lateness.
+    state: what the run goes on from, which has the events that wait where the log is no file.
     """
 
     rules: RuleSet
@@ -54,9 +56,12 @@ class RuleLog:
     types: set[str] = field(default_factory=set)
     key: str = ""
     late: Callable[[Occurrence], object] = lambda _: None
+    state: RunState | None = None
 
     def __post_init__(self) -> None:
         self.reporter.account.rows_are_events = True
+        if self.state is not None:
+            self.state.undeclared = self.unknown
 
     def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
         """The events of several files, in the order of time; those of one time in the order of the files.
@@ -100,7 +105,11 @@ class RuleLog:
         found = self._of_blocks(blocks, ports, declared, shown)
         if self.clock.late is None:
             return found
-        return HoldBack(event_form(self.rules), self.clock, self.late).ordered(found)
+        ends = (lambda: True) if self.state is None else self.state.end_log
+        hold_back = HoldBack(event_form(self.rules), self.clock, self.late, ends)
+        if self.state is not None:
+            self.state.hold_back(hold_back)
+        return hold_back.ordered(found)
 
     def _of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
@@ -148,8 +157,11 @@ class RuleLog:
 
     def pass_over(self, name: str, rows: int = 1) -> None:
         """Count rows of a type that is not declared."""
-        self.unknown[name] += rows
-        self.reporter.account.ignored[UNDECLARED] += rows
+        if self.state is not None:
+            rows = self.state.position.new_undeclared(name, rows, self.reporter.account)
+        if rows:
+            self.unknown[name] += rows
+            self.reporter.account.ignored[UNDECLARED] += rows
 
     def notes(self) -> Iterator[str]:
         """What is worth knowing about the log, when it has been read."""

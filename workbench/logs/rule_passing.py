@@ -39,6 +39,15 @@ class PassedEvents:
         self._count = 0
         """How many events there have been, composites among them."""
 
+    def save(self) -> bytes:
+        """How many events there have been."""
+        return self._count.to_bytes(8, "little")
+
+    def restore(self, state: bytes) -> bytes:
+        """Go on from what `save` has given; what stands behind it."""
+        self._count = int.from_bytes(state[:8], "little")
+        return state[8:]
+
     def process(self, event: Occurrence) -> list[Occurrence]:
         """What an event causes, and the event, if it is passed on, behind what the clock causes before it."""
         found: list[Occurrence] = self._engine.process(event)

@@ -101,6 +101,8 @@ class RuleSession(Session):
     passed: the types of events of the log that come out, too.
     """
 
+    stops_at_errors = False
+
     def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], passed: Sequence[str] = ()) -> None:
         self.run, self.engine, self.sources = run, run.engine, sources
         self.block_engine = block_engine(run.engine)
@@ -150,10 +152,14 @@ class RuleSession(Session):
 
     def save(self) -> bytes:
         state: bytes = self.engine.snapshot()
-        return state
+        if self.sources is not None:
+            state = self.sources.save() + state
+        return state if self.passed is None else self.passed.save() + state
 
     def restore(self, state: bytes) -> None:
-        self.engine.restore(state)
+        if self.passed is not None:
+            state = self.passed.restore(state)
+        self.engine.restore(state if self.sources is None else self.sources.restore(state))
 
     def _of_block(self, engine: BlockEngine, block: EventBlock) -> BatchOutput:
         """The composites that a block of events causes, of an engine that takes it at once."""
@@ -208,6 +214,9 @@ class ControlledSession(RuleSession):
 
     def block_size(self, rows: int) -> int:
         return 0
+
+    def save(self) -> bytes:
+        return Session.save(self)  # nothing saves which changes have been made
 
     def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
         """What comes before a change is given away before the change is made, and told."""

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.errors import InputError
-from workbench.events.inputs import expected_rows
+from workbench.events.inputs import expected_rows, named_files
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.extensions import later
-from workbench.logs.loop import LogRows, LogRun
+from workbench.logs.loop import LogRows, LogRun, run_state
 from workbench.logs.order import begun
 from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.logs.rule_composites import Sources
@@ -36,6 +36,9 @@ from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.logs.state import RunState
 
 ReadsEvents = Callable[[RuleLog], Iterator[EventPiece]]
 """Gives the events of a log, of what reads them."""
@@ -99,25 +102,35 @@ def open_rules(rules: RuleSet, start: Start, read: ReadsEvents, format_of: str =
 
 def run_of(rules: RuleSet, start: Start, read: ReadsEvents, make: MakesSession, format_of: str = "-") -> LogRun:
     """Rules that are about to run on a log through a session; what has been opened is closed where that cannot be."""
-    opened = OpenedRules(rules, start)
+    state = run_state(start)
+    if state is not None and len(named_files(start.options.input) or ()) > 1:
+        raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
+    start = start if state is None else state.adopt(start)
+    opened = OpenedRules(rules, start, state)
     with start.closing as closing:
-        closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live))
+        closing.enter_context(
+            kept_rows(opened.reading, start.reporter, live=start.live, stays=None if state is None else state.size)
+        )
         opened.begin(read)
         session = make(opened)
+        if state is not None:
+            state.begin(session, rules, opened.backend)
         opened.start = replace(start, closing=closing.pop_all())
         opened.late.closing = opened.start.closing
-    until = start.options.until
+    until, files = start.options.until, named_files(start.options.input) or [""]
+    file = str(files[0]).rpartition("=")[2]
     return LogRun(
         session,
         opened.start,
         LogRows(
-            lambda pace, _: event_batches(opened.pieces, session, pace),
+            lambda pace, _: event_batches(opened.pieces, session, pace, file),
             1 if start.live or answers_as_it_comes(start.options.input) else session.size,
         ),
         backend=opened.backend,
         format=(opened.reading.format, format_of),
         until=None if until is None else partial(instant, opened.clock, str(until)),
         named=session.composite_rows if isinstance(session, RuleSession) else dict,
+        state=state,
     )
 
 
@@ -147,7 +160,7 @@ class OpenedRules:
 
     facts: Any
 
-    def __init__(self, rules: RuleSet, start: Start) -> None:
+    def __init__(self, rules: RuleSet, start: Start, state: RunState | None = None) -> None:
         options = start.options
         row = rule_backends(rules, options)[0]
         if row.engine is None:
@@ -159,8 +172,10 @@ class OpenedRules:
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, start)
         self.clock, self.reading = options.clock(options.late), options.reading()
-        self.late = late_events(start, self.rules, self.clock)
-        self.log = RuleLog(self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late)
+        self.late = late_events(start, self.rules, self.clock, state)
+        self.log = RuleLog(
+            self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
+        )
         self.pieces: Iterator[EventPiece] = iter(())
         self.backend = engine_name(options)
 
@@ -201,7 +216,7 @@ class OpenedRules:
         @cache
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, made, name, facts, settings)
-            # with keys nothing is changed or saved, which an engine could be asked for, too
+            # with keys nothing is changed, which an engine could be asked for, too
             keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 

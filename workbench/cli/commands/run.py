@@ -64,6 +64,7 @@ def options(parser: PagedParser) -> None:
         "--backend": "what runs it (default: auto, what fits the program and the log)",
         "--key": "a run for each value of this column",
         "--threads": "so many, of backends that take threads",
+        "--state": "go on from the state in FILE, and save it when the run stops",
     }
     pages = {
         "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from workbench.executors.table import KEY, RULE_SET, BackendRow
+from workbench.executors.table import KEY, RULE_SET, STATE, BackendRow
 from workbench.extensions import later
 
 ROW = BackendRow(
@@ -13,6 +13,6 @@ ROW = BackendRow(
         later("workbench.tesla.engines.publisher", "Publisher", "aip"),
         matcher=later("workbench.tesla.engines.aip.matcher", "AIPMatcher"),
     ),
-    options=(KEY,),
+    options=(KEY, STATE),
     rank=4,
 )

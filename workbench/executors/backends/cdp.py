@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from workbench.executors.table import KEY, RULE_SET, BackendRow
+from workbench.executors.table import KEY, RULE_SET, STATE, BackendRow
 from workbench.extensions import later
 
 ROW = BackendRow(
@@ -13,6 +13,6 @@ ROW = BackendRow(
         later("workbench.tesla.engines.publisher", "Publisher", "cdp"),
         matcher=later("workbench.tesla.engines.cdp.matcher", "CDPMatcher"),
     ),
-    options=(KEY,),
+    options=(KEY, STATE),
     rank=3,
 )

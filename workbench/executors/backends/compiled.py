@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, Refused
-from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ ROW = BackendRow(
             (PIPELINE,),
         ),
         *KEYED,
+        STATE,
     ),
     needs=NUMBA,
     compared="the generated code step by step in Python; machine code on columns, each trace in two pieces; "

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEYED, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ ROW = BackendRow(
         BackendOption("--groups", "what is in a pipeline that is called runs as one", {"action": "store_true"}),
         BackendOption("--compiled", "the same as machine code, where numba takes it", {"action": "store_true"}),
         *KEYED,
+        STATE,
     ),
     compared="processors and groups, any limits of threads, of phases in flight and of phases run in turn, under "
     "schedules",

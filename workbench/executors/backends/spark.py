@@ -52,6 +52,7 @@ ROW = BackendRow(
         "--matches",
         "--first",
     ),
+    instead={"--state": "a --stream keeps its state in --checkpoint DIR"},
     needs={"pyspark": EXTRA, "pandas": EXTRA, "pyarrow": EXTRA, "java": "install a Java runtime, 17 or newer"},
     rank=7,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import FAULTS, KEYED, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEYED, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ ROW = BackendRow(
         *FAULTS,
         BackendOption("--threads", "so many beside the main one (default: one per core)", THREADS),
         *KEYED,
+        STATE,
     ),
     compared="any cuts, pipelined processors and limits of threads, under schedules: first with a few switches between "
     "threads, then with many",

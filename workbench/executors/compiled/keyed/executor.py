@@ -84,6 +84,15 @@ class CompiledKeys:
         self.one.texts.forget(self.one._state.texts_held)
         self.one.texts.lasting = True
 
+    def turn(self, key: int) -> None:
+        """Let the executor go on as this key."""
+        self.states.turn(key)
+
+    def take(self, key: int) -> None:
+        """Keep what the executor has become as this key, which may be a new one."""
+        self.states.grow(key + 1)
+        self.states.take(key)
+
     def finish(self, count: int | None = None) -> KeyedOutputs:
         """The end of all keys' streams, or of the first ones', in their order; what comes out is of that key."""
         count = self.states.count if count is None else count

@@ -7,7 +7,7 @@ where all outputs are columns, else rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from workbench.executors.compiled.keyed.keys import ColumnKeys
 from workbench.executors.compiled.keyed.tables import TabledKeys
 from workbench.executors.keyed import ROW, KeyedOutputs, Partition, keyless
 from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session
+from workbench.executors.snapshot import join_states, split_states
 
 if TYPE_CHECKING:
     from workbench.events.batch import EventArray
@@ -36,13 +37,15 @@ class KeyedBatch(NamedTuple):
     places: which rows of the batch they are.
     columns: the events of each input of the program.
     keys: the column of keys, where there is one.
-    failed: what is wrong with the row behind them.
+    rows: how many rows of the batch can be run: those before one that should belong to a key, and does not.
+    failed: what is wrong with that one, or with the row behind the batch.
     """
 
     codes: Any
     places: Any
     columns: Mapping[str, Column]
     keys: Any
+    rows: int
     failed: WorkbenchError | None
 
 
@@ -60,28 +63,44 @@ class KeyedColumnSession(Session):
     def __init__(self, running: CompiledKeys | TabledKeys, partition: Partition) -> None:
         self.running, self.partition, self.threads = running, partition, running.threads
         self.outputs, self.keys = partition.rows, ColumnKeys(partition.key.domain)
+        self.stops_at_errors = isinstance(running, CompiledKeys) and running.threads == 1
         columns = all(map(has_columns, partition.ports.shown.values()))
         self._plain = columns and isinstance(running, CompiledKeys)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         given = self._of_rows(batch) if batch.columns is None else self._of_columns(batch)
         made = self.running.feed(given.codes, given.columns, len(self.keys))
-        computed, failed = len(given.codes), given.failed
+        computed, rows_run, failed = len(given.codes), given.rows, given.failed
         if made.wrong is not None:
             computed, error = made.wrong
+            rows_run = int(given.places[computed])
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
         numbers = batch.number_array()[given.places] if self.partition.with_row else None
         rows, table = self._make_rows(made, given, numbers)
         return BatchOutput(
-            rows, table=table, computed=computed, ignored={KEYLESS: len(batch) - len(given.codes)},
+            rows, table=table, computed=computed, ignored={KEYLESS: rows_run - computed},
             events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
         made, codes = self.running.finish(), np.arange(len(self.keys))
         failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
-        rows, table = self._make_rows(made, KeyedBatch(codes, codes, {}, None, None), None)
+        rows, table = self._make_rows(made, KeyedBatch(codes, codes, {}, None, 0, None), None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
+
+    def save(self) -> bytes:
+        codes = range(len(self.keys))
+        return join_states(self.keys.values(codes), map(self._state, codes))
+
+    def restore(self, state: bytes) -> None:
+        for key, each in split_states(state):
+            self.running.one.restore(each)
+            self.running.take(self.keys.number(key))
+
+    def _state(self, code: int) -> bytes:
+        """That of a key's run."""
+        self.running.turn(code)
+        return self.running.one.snapshot()
 
     def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
         return self.partition.located(self.keys.values([int(code)])[0], number, error)
@@ -89,31 +108,32 @@ class KeyedColumnSession(Session):
     # --- rows as columns ------------------------------------------------------------------------------------
 
     def _of_rows(self, batch: LogBatch) -> KeyedBatch:
-        failed, places, rows = batch.failed, list[int](), list[RowEvents]()
+        failed, end, places, rows = batch.failed, len(batch), list[int](), list[RowEvents]()
         for at, row in enumerate(batch.as_rows(self.outputs.domains)):
             try:
                 if self.partition.key_of(row, batch.numbers[at]) is not None:
                     places.append(at)
                     rows.append(row)
             except InputError as error:
-                failed = error
+                failed, end = error, at
                 break
         codes = self.keys.given([row[self.partition.column] for row in rows])
         columns = {}
         for name, domain in self.partition.ports.domains.items():
             there, events = [name in row for row in rows], [row.get(name) for row in rows]
             columns[name] = column(name, domain, events, None if all(there) else there, self.running.one.texts)
-        return KeyedBatch(codes, np.array(places, np.int64), columns, None, failed)
+        return KeyedBatch(codes, np.array(places, np.int64), columns, None, end, failed)
 
     def _of_columns(self, batch: LogBatch) -> KeyedBatch:
         assert batch.columns is not None
         given, failed = dict(batch.columns), batch.failed
         keys = given.pop(self.partition.column) if self.partition.beside else given[self.partition.column]
-        places: Any = np.arange(keys.rows)
+        places, rows = cast(Any, np.arange(keys.rows)), keys.rows
         if keys.present is not None:
             lost = np.flatnonzero(_filled(given, keys.rows) & ~keys.present)
             end = int(lost[0]) if len(lost) else None
             if end is not None:
+                rows = end
                 failed = keyless(self.partition.column, batch.numbers[end], self.partition.log)
             places = np.flatnonzero(keys.present[:end])
             given = {name: each.part(places) for name, each in given.items()}
@@ -121,7 +141,7 @@ class KeyedColumnSession(Session):
         codes = self.keys.numbers(keys.events)
         texts, domains = self.running.one.texts, self.partition.ports.domains
         columns = {name: column(name, domains[name], each.fields, each.present, texts) for name, each in given.items()}
-        return KeyedBatch(codes, places, columns, keys.events, failed)
+        return KeyedBatch(codes, places, columns, keys.events, rows, failed)
 
     # --- what comes out -------------------------------------------------------------------------------------
 

@@ -65,8 +65,7 @@ class TabledKeys:
         self, key: int, columns: Mapping[str, Any], places: Any, found: dict[str, list[tuple[int, Value]]]
     ) -> tuple[int, WorkbenchError] | None:
         """Make rows of a key, or those before one that cannot be made; that one, and why."""
-        self.one.steps, arrays = self._states[key]
-        self.one._state.restore(arrays)
+        self.turn(key)
         start, given = self.one.steps, {name: column.part(places) for name, column in columns.items()}
         try:
             made = self.one.fed(given, len(places), True)
@@ -80,16 +79,24 @@ class TabledKeys:
             assert output.steps is not None
             steps = places[output.steps - start].tolist()
             found[name] += zip(steps, output.events(), strict=True)
-        self._states[key] = self.one.steps, self.one._state.copy()
+        self.take(key)
         return None
+
+    def turn(self, key: int) -> None:
+        """As `CompiledKeys` has it."""
+        self.one.steps, arrays = self._states[key]
+        self.one._state.restore(arrays)
+
+    def take(self, key: int) -> None:
+        """As `CompiledKeys` has it."""
+        self._states[key : key + 1] = [(self.one.steps, self.one._state.copy())]
 
     def finish(self) -> KeyedOutputs:
         """As `CompiledKeys` has it."""
         found: dict[str, list[tuple[int, Value]]] = {name: [] for name, _, _ in self.one.results}
-        for key, (steps, arrays) in enumerate(self._states):
+        for key in range(len(self._states)):
             self.one.reset()
-            self.one.steps = steps
-            self.one._state.restore(arrays)
+            self.turn(key)
             try:
                 made = self.one.finish()
             except WorkbenchError as error:
