@@ -113,9 +113,9 @@ class KeyedRules:
         found = list[Occurrence]()
         while self._due and self._due[0][0] <= time:
             deadline, _, key = heappop(self._due)
-            made = self._runs[key][1].advance(deadline)
-            self._await(key, made)
-            found += self._told(key, made)
+            if made := self._runs[key][1].advance(deadline):
+                self._await(key, made)
+                found += self._told(key, made)
         return found
 
     def _await(self, key: Value, events: Iterable[Occurrence]) -> None:

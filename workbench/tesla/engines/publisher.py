@@ -96,7 +96,8 @@ class Publisher:
         """The composites that the clock causes up to a time."""
         found: list[Occurrence] = []
         try:
-            self._publish_due_absences(time, found)
+            if self.waiting and self.waiting[0][0] <= time:
+                self._publish_due_absences(time, found)
         finally:
             if self._settle is not None:
                 self._settle()
