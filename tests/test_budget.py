@@ -1,11 +1,13 @@
 """Budgets: what is done in one ends, in whatever code and thread, and nothing is thrown after its end."""
 
 import contextlib
+import importlib
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -186,6 +188,41 @@ def test_no_interrupt_comes_where_python_would_take_it(monkeypatch: pytest.Monke
     with pytest.raises(LimitMet), Budget(0.05):
         lose()
     assert (lost, len(found)) == ([], 0)
+
+
+def test_no_interrupt_comes_while_a_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others have taken of half a module, and what it has registered, would be wrong in what follows."""
+    (tmp_path / "slowly_imported.py").write_text("""
+import contextlib, time
+end = time.monotonic() + 0.6
+while time.monotonic() < end:
+    with contextlib.suppress(Exception):
+        sum(range(100))
+whole = True
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work() -> None:
+        assert importlib.import_module("slowly_imported").whole
+        busy()
+
+    with pytest.raises(LimitMet), Budget(0.1):
+        work()
+    assert sys.modules.pop("slowly_imported").whole
+
+
+def test_work_within_an_import_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of a script which is imported."""
+    (tmp_path / "script_with_a_limit.py").write_text("""
+from tests.test_budget import Budget, LimitMet, busy
+try:
+    with Budget(0.1):
+        busy()
+except LimitMet as error:
+    met = error.limit
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importlib.import_module("script_with_a_limit").met == "time limit of 0.1 s"
 
 
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,7 +256,7 @@ class Budget:
         """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
             place = _under_way(self._thread, self._frame) if self._open else None
-            if place is None or not _can_be_interrupted(place) or is_deaf(place):
+            if place is None or not _can_be_interrupted(place, self._frame) or is_deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _throw_into(self._thread, self._interrupt)
@@ -283,12 +283,20 @@ def uninterruptible(function: _Function) -> _Function:
     return function
 
 
-def _can_be_interrupted(place: FrameType) -> bool:
-    """Whether an interrupt there leaves nothing behind."""
+def _can_be_interrupted(place: FrameType, work: FrameType | None) -> bool:
+    """Whether an interrupt there leaves nothing behind, as half of a module that the work imports."""
     found: FrameType | None = place
+    inside = True
     while found is not None and found.f_code not in _UNINTERRUPTIBLE:
+        if inside and found.f_code.co_filename == _IMPORT:
+            return False
+        inside = inside and found is not work
         found = found.f_back
     return found is None
+
+
+_IMPORT = "<frozen importlib._bootstrap>"
+"""Where Python imports: modules that others hold are not whole where it is interrupted."""
 
 
 _UNINTERRUPTIBLE = {Budget.__exit__.__code__}

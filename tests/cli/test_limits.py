@@ -148,6 +148,14 @@ def test_foreign_code_is_killed() -> None:
     assert "workbench: time limit of 0.5 s met while counting" in done.err
 
 
+def test_what_is_printed_is_not_printed_again_where_the_process_is_killed() -> None:
+    """Its last verdict is out, and it comes to no end: that is told on the error stream, and decides the exit code."""
+    for worst, code in ((0, 3), (1, 1)):
+        done = attended(f'print("{{}}", flush=True); attended.report_missing([], {worst}); {LOCKED}', 0.5, None)
+        assert (done.out, done.code) == ("{}\n", code)
+        assert "workbench: time limit of 0.5 s met while counting" in done.err
+
+
 def test_foreign_code_that_takes_memory_is_killed() -> None:
     done = attended('with phase("filling"): set(range(10 ** 10))', None, 100)
     assert done.code == 3

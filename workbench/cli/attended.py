@@ -102,7 +102,8 @@ class _Attendant:
         """The signal that was passed on first, and when."""
         self.asked: tuple[str, float] | None = None
         """The limit because of which the child was asked to end, and when."""
-        self.heard: dict[str, Any] = {"phase": "", "missing": [], "worst": 0, "files": {}}
+        self.heard: dict[str, Any] = {"phase": "", "missing": None, "worst": 0, "files": {}}
+        """What the child reports; `missing` is None where it prints no verdicts."""
         self._buffer = b""
 
     def wait(self) -> int:
@@ -186,7 +187,7 @@ class _Attendant:
             doing = f" while {phase}" if phase else ""
             hint = "SIGKILL often means that the system had no memory left: limit it with --memory"
             error = EngineError(f"the process was killed by signal {-code}{doing}", hint=hint)
-        if not self.heard["missing"]:
+        if self.heard["missing"] is None:
             raise error
         for line in self.heard["missing"]:
             as_json = None if isinstance(line, str) else json.dumps(line | {"reason": error.what, "phase": phase})

@@ -168,9 +168,8 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     verdicts: list[Verdict] = []
     jobs, examined = getattr(args, "jobs", 1), getattr(args, "rests_on", False)
     checks = check_all(problems, jobs=jobs, ordered=True, examined=examined, strict=True)
+    _report_missing(problems, verdicts, args)
     for number, item in enumerate(problems, 1):
-        missing = [problem.undecided() for problem in problems[len(verdicts) :]]
-        report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
             _, verdict = next(checks)
         verdicts.append(verdict)
@@ -181,6 +180,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
                 print(headline(verdict, bounded=True), flush=True)
             else:
                 print(("" if number == 1 else "\n") + block(verdict), flush=True)
+        _report_missing(problems, verdicts, args)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
     with _written(verdicts):
@@ -188,6 +188,12 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
             print(f"\n{_summary(verdicts)}", flush=True)
         written_runs.write(args, verdicts)
     return exit_code(verdicts)
+
+
+def _report_missing(problems: list[Problem], verdicts: list[Verdict], args: argparse.Namespace) -> None:
+    """Report what is to be printed where this process is killed: the verdicts that have not been printed."""
+    missing = [problem.undecided() for problem in problems[len(verdicts) :]]
+    report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))
 
 
 def _validate(problems: list[Problem]) -> None:
