@@ -149,7 +149,7 @@ def test_foreign_code_is_killed() -> None:
 
 
 def test_what_is_printed_is_not_printed_again_where_the_process_is_killed() -> None:
-    """Its last verdict is out, and it comes to no end: that is told on the error stream, and decides the exit code."""
+    """Its last verdict is out, and it comes to no end: the error stream says so, and the exit code."""
     for worst, code in ((0, 3), (1, 1)):
         done = attended(f'print("{{}}", flush=True); attended.report_missing([], {worst}); {LOCKED}', 0.5, None)
         assert (done.out, done.code) == ("{}\n", code)

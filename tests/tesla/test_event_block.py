@@ -40,8 +40,8 @@ def test_composites_at_some_places_keep_what_they_are():
     ]
     block = event_block(rules(text), made, TextCodes(()).put)
     assert block.occurrences(rules(text)) == made
-    assert block.taken(np.array([2, 1])).occurrences(rules(text)) == [made[2], made[1]]
-    assert block.part(1, 3).taken(np.array([1, 0])).occurrences(rules(text)) == [made[2], made[1]]
+    assert block.take(np.array([2, 1])).occurrences(rules(text)) == [made[2], made[1]]
+    assert block.part(1, 3).take(np.array([1, 0])).occurrences(rules(text)) == [made[2], made[1]]
 
 
 def test_large_numbers_are_refused():

@@ -42,7 +42,7 @@ class TimedBlock(Protocol):
     def part(self, first: int, last: int) -> Self:
         """The rows from one place to before another."""
 
-    def taken(self, order: Any) -> Self:
+    def take(self, order: Any) -> Self:
         """The rows at some indices, in the order of the indices."""
 
 
@@ -94,7 +94,7 @@ def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) 
         yield _merged(parts, form)
 
 
-def begun(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
+def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
     """The same, the first row read already."""
     for piece in pieces:
         if not isinstance(piece, Iterator):
@@ -142,11 +142,11 @@ def _merged(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Iterator
     if len(blocks) == 1:
         return blocks[0]
     found = form.joined(blocks)
-    return found.taken(found.times.argsort(kind="stable"))
+    return found.take(found.times.argsort(kind="stable"))
 
 
 def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | Iterator[R]]:
-    """So many of the first rows; of those that come one by one no more are asked for."""
+    """So many of the first rows; of those that come one by one no more are read."""
     for piece in pieces if count else ():
         if isinstance(piece, Iterator):
             given = itertools.count()
@@ -187,7 +187,7 @@ class LateRows(Generic[R]):
     ) -> None:
         self._state = state
         self.closing = start.closing
-        self._start, self._clock, self._ports, self._shown = start, clock, ports, shown
+        self._start, self._clock, self._ports, self._format_row = start, clock, ports, shown
         self._name, self._noun = name, noun
         self._count = 0
         self._writer: RowWriter | None = None
@@ -208,7 +208,7 @@ class LateRows(Generic[R]):
             )
         self._count += 1
         self._start.reporter.account.late += 1
-        self._writer.row(self._shown(row))
+        self._writer.row(self._format_row(row))
         self._writer.flush()
 
     def notes(self) -> Iterator[str]:
@@ -288,15 +288,15 @@ class HoldBack(Generic[B, R]):
         if len(late):
             first = int(late[0])
             waiting = yield from self._passed(waiting, block.part(0, first))
-            for row in self._form.singly(block.taken(late)):
+            for row in self._form.singly(block.take(late)):
                 self._late(row)
-            block = block.taken(np.setdiff1d(np.arange(first, len(block)), late))
+            block = block.take(np.setdiff1d(np.arange(first, len(block)), late))
         yield from self._passed(waiting, block)
 
     def _passed(self, waiting: B, block: B) -> Generator[B, None, B]:
         """What the watermark passes when a block has been read, and what waits then."""
         both = self._form.joined([waiting, block])
-        both = both.taken(both.times.argsort(kind="stable"))
+        both = both.take(both.times.argsort(kind="stable"))
         if len(block):
             newest = int(block.times.max())
             self._newest = newest if self._newest is None else max(self._newest, newest)

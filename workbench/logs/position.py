@@ -83,7 +83,7 @@ class LogPosition:
 
     def advance(self, batch: LogBatch, count: int, domains: Mapping[str, Domain]) -> None:
         """So many of the first rows of a batch have been run."""
-        if count and is_known(batch.file):
+        if count and is_reread(batch.file):
             self.rows[batch.file] = self.rows.get(batch.file, 0) + count
             self.last[batch.file] = row_mark(batch, count - 1, domains)
 
@@ -94,7 +94,7 @@ class LogPosition:
             raise StateError(what, where=short, hint=OTHER_LOG)
 
 
-def is_known(file: str) -> bool:
+def is_reread(file: str) -> bool:
     """Whether the rows of a log can be read again: it is a file, or a folder of files."""
     return os.path.isfile(file) or os.path.isdir(file)
 

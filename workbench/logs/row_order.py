@@ -49,9 +49,9 @@ class ColumnsAtTimes:
 
     def part(self, first: int, last: int) -> ColumnsAtTimes:
         """The rows from one place to before another."""
-        return self.taken(slice(first, last))
+        return self.take(slice(first, last))
 
-    def taken(self, order: Any) -> ColumnsAtTimes:
+    def take(self, order: Any) -> ColumnsAtTimes:
         """The rows at some indices, in the order of the indices."""
         return ColumnsAtTimes(self.times[order], {name: each.part(order) for name, each in self.columns.items()})
 
@@ -95,7 +95,7 @@ class RowOrder:
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
             lambda block: block.singly(ports.domains), lambda _: None, _joined
         )
-        self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._shown, lambda _: "a row", "rows")
+        self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
 
     def blocks(self, reporter: Reporter, *, again: bool = False) -> Generator[LogBlock]:
         """The rows; `again`: of which those that come too late are known already."""
@@ -176,7 +176,7 @@ class RowOrder:
         ports = tuple(port for port in self._ports.inputs if port.name != self._column)
         return replace(self._ports, outputs=(Port(self._column, time_domain(self._clock)), *ports))
 
-    def _shown(self, row: RowAtTime) -> dict[str, Any]:
+    def _late_row(self, row: RowAtTime) -> dict[str, Any]:
         return {**row.events, self._column: self._clock.show(row.time)}
 
 

@@ -1,6 +1,6 @@
 """Events of rules as the rows of a log that are put in order (`order`), and as batches.
 
-The rule of this module: events that come one by one are taken before the next piece is asked for.
+The rule of this module: events that come one by one are taken before the next piece is read.
 """
 
 from __future__ import annotations

@@ -82,4 +82,4 @@ class PassedEvents:
         chosen = np.isin(block.types, wanted)
         if failed:
             chosen &= places < (numbers[-1] if len(numbers) else begun)
-        return replace(block.taken(chosen.nonzero()[0]), numbers=places[chosen])
+        return replace(block.take(chosen.nonzero()[0]), numbers=places[chosen])

@@ -11,7 +11,7 @@ from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.executors.compiled.rules.search_sample import sampled_orders
-from workbench.logs.order import begun
+from workbench.logs.order import read_first
 from workbench.logs.rule_log import RuleLog
 from workbench.tesla.engines.rule_sample import RulesSampled, sample_rules
 from workbench.tesla.event_block import EventBlock
@@ -33,7 +33,7 @@ def sampled_log(
     """
     count = SAMPLE if reading.head is None else reading.head
     log = RuleLog(rules, clock, replace(reading, head=count), reporter)
-    pieces = begun(log.pieces(inputs))  # now it is known what times are
+    pieces = read_first(log.pieces(inputs))  # now it is known what times are
     made = in_units(rules, clock.unit, dates=bool(clock.dates))
 
     def events() -> Iterator[Occurrence]:

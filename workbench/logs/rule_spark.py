@@ -23,7 +23,7 @@ from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
 from workbench.executors.table import Start
-from workbench.logs.order import begun
+from workbench.logs.order import read_first
 from workbench.logs.rule_choice import chosen_engine, engine_name
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
@@ -93,7 +93,7 @@ class SparkRuleRun(SparkRun):
         self.inputs = [self.log.named(each) for each in _inputs(self.start.options)]
         for each in _inputs(self.start.options):
             if self.clock.dates is None:
-                begun(self.log.pieces([each]))
+                read_first(self.log.pieces([each]))
         self.reading = replace(self.reading, words=True)
         self.time = self.clock.column
         self.log.unknown.clear()

@@ -20,7 +20,7 @@ from workbench.executors.session import Session
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.extensions import later
 from workbench.logs.loop import LogRows, LogRun, run_state
-from workbench.logs.order import begun
+from workbench.logs.order import read_first
 from workbench.logs.rule_choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.logs.rule_composites import Sources
 from workbench.logs.rule_control import RuleControl
@@ -181,7 +181,7 @@ class OpenedRules:
 
     def begin(self, read: ReadsEvents) -> None:
         """Read the first event: now it is known what times are."""
-        self.pieces = begun(read(self.log))
+        self.pieces = read_first(read(self.log))
         if self.control is not None:
             self.control.see(self.clock)
 
@@ -216,7 +216,7 @@ class OpenedRules:
         @cache
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, made, name, facts, settings)
-            # with keys nothing is changed, which an engine could be asked for, too
+            # with keys nothing changes the rules, which an engine could do, too
             keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 

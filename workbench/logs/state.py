@@ -33,7 +33,7 @@ from workbench.executors.session import BatchOutput, Session
 from workbench.executors.snapshot import fingerprint
 from workbench.executors.table import RULE_SET, Start
 from workbench.interrupts import hold
-from workbench.logs.position import LogPosition, is_known
+from workbench.logs.position import LogPosition, is_reread
 from workbench.logs.rule_order import restore_held, save_held
 from workbench.processors.held.group import flatten
 from workbench.stored import checksum, opened, sealed
@@ -81,7 +81,7 @@ class RunState:
         self.undeclared = Counter[str]()
         self.agrees = False
         self._session: Session | None = None
-        self._is_read_again = bool(self.files) and all(map(is_known, self.files))
+        self._is_read_again = bool(self.files) and all(map(is_reread, self.files))
         self._held: HoldBack[EventBlock, Occurrence] | None = None
         self._sizes = self._notes.get("sizes", {})
         self._written = set[str]()
@@ -290,7 +290,7 @@ class RunState:
     def _describe(self, *, ended: bool) -> dict[str, Any]:
         """What is noted beside the state of the session."""
         reporter, position = self._start.reporter, asdict(self.position)
-        position["bad"] |= {file: count for file, count in reporter.bad.items() if is_known(file)}
+        position["bad"] |= {file: count for file, count in reporter.bad.items() if is_reread(file)}
         read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
         if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or of no event
             read = dict.fromkeys(self._named, reporter.account.rows)

@@ -100,7 +100,7 @@ class EventBlock:
             rules=cut(self.rules), starts=None if self.starts is None else self.starts[first : last + 1],
         )  # fmt: skip
 
-    def taken(self, order: Any) -> EventBlock:
+    def take(self, order: Any) -> EventBlock:
         """The events at some indices, none of them negative, in the order of the indices."""
         import numpy as np
 

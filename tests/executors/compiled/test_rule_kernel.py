@@ -6,22 +6,24 @@ from typing import Any
 
 import pytest
 
-np = pytest.importorskip("numpy")
+pytest.importorskip("numpy")
 
-from workbench.executors.compiled.rule_tables import records  # noqa: E402 - numpy may not be there
-from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions  # noqa: E402
-from workbench.executors.compiled.rule_tables.kernel import consumption, folds, index, search, values  # noqa: E402
-from workbench.executors.compiled.rule_tables.memory import KernelMemory  # noqa: E402
-from workbench.executors.compiled.rule_tables.plan import build_tables  # noqa: E402
-from workbench.executors.compiled.rule_tables.records import (  # noqa: E402
+import numpy as np
+
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rule_tables.kernel import consumption, folds, index, search, values
+from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.plan import build_tables
+from workbench.executors.compiled.rule_tables.records import (
     GREATEST_WORD,
     LEAST_WORD,
     KernelStatus,
     Opcode,
 )  # fmt: skip
-from workbench.executors.compiled.rule_tables.show import format_tables  # noqa: E402
-from workbench.tesla.check import rules  # noqa: E402
-from workbench.tesla.engines.set_plan import SetPlan  # noqa: E402
+from workbench.executors.compiled.rule_tables.show import format_tables
+from workbench.tesla.check import rules
+from workbench.tesla.engines.set_plan import SetPlan
 
 TYPES = "declare A(x: int, y: int)\ndeclare B(x: int)\ndeclare P(x: int, f: float)\ndeclare Q(x: int)\n"
 KEYED = "rule pairs: from B[$k = x] and each A[$y = y](x == $k) within 9 from B emit P(x = $y, f = TIME(A))"

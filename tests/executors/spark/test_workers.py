@@ -20,27 +20,28 @@ from workbench.events.reading import Reading
 from workbench.events.values import Words
 from workbench.language import parse
 
-pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+from pyspark import cloudpickle
+
+from workbench.executors.spark.carry import CarriedError, bring_back, error_in
+from workbench.executors.spark.checkpoint import see_checkpoint
+from workbench.executors.spark.counts import Counts, TaskCounts
+from workbench.executors.spark.executors import BatchedKeys, choose
+from workbench.executors.spark.job import group_starts, join_state, split_state
+from workbench.executors.spark.key_log import KeyLog
+from workbench.executors.spark.key_rows import KeyRowForm
+from workbench.executors.spark.key_streams import PipelineJob
+from workbench.executors.spark.layout import Layout
+from workbench.executors.spark.output import RowLines, write_rows
+from workbench.executors.spark.reader import FileReader
+from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpacked
+from workbench.stored import FORM
+
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
-
-# These need the packages above.
-from pyspark import cloudpickle  # noqa: E402
-
-from workbench.executors.spark.carry import CarriedError, bring_back, error_in  # noqa: E402
-from workbench.executors.spark.checkpoint import see_checkpoint  # noqa: E402
-from workbench.executors.spark.counts import Counts, TaskCounts  # noqa: E402
-from workbench.executors.spark.executors import BatchedKeys, choose  # noqa: E402
-from workbench.executors.spark.job import group_starts, join_state, split_state  # noqa: E402
-from workbench.executors.spark.key_log import KeyLog  # noqa: E402
-from workbench.executors.spark.key_rows import KeyRowForm  # noqa: E402
-from workbench.executors.spark.key_streams import PipelineJob  # noqa: E402
-from workbench.executors.spark.layout import Layout  # noqa: E402
-from workbench.executors.spark.output import RowLines, write_rows  # noqa: E402
-from workbench.executors.spark.reader import FileReader  # noqa: E402
-from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpacked  # noqa: E402
-from workbench.stored import FORM  # noqa: E402
-
 FILED = Layout("k", (), places=("file", "row"))
 TIMED = Layout("k", ("t",), places=("file", "row"), parts=3)
 PLACED = Layout("k", (), places=("task", "row"))

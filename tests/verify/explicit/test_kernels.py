@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-numba = pytest.importorskip("numba")
+pytest.importorskip("numba")
 
-from workbench.executors.compiled.code import numba_cache  # noqa: E402 - it imports numba
+import numba
+
+from workbench.executors.compiled.code import numba_cache
 
 
 def test_an_index_that_cannot_be_read_is_removed(tmp_path: Path) -> None:

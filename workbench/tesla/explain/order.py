@@ -247,7 +247,7 @@ class _Kind:
             return [piece[place] for place in places]
         import numpy as np
 
-        return piece.taken(np.array(places, np.int64)).occurrences(self.declared)
+        return piece.take(np.array(places, np.int64)).occurrences(self.declared)
 
 
 def _concatenated(parts: Sequence[Any]) -> Any:

@@ -71,7 +71,7 @@ ASSIGNMENT = _words("slot", "code", "code_end")
 """An expression, and the register of the match, or the cell of the composite, that gets its value."""
 INSTRUCTION = _words("op", "a", "b")
 INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count")
-"""Which events of a type a column retains, by what values they are found, and how far back they are asked for."""
+"""Which events of a type a column retains, by what values they are found, and how far back rules look for them."""
 
 COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
 """A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest."""

@@ -122,7 +122,7 @@ def of_block(part: CompiledRules, block: EventBlock, until: int | None = None) -
 
 def of_some(part: CompiledRules, block: EventBlock, order: Any) -> Published:
     """What a part publishes of some events of a block, and up to its end."""
-    return of_block(part, block.taken(order), int(block.times[-1]) - 1)
+    return of_block(part, block.take(order), int(block.times[-1]) - 1)
 
 
 def of_clock(part: CompiledRules, time: int) -> Published:
