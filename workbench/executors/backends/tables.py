@@ -1,6 +1,6 @@
 """The engine `tables` of rules."""
 
-from workbench.executors.table import KEY, NUMBA, RULE_SET, BackendRow
+from workbench.executors.table import KEY, NUMBA, RULE_SET, STATE, BackendRow
 from workbench.extensions import later
 
 ROW = BackendRow(
@@ -8,7 +8,7 @@ ROW = BackendRow(
     "experimental: rules as tables, which one kernel of machine code interprets; not all constructs yet",
     kinds=(RULE_SET,),
     engine=later("workbench.executors.compiled.rule_tables.engine", "TableRules"),
-    options=(KEY,),
+    options=(KEY, STATE),
     needs=NUMBA,
     rank=7,
 )
