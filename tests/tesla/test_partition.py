@@ -12,9 +12,9 @@ from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked, rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.partial_run import PartialRun
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import as_float
-from workbench.tesla.partial_run import PartialRun
 from workbench.tesla.partition import rule_partition
 
 TYPES = """

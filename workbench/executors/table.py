@@ -184,6 +184,7 @@ THREADS = {"type": "positive", "metavar": "N"}
 PROCESSES = BackendOption(
     "--processes", "the copies of quantifiers, windows and slices in so many worker processes", THREADS
 )
+RULE_PROCESSES = BackendOption("--threads", "so many processes, each with some of the rules (default: 1)", THREADS)
 KEY = BackendOption("--key", "a run for each value of this column", {"metavar": "COLUMN"})
 WITH_ROW = BackendOption(
     "--with-row", "with --key, also the number of the row in the log", {"action": "store_true"}, (PIPELINE,)

@@ -54,7 +54,8 @@ def chosen_engine(
     make: starts an engine by its name.
     """
     if settings.threads > 1:
-        return EngineChoice(MACHINE_CODE, "only machine code has several threads")
+        why = _refusal(make, given)
+        return EngineChoice(USUAL, why) if why else EngineChoice(MACHINE_CODE, "several threads are asked for")
     if expected is None:
         return EngineChoice(USUAL, "nobody knows how many events come")
     if expected * min(MANY, len(rules.rules)) < MANY * FEW:

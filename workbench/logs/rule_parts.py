@@ -27,10 +27,10 @@ from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 from workbench.logs.rule_columns import attribute_of_rows, coded, text_codes
 from workbench.logs.rule_composites import attribute_values
 from workbench.logs.rule_log import RuleLog, log_ports
+from workbench.tesla.engines.partial_run import OrderPlace
 from workbench.tesla.event_block import EventBlock, dense_places, event_block
 from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.partial_run import OrderPlace
 from workbench.tesla.partition import RulePartition
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration

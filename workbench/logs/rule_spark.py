@@ -29,8 +29,8 @@ from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.partial_run import refuse_circles
 from workbench.tesla.occurrence import Facts, in_units
-from workbench.tesla.partial_run import refuse_circles
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
 
@@ -53,7 +53,7 @@ def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
     if args.stream and args.given("--until"):
         raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
     rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
-    refuse_circles(rules)
+    refuse_circles(rules, "absences that cause each other in a circle run without Spark only")
     run = SparkRuleRun(rules, start)
     if args.head is not None and len(run.inputs) > 1:
         raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")

@@ -19,9 +19,9 @@ from workbench.logs.rule_composites import composite_table, event_row
 from workbench.logs.rule_parts import EventLayout
 from workbench.stored import checksum
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.partial_run import OrderPlace, PartialRun
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
-from workbench.tesla.partial_run import OrderPlace, PartialRun
 from workbench.tesla.rule_set import RuleSet
 
 PLACE, RANGE = "workbench place", "workbench range"

@@ -210,8 +210,6 @@ class OpenedRules:
         if threads > 1 and (self.control is not None or self.key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
         settings, facts, made = self.settings(threads), self.read_facts(), self.scaled()
-        if threads > 1 and (reason := rule_split(made).reason):
-            start.say(f"the rules run in one thread: {reason}")
 
         @cache
         def make(name: str) -> RuleEngine:
@@ -228,6 +226,10 @@ class OpenedRules:
             choice = chosen_engine(made, settings, expected_rows(start.options.input), given, make)
             self.backend = choice.engine
             choice.tell(start.say)
+        if threads > 1:
+            split = rule_split(made)
+            if reason := split.reason if self.backend == MACHINE_CODE else split.undivided:
+                start.say(f"the rules run in one thread: {reason}")
         return make(self.backend)
 
     def run(self, engine: Any) -> RuleRun:

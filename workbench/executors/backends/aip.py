@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from workbench.executors.table import KEY, RULE_SET, STATE, BackendRow
+from workbench.executors.table import KEY, RULE_PROCESSES, RULE_SET, STATE, BackendRow
 from workbench.extensions import later
 
 ROW = BackendRow(
@@ -10,9 +10,9 @@ ROW = BackendRow(
     "automata that advance with every event (algorithm 1 of Cugola and Margara)",
     kinds=(RULE_SET,),
     engine=partial(
-        later("workbench.tesla.engines.publisher", "Publisher", "aip"),
+        later("workbench.tesla.engines.publisher", "publishing_engine", "aip"),
         matcher=later("workbench.tesla.engines.aip.matcher", "AIPMatcher"),
     ),
-    options=(KEY, STATE),
+    options=(RULE_PROCESSES, KEY, STATE),
     rank=4,
 )

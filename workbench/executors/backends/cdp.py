@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from workbench.executors.table import KEY, RULE_SET, STATE, BackendRow
+from workbench.executors.table import KEY, RULE_PROCESSES, RULE_SET, STATE, BackendRow
 from workbench.extensions import later
 
 ROW = BackendRow(
@@ -10,9 +10,9 @@ ROW = BackendRow(
     "columns of events, looked at when a trigger comes (algorithm 2 of Cugola and Margara)",
     kinds=(RULE_SET,),
     engine=partial(
-        later("workbench.tesla.engines.publisher", "Publisher", "cdp"),
+        later("workbench.tesla.engines.publisher", "publishing_engine", "cdp"),
         matcher=later("workbench.tesla.engines.cdp.matcher", "CDPMatcher"),
     ),
-    options=(KEY, STATE),
+    options=(RULE_PROCESSES, KEY, STATE),
     rank=3,
 )

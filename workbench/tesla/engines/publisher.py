@@ -11,18 +11,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 from time import process_time
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
+from workbench.extensions import later
 from workbench.stored import checksum, opened, sealed
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
-from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.runner import MakesMatcher, MatcherStart, RuleRunner, consumption
 from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
@@ -304,6 +307,16 @@ class Publisher:
                 absent = plan.absent is not None and type == plan.absent.type
                 keep = runner.add if absent else runner.matcher.add if type in kept else None
                 self.index.setdefault(type, []).append(Interest(runner, type == plan.trigger.type, keep))
+
+
+def publishing_engine(
+    name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
+) -> RuleEngine:
+    """Start an engine, in several processes where it is asked for them and rules can be shared out (`rule_pool`)."""
+    if settings.threads < 2 or rule_split(rules).undivided:
+        return Publisher(name, rules, facts, settings, matcher)
+    make: Callable[..., RuleEngine] = later("workbench.tesla.engines.rule_pool", "RulePool")
+    return make(rules, facts, settings, partial(Publisher, name, rules, facts, settings, matcher))
 
 
 def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:

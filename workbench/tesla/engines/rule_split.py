@@ -24,12 +24,21 @@ class RuleSplit:
     keys: of types of events the attribute by which they can be told apart; empty where they cannot.
     reason: why nothing can be split; empty where something can.
     time: whether the stream can be cut into stretches.
+    counted: why rules that do not feed each other stay together; empty where there are none.
     """
 
     groups: Sequence[Sequence[int]]
     keys: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     time: TimeSplit = TimeSplit(reason="it is cut in no other way")
+    counted: str = ""
+
+    @property
+    def undivided(self) -> str:
+        """Why all rules stay together; empty where they can be shared out."""
+        if len(self.groups) > 1:
+            return ""
+        return self.counted or ("all of them feed each other" if len(self.groups[0]) > 1 else "there is only one")
 
 
 def rule_split(rules: RuleSet) -> RuleSplit:
@@ -37,7 +46,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
     for rule in rules.rules:
         if rule.counts_events:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
-            return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why))
+            return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why), counted=why)
     groups, found = rules.graph.groups, rule_partition(rules)
     again = next(_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""

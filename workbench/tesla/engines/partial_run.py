@@ -29,10 +29,13 @@ class PartialRun:
     Parameters
     ----------
     engine: in its initial state.
+    by_rule: the events are all events, and the rules some: what an event causes is in the order of the rules that it
+        triggers, each with all that comes of it.
     """
 
-    def __init__(self, engine: RuleEngine) -> None:
+    def __init__(self, engine: RuleEngine, *, by_rule: bool = False) -> None:
         self.engine = engine
+        self._rule_numbers = {each.name: i for i, each in enumerate(engine.rules.rules)} if by_rule else {}
         self._absent = {
             rule.name: (number, rule.trigger.type, rule.timeout)
             for number, rule in enumerate(engine.rules.rules)
@@ -51,10 +54,15 @@ class PartialRun:
         found = self.engine.process(event)
         due = sum(each.time < event.time for each in found)
         made = [(self._of_deadline(each), each) for each in found[:due]]
-        first = _time(event.time) + b"\0" + place
-        self._keep(self._count + due, event, first + _number(0))
+        number = self._count + due
+        first = triggered = time_place(event.time) + b"\0" + place
+        if self._rule_numbers:
+            triggered += _number(0)
+        self._keep(number, event, triggered + _number(0))
         for i, each in enumerate(found[due:], 1):
-            made.append((first + _number(i), each))
+            if self._rule_numbers and each.sources[0] == number:
+                triggered = first + _number(self._rule_numbers[each.rule])
+            made.append((triggered + _number(i), each))
             self._keep(each.number, each, made[-1][0])
         self._count += len(found) + 1
         return made
@@ -108,7 +116,7 @@ class PartialRun:
 
     def _begin(self, time: int, rule: str, trigger: int) -> None:
         """The deadline of another trigger has passed."""
-        first = _time(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
+        first = time_place(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
         self._due = (time, rule, trigger)
         if not first < self._first:
             self._first, self._behind = first, 0
@@ -134,15 +142,16 @@ class PartialRun:
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
 
 
-def refuse_circles(rules: RuleSet) -> None:
-    """Refused where an absence is told because one was told before, so that places have no bounds."""
+def refuse_circles(rules: RuleSet, hint: str) -> None:
+    """Refused, with a hint, where an absence is told because one was told before, so that places have no bounds."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.led_to([rule.emits]):
             what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
-            raise Refused(what, hint="absences that cause each other in a circle run without Spark only")
+            raise Refused(what, hint=hint)
 
 
-def _time(time: int) -> bytes:
+def time_place(time: int) -> bytes:
+    """How the places of a time begin."""
     return (time + (1 << 63)).to_bytes(8)
 
 

@@ -1,0 +1,251 @@
+"""A rule set in several processes, each of which runs some of the rules.
+
+The paper's threads share the rules out, and each processes a subset of them (Cugola and Margara, section 5.6, figure
+13). Python's lock lets no two threads of one process compute, so here they are processes.
+
+The rule of this module: composites, their order, their numbers and their sources are those of one process. Rules that
+feed each other stay together (`rule_split`), so that no worker needs anything of another one; every worker sees every
+event.
+"""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import merge
+from itertools import repeat
+from multiprocessing.connection import Connection
+from operator import itemgetter
+from typing import NoReturn, Protocol
+
+from workbench.errors import Refused, WorkbenchError
+from workbench.forked import Forked
+from workbench.interrupts import hold
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.partial_run import refuse_circles
+from workbench.tesla.engines.publisher import Publisher, check_event, check_time
+from workbench.tesla.engines.rule_split import balance_work, rule_split
+from workbench.tesla.engines.total_order import RecentNumbers, TotalOrder, longest_reach
+from workbench.tesla.engines.worker_rules import PoolAnswer, PoolRequest, WorkerComposite, WorkerRules
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+
+class PoolWorker(Protocol):
+    """Who runs some of the rules: it answers requests in turn."""
+
+    def send(self, request: bytes) -> None:
+        """Have it work on a request, given as bytes."""
+
+    def receive(self) -> PoolAnswer:
+        """Wait for its answer to the oldest request without one."""
+
+    def stop(self) -> None:
+        """End its work."""
+
+
+StartsWorkers = Callable[[Sequence[WorkerRules]], Sequence[PoolWorker]]
+
+
+class RulePool:
+    """A running rule set whose rules are shared out.
+
+    Parameters
+    ----------
+    make: starts an engine of all the rules in one process.
+    start: starts the workers; processes by default.
+
+    Raises
+    ------
+    Refused: facts are in a database, or absences cause each other in a circle.
+    """
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        facts: Facts,
+        settings: EngineSettings,
+        make: Callable[[], Publisher],
+        start: StartsWorkers | None = None,
+    ) -> None:
+        if type(facts) is not dict and facts:
+            raise Refused("facts in a database are for one process", hint="leave --threads out")
+        refuse_circles(rules, "absences that cause each other in a circle run in one process: leave --threads out")
+        self.rules = rules
+        groups = rule_split(rules).groups
+        shares = balance_work([float(len(group)) for group in groups], settings.threads)
+        asked = [sorted(rule for group in share for rule in groups[group]) for share in shares]
+        reach = longest_reach(rules, settings.trex)
+        parts = [WorkerRules(make, each, reach) for each in asked]
+        self._order = TotalOrder(reach)
+        self._own = [RecentNumbers() for _ in parts]
+        """The numbers of the composites of each worker."""
+        self._workers = (start or _start_processes)(parts)
+        weakref.finalize(self, _stop, self._workers)
+        self._now: int | None = None
+        self._passed: int | None = None
+        self._failure: WorkbenchError | None = None
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes, those of the clock first."""
+        return [each for some in self._process([event]) for each in some]
+
+    def takes_block(self, events: int) -> bool:
+        """Whether a block of so many events is taken at once."""
+        return True
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[list[Occurrence]]:
+        """The composites of a block of events, in the order of publication."""
+        try:
+            check_time(int(block.times[0]), self._now, self._passed)
+        except WorkbenchError:
+            yield from self._process(block.occurrences(self.rules))
+            return
+        self._now = int(block.times[-1])
+        yield self._ask(("block", block))
+        if self._failure is not None:
+            raise self._failure
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time."""
+        found = self._ask(("clock", time))
+        if self._failure is not None:
+            raise self._failure
+        self._passed = time if self._passed is None else max(time, self._passed)
+        self._now = self._passed if self._now is None else max(self._now, self._passed)
+        return found
+
+    def _process(self, events: Sequence[Occurrence]) -> Iterator[list[Occurrence]]:
+        """The composites of events; an error comes behind those of the events before it."""
+        good, wrong = self._check(events)
+        if good:
+            yield self._ask(("events", [(each.type, each.time, each.values) for each in good]))
+        if wrong := self._failure or wrong:
+            raise wrong
+
+    def _check(self, events: Sequence[Occurrence]) -> tuple[Sequence[Occurrence], WorkbenchError | None]:
+        """The events before the first that cannot come, and why it cannot."""
+        for i, event in enumerate(events):
+            try:
+                check_event(event, self.rules, self._now, self._passed)
+            except WorkbenchError as error:
+                return events[:i], error
+            self._now = event.time
+        return events, None
+
+    def _ask(self, request: PoolRequest) -> list[Occurrence]:
+        """The composites of all workers as one process publishes them, up to the first failure.
+
+        After a failure nothing more is asked: workers no longer agree on what has happened.
+        """
+        if self._failure is not None:
+            raise self._failure
+        answers = self._answers(request)
+        failures = [each.failure for each in answers if each.failure is not None]
+        end, self._failure = min(failures, key=itemgetter(0), default=(None, None))
+        streams = (zip(repeat(i), each.composites) for i, each in enumerate(answers))
+        found = [
+            self._publish(worker, placed)
+            for worker, placed in merge(*streams, key=lambda each: each[1].place)
+            if end is None or placed.place < end
+        ]
+        self._forget()
+        return found
+
+    def _answers(self, request: PoolRequest) -> Sequence[PoolAnswer]:
+        data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        for worker in self._workers:
+            worker.send(data)
+        return [worker.receive() for worker in self._workers]
+
+    def _publish(self, worker: int, placed: WorkerComposite) -> Occurrence:
+        """A composite with its number, and those of its sources."""
+        own, order = self._own[worker], self._order
+        sources = tuple(own[-1 - i] if i < 0 else order.event_number(i) for i in placed.sources)
+        number = order.publish(placed.events, placed.time)
+        own.values.append(number)
+        return Occurrence(placed.type, placed.time, placed.values, number, sources, placed.rule)
+
+    def _forget(self) -> None:
+        if self._now is not None and (number := self._order.forget(self._now)):
+            for own in self._own:
+                own.forget(bisect_left(own.values, number))
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost, in the order of the rules."""
+        costs: Mapping[str, RuleCost] = {
+            cost.rule: cost for each in self._answers(("costs", None)) for cost in each.costs
+        }
+        return [costs[rule.name] for rule in self.rules.rules if rule.name in costs]
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused("rules that run in several processes are not changed or saved", hint="leave --threads out")
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
+
+
+class ProcessWorker:
+    """A worker in a process of its own.
+
+    Parameters
+    ----------
+    rules: what it runs.
+    others: the processes that there are already.
+    """
+
+    def __init__(self, rules: WorkerRules, others: Sequence[ProcessWorker]) -> None:
+        self.process: Forked = Forked(partial(_serve, rules), [each.process for each in others])
+
+    def send(self, request: bytes) -> None:
+        try:
+            self.process.connection.send_bytes(request)
+        except OSError:
+            self._lost()
+
+    def receive(self) -> PoolAnswer:
+        try:
+            answer: PoolAnswer = pickle.loads(self.process.connection.recv_bytes())
+        except (EOFError, OSError):
+            self._lost()
+        return answer
+
+    def stop(self) -> None:
+        self.process.process.kill()  # it has nothing to lose
+        self.process.stop(now=True)
+
+    def _lost(self) -> NoReturn:
+        hint = "there may be too little memory: ask for fewer --threads"
+        raise WorkbenchError(f"a worker is lost: {self.process.died}", hint=hint)
+
+
+def _serve(rules: WorkerRules, connection: Connection) -> None:
+    while True:
+        request = pickle.loads(connection.recv_bytes())
+        connection.send_bytes(pickle.dumps(rules.answer(request), pickle.HIGHEST_PROTOCOL))
+
+
+def _start_processes(parts: Sequence[WorkerRules]) -> list[ProcessWorker]:
+    workers: list[ProcessWorker] = []
+    for each in parts:
+        with hold():
+            workers.append(ProcessWorker(each, workers))
+    return workers
+
+
+def _stop(workers: Sequence[PoolWorker]) -> None:
+    with hold():
+        for each in workers:
+            each.stop()

@@ -1,0 +1,112 @@
+"""The rules of one worker of a pool, and what it says of its composites.
+
+The rule of this module: a worker knows its own composites and all events from outside, so it names an event by what
+it is: the how many-th from outside, or the how many-th of its own composites. What number that is, the pool knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
+from typing import Any, NamedTuple
+
+from workbench.errors import WorkbenchError
+from workbench.tesla.engines.engine import RuleCost
+from workbench.tesla.engines.partial_run import OrderPlace, PartialRun, time_place
+from workbench.tesla.engines.publisher import Publisher
+from workbench.tesla.engines.total_order import TotalOrder
+from workbench.tesla.occurrence import Occurrence
+
+PoolRequest = tuple[str, Any]
+"""`("block", block)`, `("events", events)` with the type, the time and the values of each, `("clock", time)` or
+`("costs", None)`."""
+
+
+class WorkerComposite(NamedTuple):
+    """A composite, and where it stands.
+
+    Attributes
+    ----------
+    place: among the composites of all workers.
+    events: how many events from outside have come before it.
+    type, time, values, rule: its own, as those of an `Occurrence`.
+    sources: i for event i from outside, and -1 - i for composite i of this worker.
+    """
+
+    place: OrderPlace
+    events: int
+    type: str
+    time: int
+    values: tuple[Any, ...]
+    sources: tuple[int, ...]
+    rule: str
+
+
+class PoolAnswer(NamedTuple):
+    """What a worker answers: composites in their order, and the first failure with the place that it has."""
+
+    composites: Sequence[WorkerComposite] = ()
+    failure: tuple[OrderPlace, WorkbenchError] | None = None
+    costs: Sequence[RuleCost] = ()
+
+
+class WorkerRules:
+    """Some rules of a rule set that run on all events.
+
+    Parameters
+    ----------
+    make: starts an engine of all rules; it is called where the worker is.
+    asked: the places of the rules that this worker runs.
+    reach: as `TotalOrder` has it.
+    """
+
+    def __init__(self, make: Callable[[], Publisher], asked: Sequence[int], reach: int | None) -> None:
+        self._make, self._asked = make, asked
+        self._order = TotalOrder(reach)
+        self._run: PartialRun | None = None
+        self._events = 0
+        self._last = b""
+        """Where the composites end that have come of the last event."""
+
+    def answer(self, request: PoolRequest) -> PoolAnswer:
+        """Do what is asked for."""
+        what, given = request
+        if self._run is None:
+            engine = self._make()
+            engine.asked = set(self._asked)
+            self._run = PartialRun(engine, by_rule=True)
+        if what == "costs":
+            costs = self._run.engine.profile()
+            return PoolAnswer(costs=[costs[rule] for rule in self._asked] if costs else ())
+        if what == "clock":
+            return self._of_clock(self._run, given)
+        rules = self._run.engine.rules
+        return self._of_events(self._run, starmap(Occurrence, given) if what == "events" else given.occurrences(rules))
+
+    def _of_events(self, run: PartialRun, events: Iterable[Occurrence]) -> PoolAnswer:
+        found = list[WorkerComposite]()
+        for event in events:
+            place = self._events.to_bytes(8)
+            try:
+                made = run.process(event, place)
+            except WorkbenchError as error:
+                return PoolAnswer(found, (self._last, error))
+            self._last = time_place(event.time) + b"\0" + place + b"\xff"
+            for order, each in made:
+                found.append(self._composite(order, self._events + (each.time == event.time), each))
+            self._events += 1
+            self._order.forget(event.time)
+        return PoolAnswer(found)
+
+    def _of_clock(self, run: PartialRun, time: int) -> PoolAnswer:
+        try:
+            made = run.advance(time)
+        except WorkbenchError as error:
+            return PoolAnswer(failure=(b"", error))
+        return PoolAnswer([self._composite(place, self._events, each) for place, each in made])
+
+    def _composite(self, place: OrderPlace, before: int, made: Occurrence) -> WorkerComposite:
+        """A composite that comes behind so many events."""
+        sources = tuple(map(self._order.find, made.sources))
+        self._order.publish(before, made.time)
+        return WorkerComposite(place, before, made.type, made.time, made.values, sources, made.rule)
