@@ -389,7 +389,8 @@ def test_models_do_what_is_run(kind, data):
 def test_copies_in_any_order_and_place(data):
     whole = data.draw(held_pipelines(kinds=("window", "quantifier", "slice")))
     holder = whole.typed[whole.nodes[-1].name]
-    fronts = [tuple(step.values()) for step in data.draw(steps_of(whole)) if step and len(step) == len(whole.inputs)]
+    names = [name for name, _ in whole.inputs]  # steps have them in any order
+    fronts = [tuple(map(step.get, names)) for step in data.draw(steps_of(whole)) if step and len(step) == len(names)]
 
     def run(step, state):
         shown = []
