@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import workbench as wb
 from workbench.executors.compiled.code import kernels, machine, objects
 from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.machine import MachineLoop
-from workbench.executors.compiled.code.unstalled import UnstalledLoop
 from workbench.executors.compiled.execute.executor import Compiled
 
 SUM = """
@@ -179,39 +177,6 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     assert [process.communicate()[0] for process in both] == ["[0, 3, 9, 18, 30]\n"] * 2
     (kept,) = (tmp_path / "workbench" / "loops").iterdir()  # and nothing half written beside it
     assert kept.suffix == ".o"
-
-
-def test_python_runs_a_loop_while_another_process_compiles_it(folder: Path) -> None:
-    pipeline = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
-    running = Compiled(pipeline, patience=-1, live=True)
-    fed, deadline = 0, time.monotonic() + 120
-    while True:
-        fed += 1
-        assert running.feed(np.array([1]))["out"].array.tolist() == [fed]
-        (loop,) = (each for each in running._loops.values() if isinstance(each, UnstalledLoop))
-        if loop.code._made or time.monotonic() > deadline:
-            break
-        time.sleep(0.01)
-    assert fed > 1
-    assert loop.code.compiled == 0
-    assert len(list(folder.iterdir())) == 1
-
-
-def test_where_the_other_process_fails_this_one_compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_build_aside", lambda *_: _failed())
-    loop = UnstalledLoop(lambda: ONE, lambda *_: -1)
-    given = (0, 3, np.zeros(1, np.int64), np.arange(3))
-    assert loop(*given) == -1
-    assert loop._thread is not None
-    loop._thread.join()
-    assert loop(*given) == 3
-    assert loop.code.compiled == 1
-
-
-def _failed() -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
-    process.wait()
-    return process
 
 
 MANY = """

@@ -23,7 +23,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if threads == 1:
         if reassociate:
             raise InputError("--reassociate is for one stream in blocks", hint="add --backend compiled --threads 2")
-        return Compiled(pipeline, live=start.live)
+        return Compiled(pipeline)
     try:
         from workbench.executors.compiled.parallel.executor import COSTLY, Parallel
 
@@ -31,7 +31,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     except Refused as error:
         if reassociate:
             raise
-        made = Compiled(pipeline, live=start.live)
+        made = Compiled(pipeline)
         made.threads = threads
         start.say(f"{error.what}; one thread runs it, others read and write beside it")
         return made
@@ -48,7 +48,7 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.keyed.session import KeyedColumnSession
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    one = Compiled(pipeline, live=start.live, maps=False)
+    one = Compiled(pipeline, maps=False)
     return KeyedColumnSession(compiled_keys(one, threads=start.options.threads or 1), partition)
 
 

@@ -64,8 +64,6 @@ class Compiled(Saving):
     capacities: queue name to capacity; None takes the pipeline's own. A queue without one gets the room that it needs.
     patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
     machine: whether to compile at all; else Python runs the same loops.
-    live: whether somebody waits for each event: what has not been compiled before is then compiled by another process,
-        and steps are made in plain Python until it is there.
     maps: whether maps of any size may come in; for who makes columns of events by itself they may not.
 
     Attributes
@@ -89,7 +87,6 @@ class Compiled(Saving):
         *,
         patience: int = PATIENCE,
         machine: bool = True,
-        live: bool = False,
         maps: bool = True,
     ) -> None:
         if find_spec("numba") is None:
@@ -106,7 +103,7 @@ class Compiled(Saving):
             lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
         )
         self.threads = 1
-        self._patience, self._warm, self._made, self._live = patience, False, 0, live
+        self._patience, self._warm, self._made = patience, False, 0
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = ArrayPool()
         self._marks: dict[bool, bytes] = {}
@@ -377,13 +374,9 @@ class Compiled(Saving):
         return self._loops[key]
 
     def _code(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The machine code of a loop; what is plain where Python is to run it, or until the code is there."""
+        """The machine code of a loop; what is plain where Python is to run it."""
         if not self._with_machine:
             return plain()
-        if self._live:
-            from workbench.executors.compiled.code.unstalled import UnstalledLoop
-
-            return UnstalledLoop(source, plain())
         from workbench.executors.compiled.code.machine import MachineLoop
 
         return MachineLoop(source())

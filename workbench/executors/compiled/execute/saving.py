@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.errors import StateError
-from workbench.executors.compiled.code.loop import known, loop_source
+from workbench.executors.compiled.code.loop import shape
 from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.system import System
@@ -55,12 +55,14 @@ class Saving(Stepping):
 
     @property
     def fingerprint(self) -> bytes:
-        """What tells the states of this pipeline from those of others: its loop says what each variable means."""
+        """What tells the states of this pipeline from those of others."""
         return self._mark(self.allocation.first)
 
     def _mark(self, system: System) -> bytes:
-        """What tells the states of a system of it."""
+        """Digest of the pipeline and of the layout of its state in a system of it, whatever code computes it."""
         first = system is self.allocation.first
         if first not in self._marks:
-            self._marks[first] = fingerprint(self.name, self.flat, loop_source(system, [known(system, "sparse")]))
+            variables = [(each.name, each.domain, each.initial) for each in system.variables]
+            capacities = [(queue.name, queue.capacity) for queue in system.queues.values()]
+            self._marks[first] = fingerprint(self.name, self.flat, variables, shape(system).memories, capacities)
         return self._marks[first]
