@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -28,9 +27,10 @@ from bench_run_cases import text_of
 from numba import cuda
 
 import workbench as wb
-from workbench.executors.compiled.code.loop import dense, loop_source
+from workbench.executors.compiled.code.loop import loop_code
 from workbench.executors.compiled.gpu.batch import Batch
-from workbench.executors.compiled.gpu.cuda import found, reads_of
+from workbench.executors.compiled.gpu.cuda import count_loads, found
+from workbench.executors.compiled.lower.system import dense
 from workbench.executors.compiled.lower.tape import taped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,8 +74,8 @@ def words_of_a_step(pipeline: Any) -> tuple[float, float]:
     one = wb.Compiled(pipeline)
     phases = one.phases("steady" if one._steady.variables else "dense")
     tape = taped(one.system, dense(one.system))
-    text = loop_source(tape.system, phases, target="gpu", pasts=tape.pasts)
-    return reads_of(text) / len(phases), len(re.findall(r"\bm\d+_\d+\[", text)) / len(phases)
+    code = loop_code(tape.system, phases, target="gpu", pasts=tape.pasts)
+    return count_loads(code, "xp") / len(phases), count_loads(code, "m") / len(phases)
 
 
 def measured(name: str, text: str, events: Any, there: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from workbench.core.term import Term, var
 pytest.importorskip("llvmlite")
 pytest.importorskip("numba")
 
-from workbench.executors.compiled.code.step import decode
+from workbench.executors.compiled.code.numbers import decode
 from workbench.ir.system import StateVariable, System
 from workbench.verify.decide.explicit import kernels, native
 from workbench.verify.decide.explicit.space import Space

@@ -14,8 +14,8 @@ from llvmlite import binding
 
 import workbench as wb
 from workbench.executors.compiled.code import kernels, machine, objects
-from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.execute.executor import Compiled
 
 SUM = """

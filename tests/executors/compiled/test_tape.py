@@ -9,8 +9,11 @@ import pytest
 
 import workbench as wb
 from workbench.core.term import var
-from workbench.executors.compiled.code.loop import dense, executable, loop_source, shape
+from workbench.executors.compiled.code.loop import loop_source
 from workbench.executors.compiled.code.plain import SCOPE
+from workbench.executors.compiled.code.printer import executable
+from workbench.executors.compiled.lower.shape import shape
+from workbench.executors.compiled.lower.system import dense
 from workbench.executors.compiled.lower.tape import Taped, taped
 from workbench.processors.held.group import flatten
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.core.domain import BOOL, FLOAT, INT, Enum, Integer, Range
 from workbench.core.fields import Record, Tuple, scalars, split
 from workbench.events.columns import arrays_of
-from workbench.executors.compiled.execute.observe import encode_any
+from workbench.executors.compiled.code.numbers import encode_any
 
 NESTED = Record((Enum(("low", "high")), Tuple((INT, BOOL)), Range(-2, 3), FLOAT), ("level", "pair", "few", "share"))
 EVENTS = st.tuples(

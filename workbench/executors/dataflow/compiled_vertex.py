@@ -14,9 +14,10 @@ from workbench.core.domain import Value
 from workbench.core.fields import Map, scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused, WorkbenchError
-from workbench.executors.compiled.code.loop import known, loop_source, rows_of
+from workbench.executors.compiled.code.loop import loop_source
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.executors.compiled.lower.system import texts_in
+from workbench.executors.compiled.lower.shape import rows_of
+from workbench.executors.compiled.lower.system import known, texts_in
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext
 
 

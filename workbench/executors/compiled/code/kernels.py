@@ -22,8 +22,8 @@ from numba.np.arrayobj import make_array
 from numpy.lib.stride_tricks import as_strided
 
 from workbench.executors.compiled.code import comparisons
-from workbench.executors.compiled.code.loop import executable
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
+from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
 
 NEARLY = 9.22337203685477e18

@@ -15,8 +15,8 @@ from llvmlite import binding, ir
 from workbench.core.domain import Bool, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.term import Term
+from workbench.executors.compiled.code.numbers import encode
 from workbench.executors.compiled.code.objects import host_machine, optimised
-from workbench.executors.compiled.code.step import encode
 from workbench.executors.compiled.lower.words import exact_ends, never_negative
 
 LANES = 8

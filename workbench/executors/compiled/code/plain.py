@@ -6,12 +6,15 @@ decided exactly, and nothing is written out of a block in which one does.
 
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.core.ops import OVERFLOWS
-from workbench.executors.compiled.code.loop import Shape, executable
+from workbench.executors.compiled.code import ir
+from workbench.executors.compiled.code.printer import executable, print_function
+from workbench.executors.compiled.lower.shape import Shape
 from workbench.executors.compiled.lower.tables import (
     find,
     find_entry,
@@ -23,6 +26,9 @@ from workbench.executors.compiled.lower.tables import (
 )
 
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+    "int_same": operator.eq,
+    "int_below": operator.lt,
+    "int_above": operator.gt,
     "at": lambda position: position,
     "find": find,
     "find_entry": find_entry,
@@ -36,6 +42,12 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "soon": lambda _, __: None,
 }
 """What generated code calls, in plain Python."""
+
+
+def plain_function(function: ir.CodeFunction) -> Callable[..., Any]:
+    """A function of generated code as Python runs it."""
+    made: Callable[..., Any] = executable(print_function(function), SCOPE, function.name)
+    return made
 
 
 def copies(arrays: Iterable[Any]) -> list[Any]:

@@ -17,13 +17,14 @@ from workbench.core.fold import postorder
 from workbench.core.memory import RowSearch
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
-from workbench.executors.compiled.code.loop import Substitution, dense, known, loop_source, shape
+from workbench.executors.compiled.code.loop import Target, loop_source
+from workbench.executors.compiled.code.numbers import decode
 from workbench.executors.compiled.code.plain import PlainLoop
-from workbench.executors.compiled.code.step import Target, decode
 from workbench.executors.compiled.execute.overflows import overflow_in
 from workbench.executors.compiled.execute.saving import Saving
+from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import texts_in
+from workbench.executors.compiled.lower.system import Substitution, dense, known, texts_in
 from workbench.executors.compiled.lower.tables import FULL
 from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, Domain, Reals, Value
 from workbench.core.fields import joined, scalars, split
 from workbench.core.processor import Maybe, carried
 from workbench.core.term import Term, leaves
-from workbench.executors.compiled.code.loop import Shape, executable
-from workbench.executors.compiled.code.plain import SCOPE, PlainArray
-from workbench.executors.compiled.code.step import decode, encode, step_code
-from workbench.executors.compiled.lower.tables import array_names, ordered
+from workbench.executors.compiled.code.loop import step_function
+from workbench.executors.compiled.code.numbers import encode_any
+from workbench.executors.compiled.code.plain import PlainArray, plain_function
+from workbench.executors.compiled.lower.shape import Shape
+from workbench.executors.compiled.lower.tables import ordered
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ class Observer:
     ) -> None:
         self._system, self._form, self._state = system, form, state
         self._cells = [PlainArray(array) for array in state[2:]]
-        arrays = dict(zip(array_names(system).values(), self._cells, strict=True))
-        code = step_code(system, list(terms))
-        self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run", row=row), {**SCOPE, **arrays})
+        self._function = plain_function(step_function(system, terms, row=row))
 
     def __call__(self, inputs: Mapping[str, Any], *row: int) -> tuple[Any, ...]:
         """The terms' values, as compiled code has them; inputs that are not named are absent."""
@@ -46,7 +45,8 @@ class Observer:
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
-        return self._function(*state, *given, *row)[len(state) :]
+        found = self._function(*self._cells, *state, *given, *row)
+        return found if isinstance(found, tuple) else (found,)
 
 
 def given_inputs(
@@ -103,18 +103,6 @@ def shown(
         events *= 1 + next(numbers)
     events += more
     return Maybe(bool(events), carried(events, width))
-
-
-def encode_any(domain: Domain, value: Value) -> Any:
-    """What compiled code has for a value of a scalar domain."""
-    if isinstance(domain, Reals):
-        return float(value)
-    return bool(value) if domain == BOOL else encode(domain, value)
-
-
-def decode_any(domain: Domain, number: Any) -> Value:
-    """The value of a scalar domain that compiled code has this for; of texts, see `TextCodes`."""
-    return float(number) if isinstance(domain, Reals) else decode(domain, number)
 
 
 def dtype(domain: Domain) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 
 from workbench.core.domain import INT, Domain
 from workbench.events.text_column import TextColumn
-from workbench.executors.compiled.code.loop import rows_of, spare
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.state import LoopArrays
+from workbench.executors.compiled.lower.shape import rows_of, spare
 from workbench.ir.system import Pipe
 
 OutputSource = tuple[str, Domain, Pipe]

@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.core.term import TRUE
 from workbench.errors import Overflow
-from workbench.executors.compiled.code.loop import Shape, known
 from workbench.executors.compiled.execute.observe import Observer
-from workbench.executors.compiled.lower.system import hazards
+from workbench.executors.compiled.lower.shape import Shape
+from workbench.executors.compiled.lower.system import hazards, known
 from workbench.ir.system import System
 
 

@@ -16,10 +16,9 @@ from workbench.core.fold import Substitute
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
-from workbench.executors.compiled.code.loop import dense
 from workbench.executors.compiled.execute.state import LoopArrays
 from workbench.executors.compiled.lower.steady import LONGEST, circles
-from workbench.executors.compiled.lower.system import fixed, known_capacities, translate
+from workbench.executors.compiled.lower.system import dense, fixed, known_capacities, translate
 from workbench.ir.ring import ENDLESS, is_long, most_waited
 from workbench.ir.system import System
 

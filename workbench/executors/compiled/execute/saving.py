@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.errors import StateError
-from workbench.executors.compiled.code.loop import shape
 from workbench.executors.compiled.execute.steps import Stepping
+from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.system import System
 from workbench.stored import mark_of, opened, sealed

@@ -16,13 +16,13 @@ from workbench.core.fields import FrozenMap, Map, Tuple, scalars
 from workbench.core.memory import MOST_EVENTS, KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
-from workbench.executors.compiled.code.loop import Shape
+from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.code.plain import copies
 from workbench.executors.compiled.execute import columns, given_maps
-from workbench.executors.compiled.execute.observe import encode_any
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
 from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
+from workbench.executors.compiled.lower.shape import Shape
 from workbench.ir.ring import most_waited
 from workbench.ir.system import System
 

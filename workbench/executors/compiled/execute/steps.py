@@ -13,8 +13,8 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves
 from workbench.executors.backend import StepRecord, Steps
-from workbench.executors.compiled.code.loop import Shape
 from workbench.executors.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
+from workbench.executors.compiled.lower.shape import Shape
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ class TextCodes:
 
     def number(self, domain: Domain, value: Value) -> Any:
         """What compiled code has for a value of a scalar domain, or for a map; texts are known already."""
-        from workbench.executors.compiled.execute.observe import encode_any
+        from workbench.executors.compiled.code.numbers import encode_any
         from workbench.executors.compiled.lower.given_maps import MapNumber
 
         of = domain.of if isinstance(domain, MapNumber) else domain
@@ -151,7 +151,7 @@ class TextCodes:
 
     def value(self, domain: Domain, number: Any) -> Value:
         """The value of a scalar domain that compiled code has this number for."""
-        from workbench.executors.compiled.execute.observe import decode_any
+        from workbench.executors.compiled.code.numbers import decode_any
 
         return self.by_code[number] if isinstance(domain, Texts) else decode_any(domain, number)
 

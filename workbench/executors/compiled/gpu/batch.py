@@ -16,8 +16,9 @@ from workbench.core.domain import BOOL, FLOAT, INT, Domain, Texts, Value
 from workbench.core.fields import scalars
 from workbench.core.program import Program
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
-from workbench.executors.compiled.code.loop import dense, shape, spare
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.lower.shape import shape, spare
+from workbench.executors.compiled.lower.system import dense
 from workbench.executors.compiled.lower.tape import Taped, taped
 from workbench.ir.system import Memory, instance_of
 

@@ -8,15 +8,19 @@ neighbouring traces, read and write neighbouring words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import config, cuda
 
+from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.kernels import DEVICE
-from workbench.executors.compiled.code.loop import Substitution, executable, loop_source, parameters
+from workbench.executors.compiled.code.loop import loop_code
+from workbench.executors.compiled.code.passes import round_as_processors
+from workbench.executors.compiled.code.placement import ColumnPerTrace
+from workbench.executors.compiled.code.printer import executable, print_function
+from workbench.executors.compiled.lower.system import Substitution
 from workbench.executors.compiled.lower.tape import Taped
 from workbench.ir.system import System
 
@@ -101,25 +105,12 @@ def free_bytes() -> int:
     return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
 
 
-def kernel_source(system: System, phases: Sequence[Substitution], *, places: bool = False) -> str:
-    """Source of `kernel(first, last, arrays..., bad)`, which makes these steps of every trace.
+def kernel(system: System, phases: Sequence[Substitution], *, ahead: bool = False, **options: Any) -> Any:
+    """`kernel(first, last, arrays..., bad)`, which makes these steps of every trace; compiled at its first launch.
 
     The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
     """
-    arrays = parameters(system, phases[0], places=places)[2:]
-    columns = ", ".join(f"{name}[:, trace]" for name in arrays)
-    return (
-        f"def kernel(first, last, {', '.join(arrays)}, bad):\n"
-        "    trace = cuda.grid(1)\n"
-        "    if trace < bad.shape[0]:\n"
-        f"        bad[trace] = bad[trace] | run(first, last, {columns})\n"
-    )
-
-
-def kernel(system: System, phases: Sequence[Substitution], *, places: bool = False, watch: bool = True) -> Any:
-    """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
-    source = loop_source(system, phases, places=places, target="gpu", watch=watch)
-    return _kernel(source, kernel_source(system, phases, places=places))
+    return _compiled(loop_code(system, phases, target="gpu", ahead=ahead, placement=ColumnPerTrace(), **options))
 
 
 def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]]:
@@ -127,36 +118,35 @@ def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]
 
     The first, if there are two, reads many events ahead; the second can make what is left.
     """
-    source = loop_source(tape.system, phases, target="gpu", pasts=tape.pasts)
-    launched = kernel_source(tape.system, phases)
-    found = [(len(phases), _kernel(source, launched))]
-    reads = reads_of(source)
+    found = [(len(phases), kernel(tape.system, phases, pasts=tape.pasts))]
+    reads = count_loads(loop_code(tape.system, phases, target="gpu", pasts=tape.pasts), "xp")
     if 0 < reads <= MOST_AHEAD:
         more = list(phases) * max(1, AHEAD // reads)
-        far = loop_source(tape.system, more, target="gpu", pasts=tape.pasts, ahead=True)
-        found.insert(0, (len(more), _kernel(far, launched)))
+        found.insert(0, (len(more), kernel(tape.system, more, pasts=tape.pasts, ahead=True)))
     return found
 
 
-def reads_of(source: str) -> int:
-    """How many entries of columns a loop reads each time."""
-    return len(re.findall(r"\b[xp]\d+\[", source))
+def count_loads(function: ir.CodeFunction, kinds: str) -> int:
+    """How many entries a loop reads each time of arrays whose names begin with one of these letters."""
+    exprs = (expr for each in ir.within(function.body) for expr in ir.own_expressions(each))
+    loads = (each for expr in exprs for each in ir.nodes(expr) if isinstance(each, ir.Load))
+    return sum(load.array.name[0] in kinds for load in loads)
 
 
-def offset_kernel(source: str) -> Any:
-    """`kernel(counts, offsets, values, bad)`: what `compiled_parallel.offset_source` says, for a column per thread."""
-    return _kernel(
-        source,
-        "def kernel(counts, offsets, values, bad):\n"
-        "    block = cuda.grid(1)\n"
-        "    if block < bad.shape[0]:\n"
-        "        bad[block] = bad[block] | run(0, counts[block], offsets[block], values[:, block])\n",
-    )
+def offset_kernel(function: ir.CodeFunction) -> Any:
+    """`kernel(counts, offsets, values, bad)`: what `offset_function` says, for a column per thread."""
+    run = cuda.jit(device=True)(executable(print_function(round_as_processors(function)), SCOPE))
+
+    def kernel(counts, offsets, values, bad):
+        block = cuda.grid(1)
+        if block < bad.shape[0]:
+            bad[block] = bad[block] | run(0, counts[block], offsets[block], values[:, block])
+
+    return cuda.jit(kernel)
 
 
-def _kernel(source: str, launched: str) -> Any:
-    run = cuda.jit(device=True)(executable(source, SCOPE))
-    return cuda.jit(executable(launched, {"cuda": cuda, "run": run}, "kernel"))
+def _compiled(function: ir.CodeFunction) -> Any:
+    return cuda.jit(executable(print_function(function), {**SCOPE, "cuda": cuda}, function.name))
 
 
 def launch(function: Any, threads: int, *arguments: Any) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import EngineMissing
-from workbench.executors.compiled.execute.observe import encode_any
+from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.parallel.blocks import Last, Scan
-from workbench.executors.compiled.parallel.executor import Attempt, Parallel, offset_source
+from workbench.executors.compiled.parallel.executor import Attempt, Parallel, offset_function
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 
@@ -93,7 +93,7 @@ class ParallelGpu(Parallel):
         domain = self.system.variables[scan.position].domain
         key = (domain, scan.op, "offset")
         if key not in self._kernels:
-            self._kernels[key] = cuda.offset_kernel(offset_source(domain, scan.op))
+            self._kernels[key] = cuda.offset_kernel(offset_function(domain, scan.op))
         return self._kernels[key]
 
 

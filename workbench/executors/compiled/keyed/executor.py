@@ -14,13 +14,14 @@ from functools import partial
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.executors.compiled.code.loop import loop_source, spare
-from workbench.executors.compiled.code.step import Target
+from workbench.executors.compiled.code.loop import Target, loop_source
+from workbench.executors.compiled.code.placement import RowPerKey
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.executor import PATIENCE, Compiled
 from workbench.executors.compiled.execute.outputs import OutputArrays
 from workbench.executors.compiled.keyed.plain import PlainKeys
 from workbench.executors.compiled.keyed.states import KeyedStates
+from workbench.executors.compiled.lower.shape import spare
 from workbench.executors.keyed import KeyedOutputs
 from workbench.executors.threaded.manager import ThreadManager
 
@@ -168,7 +169,9 @@ class CompiledKeys:
         if key not in self._loops:
 
             def source(target: Target) -> str:
-                return loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
+                return loop_source(
+                    self.one.system, self.one.phases(kind), target=target, places=True, placement=RowPerKey()
+                )
 
             def plain() -> KeyedLoop:
                 return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")

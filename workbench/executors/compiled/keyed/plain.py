@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.executors.compiled.code.loop import Shape, executable
 from workbench.executors.compiled.code.plain import SCOPE, PlainArray
+from workbench.executors.compiled.code.printer import executable
+from workbench.executors.compiled.lower.shape import Shape
 
 
 class PlainKeys:

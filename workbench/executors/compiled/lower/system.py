@@ -18,7 +18,7 @@ from workbench.core.memory import ANY_ROW, Array, KeyedArray
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program, unknown
-from workbench.core.term import FALSE, Others, Term, const, leaves, var
+from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
 from workbench.executors.compiled.lower.given_maps import given_in
@@ -28,6 +28,9 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.ring import ENDLESS
 from workbench.ir.system import Memory, System, instance_of
+
+Substitution = Mapping[Term, Term]
+"""Constants for variables and inputs."""
 
 
 class Hazard(NamedTuple):
@@ -164,6 +167,32 @@ def _check_words(system: System, flat: Pipeline) -> None:
 def fixed(system: System) -> dict[Term, Term]:
     """The variables that have one value only (those of queues that never hold an event, mostly)."""
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
+
+
+def dense(system: System) -> dict[Term, Term]:
+    """What is known of a step in which every input has an event."""
+    open_ = {end.over: FALSE for end in system.ends.values()}
+    return {source.present: TRUE for source in system.inputs} | open_ | sparse(system)
+
+
+def sparse(system: System) -> dict[Term, Term]:
+    """What is known of a step that is not the end of a stream."""
+    over = {end.over: FALSE for end in system.ends.values() if len(system.inputs) == 1}
+    return fixed(system) | {end.now: FALSE for end in system.ends.values()} | over
+
+
+def ending(system: System, names: Container[str] | None = None) -> dict[Term, Term]:
+    """What is known of the step at which these inputs end: by default all that have not."""
+    now = {end.now: TRUE if names is None or name in names else FALSE for name, end in system.ends.items()}
+    return sparse(system) | {source.present: FALSE for source in system.inputs} | now
+
+
+def known(system: System, kind: str) -> dict[Term, Term]:
+    """What is known of every step of a loop of this kind: `dense`, `sparse`, `ending`, `ending NAME` of one input."""
+    _, _, name = kind.partition(" ")
+    if name:
+        return ending(system, [name])
+    return {"dense": dense, "sparse": sparse, "ending": ending}[kind](system)
 
 
 def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:

@@ -18,16 +18,21 @@ from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing, Value
 from workbench.core.escape import escape_condition
-from workbench.core.evaluate import straight_line
 from workbench.core.ops import Operator, as_term, disjunction
 from workbench.core.program import Program
 from workbench.core.term import Term, var
 from workbench.errors import NoCapacity, PipelineError
-from workbench.executors.compiled.code.loop import Substitution, dense, executable, loop_source, shape
-from workbench.executors.compiled.code.plain import SCOPE, PlainArray, PlainLoop, copies
-from workbench.executors.compiled.code.step import Scalars
+from workbench.executors.compiled.code import ir
+from workbench.executors.compiled.code.loop import loop_source
+from workbench.executors.compiled.code.lowering import Lowering
+from workbench.executors.compiled.code.numbers import decode_any, encode_any
+from workbench.executors.compiled.code.passes import inline_single_uses, run_passes
+from workbench.executors.compiled.code.placement import BAD, FIRST, LAST, STEP, OneState
+from workbench.executors.compiled.code.plain import PlainArray, PlainLoop, copies, plain_function
+from workbench.executors.compiled.code.printer import print_function
 from workbench.executors.compiled.execute.executor import PATIENCE, Compiled, Loop
-from workbench.executors.compiled.execute.observe import decode_any, encode_any
+from workbench.executors.compiled.lower.shape import shape
+from workbench.executors.compiled.lower.system import Substitution, dense
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
@@ -187,10 +192,10 @@ class Parallel(Compiled):
         domain = self.system.variables[scan.position].domain
         key = ("offset", scan.op, domain, self._with_machine)
         if key not in self._loops:
-            source = offset_source(domain, scan.op)
-            plain = executable(source, SCOPE)
+            function = offset_function(domain, scan.op)
+            plain = plain_function(function)
             self._loops[key] = self._code(
-                lambda: source, lambda: lambda a, b, offset, y: plain(a, b, offset, PlainArray(y))
+                lambda: print_function(function), lambda: lambda a, b, offset, y: plain(a, b, offset, PlainArray(y))
             )
         return self._loops[key]
 
@@ -415,22 +420,18 @@ class Attempt:
             array[:] = content
 
 
-def offset_source(domain: Domain, op: Operator) -> str:
-    """Source of `run(first, last, offset, y)`, which combines values with an offset; whether a hazard occurred."""
+def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
+    """`run(first, last, offset, y)`, which combines values with an offset; whether a hazard occurred."""
     offset, value = var("offset", domain), var("value", domain)
     term: Term = as_term(op(offset, value), domain)
     bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))
-    lines, (result, hazard) = straight_line([term, bad], Scalars({offset: "offset", value: "value"}))
-    body = [
-        "value = y[at(i)]",
-        *(f"{name} = {text}" for name, text, _ in lines),
-        f"bad = bad | {hazard}",
-        f"y[at(i)] = {result}",
-    ]
-    inside = "".join(f"        {line}\n" for line in body)
-    return (
-        f"def run(first, last, offset, y):\n    bad = False\n    for i in range(first, last):\n{inside}    return bad\n"
-    )
+    given, y = ir.Var("offset", ir.type_of(domain)), ir.array("y", ir.type_of(domain))
+    place = ir.Load(y, (STEP,))
+    lowering = Lowering({offset: given, value: place})
+    result, hazard = lowering(term), lowering(bad)
+    body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(place, result))
+    loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, body), ir.ReturnValues((BAD,)))
+    return run_passes(ir.CodeFunction("run", (FIRST, LAST, given, y), loop), [inline_single_uses])
 
 
 def _close(a: Any, b: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import config, cuda, int64
 
-from workbench.executors.compiled.code.loop import executable
+from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.gpu.cuda import SCOPE
 from workbench.executors.compiled.rules import sums
 from workbench.executors.compiled.rules.program import put_functions

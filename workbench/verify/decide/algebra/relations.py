@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import Bool
 from workbench.core.term import Term
-from workbench.executors.compiled.code.step import encode
+from workbench.executors.compiled.code.numbers import encode
 from workbench.ir.system import StateVariable, System
 from workbench.verify.decide.algebra.orient import Ranking, as_rules
 from workbench.verify.decide.algebra.polynomial import (

@@ -16,7 +16,7 @@ from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range
 from workbench.core.fold import Fold
 from workbench.core.ops import EQ, EVEN, LT, OPERATORS
 from workbench.core.term import Term
-from workbench.executors.compiled.code.step import encode
+from workbench.executors.compiled.code.numbers import encode
 from workbench.verify.decide.algebra.polynomial import (
     UNIT,
     Generators,

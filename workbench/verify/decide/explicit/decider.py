@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from workbench.budget import free_mb
 from workbench.core.term import FALSE
 from workbench.errors import Refused
+from workbench.executors.compiled.code import ir
 from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
@@ -95,7 +96,7 @@ class _Run:
             return found | {role: Answer(None, reason=error.what) for role in goals}
         self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
-            statements = len(self.space.code.early) + len(self.space.code.late)
+            statements = ir.count_statements(self.space.code)
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)
         found |= self._settle(required, whole=count_states)
         spent = time.monotonic() - self.begin

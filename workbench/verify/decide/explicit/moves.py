@@ -14,7 +14,7 @@ from workbench.core.fold import variables
 from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, leaves, var
 from workbench.errors import Refused
-from workbench.executors.compiled.code.step import encode
+from workbench.executors.compiled.code.numbers import encode
 from workbench.ir.system import System
 
 MOST_MOVES = 2**16

@@ -1,4 +1,4 @@
-"""The steps of a space as machine code: what `expand_source` says in Python, for blocks of states."""
+"""The steps of a space as machine code: what `expand_function` says in Python, for blocks of states."""
 
 from __future__ import annotations
 

@@ -10,16 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
 from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.fold import variables
 from workbench.core.ops import AND, NOT, as_term, conjunction, ite
 from workbench.core.term import FALSE, Term, var
-from workbench.executors.compiled.code.step import StepCode, decode, encode, step_code
+from workbench.executors.compiled.code import ir
+from workbench.executors.compiled.code.body import input_names, variable_names
+from workbench.executors.compiled.code.lowering import Lowering
+from workbench.executors.compiled.code.numbers import decode, encode
+from workbench.executors.compiled.code.operators import op
+from workbench.executors.compiled.code.passes import drop_unused, hoist_invariants, inline_single_uses, run_passes
+from workbench.executors.compiled.code.placement import state_var
+from workbench.executors.compiled.code.plain import plain_function
 from workbench.ir.system import StateVariable, System
-from workbench.verify.decide.explicit.moves import Moves, list_moves
+from workbench.verify.decide.explicit.moves import list_moves
 
 WORD = 64
 """Bits of a word of the machine."""
@@ -87,14 +93,20 @@ class Space:
         self.seen = (*(AND(as_term(label, BOOL), NOT(void)) for label in labels), void)
         self.layout = StateLayout(system.variables)
         self.initial = self.layout.pack([v.initial for v in system.variables])
-        self.code = step_code(self.system, self.seen)
+        self.code = expand_function(self)
+        """The steps in plain Python."""
 
     @cached_property
     def steps(self) -> Callable[[int], list[tuple[int, int]]]:
         """Given a state: per move, the next state and the labels, one bit each; in plain Python."""
-        scope: dict[str, Any] = {}
-        exec(compile(expand_source(self.layout, self.code, self.moves), "<step>", "exec"), scope)
-        return partial(scope["expand"], self.moves.columns())
+        expand, columns, count = plain_function(self.code), self.moves.columns(), len(self.moves.chosen)
+        after, flags = [0] * count, [0] * count
+
+        def steps(word: int) -> list[tuple[int, int]]:
+            expand(*columns, word, after, flags)
+            return list(zip(after, flags, strict=True))
+
+        return steps
 
     def move(self, word: int, after: int, labels: int | None = None) -> int:
         """The first move from one state to another that is not void; with exactly these labels, if they are given."""
@@ -105,35 +117,62 @@ class Space:
         )
 
 
-def expand_source(layout: StateLayout, code: StepCode, moves: Moves) -> str:
-    """Source of `expand(inputs, w)`: per move, the state after w and the labels, one bit each.
+def expand_function(space: Space) -> ir.CodeFunction:
+    """`expand(inputs..., w, after, flags)`: for each move the state after w, and the labels, one bit each.
 
-    `inputs` has a column per leaf.
+    `inputs` has an array per leaf, with an entry per move; `after` and `flags` are filled.
     """
-    lines = ["def expand(inputs, w):", "    steps = []"]
-    lines += [f"    column{i} = inputs[{i}]" for i in range(len(code.inputs))]
-    fields = zip(code.state, layout.variables, layout.fields, strict=True)
-    for name, variable, (shift, mask, low) in fields:
-        lines.append(f"    {name} = {_read(f'(w >> {shift} & {mask})', variable.domain, low)}")
-    lines += [f"    {line}" for line in code.early]
-    lines.append(f"    for m in range({len(moves.chosen)}):")
-    for i, (name, domain) in enumerate(zip(code.inputs, moves.domains, strict=True)):
-        lines.append(f"        {name} = {_read(f'column{i}[m]', domain, 0)}")
-    lines += [f"        {line}" for line in code.late]
-    packed = [
-        f"(int({value}){f' - {low}' if low else ''}) << {shift}"
-        for value, (shift, mask, low) in zip(code.after, layout.fields, strict=True)
-        if mask
+    system, moves = space.system, space.moves
+    move, word = ir.number("m"), ir.number("w")
+    columns = [ir.array(f"column{i}", ir.INTEGER) for i in range(len(moves.names))]
+    after, flags = ir.array("after", ir.INTEGER), ir.array("flags", ir.INTEGER)
+    state = [state_var(i, v) for i, v in enumerate(system.variables)]
+    names, inputs = variable_names(system), input_names(system)
+    lets = [
+        ir.Let(
+            each.name,
+            _read(op("bits", op("shift_right", word, ir.integer(shift)), ir.integer(mask)), variable.domain, low),
+        )
+        for each, variable, (shift, mask, low) in zip(state, system.variables, space.layout.fields, strict=True)
     ]
-    flags = [f"int({label}) << {bit}" for bit, label in enumerate(code.labels) if label != "False"]
-    lines.append(f"        steps.append(({' | '.join(packed) or 0}, {' | '.join(flags) or 0}))")
-    return "\n".join((*lines, "    return steps", ""))
+    arrivals = [
+        ir.Let(name.name, _read(ir.Load(column, (move,)), domain, 0))
+        for name, column, domain in zip(inputs.values(), columns, moves.domains, strict=True)
+    ]
+    lowering = Lowering({**names, **inputs})
+    roots = system.inlined((*(v.next for v in system.variables), *space.seen))
+    values = [_whole(lowering(root)) for root in roots]
+    count = len(system.variables)
+    packed: ir.Expr = ir.integer(0)
+    for value, (shift, mask, low) in zip(values, space.layout.fields, strict=False):
+        if mask:
+            packed = _joined(
+                packed, op("shift_left", op("sub", value, ir.integer(low)) if low else value, ir.integer(shift))
+            )
+    seen: ir.Expr = ir.integer(0)
+    for bit, label in enumerate(values[count:]):
+        if label != ir.integer(0):
+            seen = _joined(seen, op("shift_left", label, ir.integer(bit)))
+    stores = (ir.Store(ir.Load(after, (move,)), packed), ir.Store(ir.Load(flags, (move,)), seen))
+    loop = ir.For(move.name, ir.integer(0), ir.integer(len(moves.chosen)), (*arrivals, *lowering.block, *stores))
+    function = ir.CodeFunction("expand", (*columns, word, after, flags), (*lets, loop))
+    return run_passes(function, [hoist_invariants, drop_unused, inline_single_uses])
 
 
-def _read(field: str, domain: Domain, low: int) -> str:
+def _joined(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+    return b if a == ir.integer(0) else op("join", a, b)
+
+
+def _whole(value: ir.Expr) -> ir.Expr:
+    if isinstance(value, ir.Const):
+        return ir.integer(int(value.value))
+    return op("word", value) if value.type == ir.BOOLEAN else value
+
+
+def _read(field: ir.Expr, domain: Domain, low: int) -> ir.Expr:
     if domain == BOOL:
-        return f"{field} != 0"
-    return f"{field} + {low}" if low else field
+        return op("truth", field)
+    return op("add", field, ir.integer(low)) if low else field
 
 
 def _lowest(domain: Domain) -> int:

@@ -1,0 +1,252 @@
+"""The statements of one step of a transition system: what comes in, what may go wrong, what comes out, what is written.
+
+The rule of this module: all of a step is read before any of its state is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.core.fold import Substitute
+from workbench.core.memory import Array as Cells
+from workbench.core.term import FALSE as NEVER
+from workbench.core.term import Others, Term, leaves, var
+from workbench.executors.compiled.code import ir
+from workbench.executors.compiled.code.lowering import ROW_VAR, Lowering, entry
+from workbench.executors.compiled.code.operators import add, increase, op
+from workbench.executors.compiled.code.placement import StatePlacement, state_var
+from workbench.executors.compiled.lower.shape import AHEAD, rows_of, shape
+from workbench.executors.compiled.lower.tables import array_names
+from workbench.executors.compiled.lower.tape import Past
+from workbench.ir.system import Pipe, System
+
+
+def array_vars(system: System) -> dict[Term, ir.Var]:
+    """What code has for the arrays of the memories, in their order."""
+    found = {}
+    for column, name in array_names(system).items():
+        assert isinstance(column.domain, Cells)
+        found[column] = ir.array(name, ir.type_of(column.domain.element))
+    return found
+
+
+def variable_names(system: System) -> dict[Term, ir.Expr]:
+    """What code has for the variables and arrays of a system."""
+    state = {var(v.name, v.domain): state_var(i, v) for i, v in enumerate(system.variables)}
+    return {**state, **array_vars(system)}
+
+
+def input_names(system: System, suffix: str = "") -> dict[Term, ir.Var]:
+    """What code has for the leaves of the inputs (`System.free`)."""
+    free = enumerate(system.free.items())
+    return {var(name, domain): ir.Var(f"i{k}{suffix}", ir.type_of(domain)) for k, (name, domain) in free}
+
+
+def column_vars(system: System) -> dict[str, ir.Var]:
+    """The columns of the inputs by what they carry: the leaves of events, and whether there is one."""
+    form = shape(system)
+    columns = {name: ir.array(f"x{k}", ir.type_of(domain)) for k, (name, domain) in enumerate(form.values)}
+    presents = {s.present.name: ir.array(f"p{k}", ir.type_of(s.present.domain)) for k, s in enumerate(system.inputs)}
+    return columns | presents
+
+
+def output_vars(system: System, *, places: bool) -> list[list[ir.Var]]:
+    """Per output the columns of its fields; with `places`, the last one is for the step of each event."""
+    steps = [[ir.array(f"z{j}", ir.INTEGER)] if places else [] for j in range(len(system.outputs))]
+    return [
+        [*(ir.array(f"y{j}_{k}", ir.type_of(domain)) for k, domain in enumerate(fields)), *steps[j]]
+        for j, (_, fields) in enumerate(shape(system).results)
+    ]
+
+
+class StepBody:
+    """The statements of a step.
+
+    Parameters
+    ----------
+    given: constants for variables and inputs.
+    step: its number.
+    suffix: is at the end of the names that are bound in it.
+    places: whether to write the step of each output event.
+    """
+
+    def __init__(
+        self, system: System, given: Mapping[Term, Term], step: ir.Var, suffix: str = "", *, places: bool = False
+    ) -> None:
+        self.system, self._given, self._step, self._places = system, given, step, places
+        self._suffix = suffix
+        known: dict[Term, Term] = dict(given)
+        self._known = Substitute(known)
+        for name, term in system.definitions:
+            known[var(name, term.domain)] = self._known(term)
+        self._inputs = input_names(system, suffix)
+        self._lowering = Lowering({**variable_names(system), **self._inputs}, suffix)
+        self._arrays = array_vars(system)
+        self._outputs = output_vars(system, places=places)
+        self._state = {state_var(i, v) for i, v in enumerate(system.variables)}
+
+    def statements(self, hazard: Term, placement: StatePlacement, pasts: Sequence[Past] = ()) -> list[ir.Statement]:
+        """All of them."""
+        block = self._lowering.block
+        block += self._arrivals(pasts)
+        happens = self._lower(hazard)
+        if happens != ir.FALSE:
+            block += placement.on_hazard(happens, self._step)
+        for j, (_, name) in enumerate(self.system.outputs):
+            self._emit(j, self.system.pipes[name])
+        writes, state = self._writes(), self._next_state()
+        self._update_rows()
+        block += [*state, *writes]
+        return block
+
+    def _lower(self, term: Term) -> ir.Expr:
+        return self._lowering(self._known(term))
+
+    def _before(self, term: Term) -> ir.Expr:
+        """The same for what is used when the state may have been written."""
+        value = self._lower(term)
+        return self._lowering.bind(value) if value in self._state else value
+
+    # --- inputs -------------------------------------------------------------------------------------------
+
+    def _arrivals(self, pasts: Sequence[Past]) -> list[ir.Statement]:
+        """What a step can read of the inputs, in this row and in earlier ones."""
+        columns = column_vars(self.system)
+        over = has_no_rows(self.system, self._given)
+        reads: dict[str, tuple[ir.Expr, bool]] = {
+            name: (ir.Load(column, (ir.integer(0) if over else self._step,)), True) for name, column in columns.items()
+        }
+        state = {v.name: state_var(i, v) for i, v in enumerate(self.system.variables)}
+        for past in pasts:
+            back = self._given.get(past.back, past.back)
+            rows: ir.Expr = ir.integer(back.payload) if back.is_const else state[back.name]
+            rows = op("max", rows, ir.integer(1)) if over and not back.is_const else rows
+            if past.leaf:
+                read: ir.Expr = ir.Load(columns[past.leaf], (op("max", op("sub", self._step, rows), ir.integer(0)),))
+            else:
+                read = op("ge", self._step, rows)
+            reads[past.symbol.name] = read, back.is_const
+        return [
+            ir.Let(each.name, reads[leaf.name][0], pinned=reads[leaf.name][1])
+            for leaf, each in self._inputs.items()
+            if leaf.name in reads and leaf not in self._given
+        ]
+
+    # --- outputs ------------------------------------------------------------------------------------------
+
+    def _emit(self, j: int, pipe: Pipe) -> None:
+        """Write what an output carries."""
+        rows = rows_of(pipe)
+        for slot in pipe.slots:
+            present, *values = map(self._lower, (slot.present, *leaves(slot.value)))
+            if self._places:
+                values.append(self._step)
+            if pipe.more is not None:
+                self._emit_repeated(j, present, self._lower(pipe.more), values)
+            elif rows is not None:
+                self._emit_rows(j, present, values, rows, events=pipe.rows is not None)
+            elif present != ir.FALSE:
+                self._lowering.block.extend(self._stores(j, _count(j), values))
+                self._lowering.block.append(ir.Store(_count(j), increase(_count(j), present)))
+
+    def _stores(self, j: int, at: ir.Expr, values: Sequence[ir.Expr]) -> list[ir.Statement]:
+        """Statements that write an event's fields, and its step, at a place of an output."""
+        arrays = self._outputs[j]
+        fields = [*arrays[: len(values) - self._places], *arrays[len(arrays) - self._places :]]
+        return [ir.Store(ir.Load(array, (at,)), value) for array, value in zip(fields, values, strict=True)]
+
+    def _emit_repeated(self, j: int, present: ir.Expr, more: ir.Expr, values: Sequence[ir.Expr]) -> None:
+        """Write an event so many times; a few of them without asking how often, which saves jumps."""
+        block, count, k = self._lowering.block, _count(j), ir.number(f"k{j}{self._suffix}")
+        for ahead in range(AHEAD):
+            block += self._stores(j, add(count, ir.integer(ahead)), values)
+        times = ir.Select(present, op("add", ir.integer(1), more), ir.integer(0))
+        end = self._lowering.bind(op("add", count, times))
+        block.append(ir.For(k.name, add(count, ir.integer(AHEAD)), end, tuple(self._stores(j, k, values))))
+        block.append(ir.Store(count, end))
+
+    def _emit_rows(self, j: int, present: ir.Expr, values: Sequence[ir.Expr], rows: Others, *, events: bool) -> None:
+        """Write an event, and what comes of many rows, as far as there is room.
+
+        Either these are events as well, in the order of keys; or all are changes of one map, and say so but for the
+        first.
+        """
+        block, count = self._lowering.block, _count(j)
+        here = op("min", count, room_var(j))
+        last = self._outputs[j][-1 - self._places]
+
+        def changes(more: ir.Expr) -> list[ir.Statement]:
+            return [] if events else [ir.Store(ir.Load(last, (here,)), more)]
+
+        def fill(body: list[ir.Statement]) -> None:
+            which, *fields = map(self._lower, (rows.which, *leaves(rows.value)))
+            stores = self._stores(j, here, [*fields, *([self._step] if self._places else [])])
+            body.append(ir.If(which, (*stores, *changes(ir.TRUE), ir.Store(count, add(count, ir.integer(1))))))
+
+        block += [*self._stores(j, here, values), *changes(ir.FALSE)]
+        block.append(ir.Store(count, increase(count, present)))
+        happens, used = self._lower(rows.happens), self._arrays[rows.used]
+        keys = self._arrays[rows.keys] if events else None
+        condition = happens if events else op("and", present, happens)
+        block.append(self._lowering.for_rows(used, condition, fill, keys))
+
+    # --- the state ----------------------------------------------------------------------------------------
+
+    def _writes(self) -> list[ir.Statement]:
+        """Statements that write to memory what has been computed before."""
+        written = list[ir.Statement]()
+        for memory in self.system.memories:
+            for write in memory.writes:
+                happens = self._before(write.happens)
+                if happens == ir.FALSE:
+                    continue
+                position = self._before(write.position)
+                values = [self._before(value) for value in leaves(write.value)]
+                arrays = (self._arrays[column] for column in memory.columns[write.first :])
+                stores = tuple(
+                    ir.Store(entry(array, memory.domain, position), value)
+                    for array, value in zip(arrays, values, strict=False)
+                )
+                written += stores if happens == ir.TRUE else [ir.If(happens, stores)]
+        return written
+
+    def _update_rows(self) -> None:
+        """Write many rows of tables."""
+        for memory in self.system.memories:
+            for update in memory.updates:
+                happens = self._lower(update.happens)
+                arrays = [self._arrays[column] for column in memory.columns[update.first :]]
+
+                def fill(body: list[ir.Statement], update: Any = update, arrays: Sequence[ir.Var] = arrays) -> None:
+                    which, *values = map(self._lower, (update.which, *leaves(update.value)))
+                    stores = (ir.Store(ir.Load(a, (ROW_VAR,)), v) for a, v in zip(arrays, values, strict=True))
+                    body.append(ir.If(which, tuple(stores)))
+
+                if happens != ir.FALSE:
+                    loop = self._lowering.for_rows(self._arrays[memory.columns[0]], happens, fill)
+                    self._lowering.block.append(loop)
+
+    def _next_state(self) -> list[ir.Statement]:
+        """Statements that write the variables that change."""
+        stores = list[ir.Statement]()
+        for i, variable in enumerate(self.system.variables):
+            name = state_var(i, variable)
+            if var(variable.name, variable.domain) not in self._given and self._lower(variable.next) != name:
+                stores.append(ir.Store(name, self._before(variable.next)))
+        return stores
+
+
+def _count(j: int) -> ir.Var:
+    """How many events an output has."""
+    return ir.number(f"n{j}")
+
+
+def room_var(j: int) -> ir.Var:
+    """How many events an output has room for."""
+    return ir.number(f"r{j}")
+
+
+def has_no_rows(system: System, given: Mapping[Term, Term]) -> bool:
+    """Whether steps have no rows of their own."""
+    return all(given.get(source.present) is NEVER for source in system.inputs)

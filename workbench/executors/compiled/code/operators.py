@@ -1,0 +1,148 @@
+"""The operators of generated code: one row each, its text and the rule for its type.
+
+The rule of this module: operators are total, and both sides of a conditional may be computed. What is called by name
+is a kernel; whoever runs the code has it (`plain.SCOPE`, `kernels.SCOPE`, `gpu.cuda.SCOPE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from workbench.core.ops import COMPARISONS, OVERFLOWS
+from workbench.errors import WorkbenchError
+from workbench.executors.compiled.code import ir
+
+TypeRule = Callable[[str, Sequence[ir.CodeType]], ir.CodeType]
+
+
+class MalformedCode(WorkbenchError):
+    """Generated code breaks a rule of the intermediate representation: a mistake in what has generated it."""
+
+
+class OperatorRow(NamedTuple):
+    """How an operator is written in Python, and the rule for the type of its result."""
+
+    python: str
+    result: TypeRule
+
+
+def _expect(name: str, given: Sequence[ir.CodeType], *allowed: ir.CodeType) -> None:
+    for each in given:
+        if each not in allowed:
+            raise MalformedCode(f"operator '{name}' is given {each}, and takes {', '.join(map(str, allowed))}")
+
+
+def _arithmetic(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given, ir.INTEGER, ir.FLOAT)
+    return ir.FLOAT if ir.FLOAT in given else ir.INTEGER
+
+
+def _as_float(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given, ir.INTEGER, ir.FLOAT)
+    return ir.FLOAT
+
+
+def _comparison(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given, *((ir.BOOLEAN,) if ir.BOOLEAN in given else (ir.INTEGER, ir.FLOAT)))
+    return ir.BOOLEAN
+
+
+def _typed(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
+    """The rule of an operator that takes scalars of one type."""
+
+    def rule(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+        _expect(name, given, taken)
+        return result
+
+    return rule
+
+
+def _chosen(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given[:1], ir.BOOLEAN)
+    _expect(name, given[2:], given[1])
+    return given[1]
+
+
+def _counted(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given[:1], ir.INTEGER)
+    _expect(name, given[1:], ir.BOOLEAN)
+    return ir.INTEGER
+
+
+def _kernel(name: str, arity: int, result: ir.CodeType) -> OperatorRow:
+    return OperatorRow(f"{name}({', '.join(f'{{{k}}}' for k in range(arity))})", lambda *_: result)
+
+
+_whole, _logic = _typed(ir.INTEGER, ir.INTEGER), _typed(ir.BOOLEAN, ir.BOOLEAN)
+
+OPERATORS: dict[str, OperatorRow] = {
+    "add": OperatorRow("({0} + {1})", _arithmetic),
+    "sub": OperatorRow("({0} - {1})", _arithmetic),
+    "mul": OperatorRow("({0} * {1})", _arithmetic),
+    **{op.name: OperatorRow(op.python, _comparison) for op in COMPARISONS.values()},
+    "div": OperatorRow("({0} // {1} if {1} else 0 * {1})", _arithmetic),
+    "mod": OperatorRow("({0} % {1} if {1} else {0})", _arithmetic),
+    "quotient": OperatorRow("({0} // {1})", _arithmetic),
+    "remainder": OperatorRow("({0} % {1})", _arithmetic),
+    "min": OperatorRow("min({0}, {1})", _arithmetic),
+    "max": OperatorRow("max({0}, {1})", _arithmetic),
+    "bits": OperatorRow("({0} & {1})", _whole),
+    "join": OperatorRow("({0} | {1})", _whole),
+    "shift_left": OperatorRow("({0} << {1})", _whole),
+    "shift_right": OperatorRow("({0} >> {1})", _whole),
+    "even": OperatorRow("({0} % 2 == 0)", _typed(ir.INTEGER, ir.BOOLEAN)),
+    "odd": OperatorRow("({0} % 2 == 1)", _typed(ir.INTEGER, ir.BOOLEAN)),
+    "outside": OperatorRow("(not {1} <= {0} <= {2})", _comparison),
+    "not": OperatorRow("(not {0})", _logic),
+    "and": OperatorRow("({0} & {1})", _logic),
+    "or": OperatorRow("({0} | {1})", _logic),
+    "implies": OperatorRow("((not {0}) | {1})", _logic),
+    "float": OperatorRow("float({0})", _as_float),
+    "word": OperatorRow("int({0})", _typed(ir.BOOLEAN, ir.INTEGER)),
+    "truth": OperatorRow("({0} != 0)", _typed(ir.INTEGER, ir.BOOLEAN)),
+    "count": OperatorRow("({0} + {1})", _counted),
+    "pick": OperatorRow("pick({0}, {1}, {2})", _chosen),
+    "rounded_product": OperatorRow("rounded_product({0}, {1})", _arithmetic),
+    "rounded_div": OperatorRow("(float_quotient({0}, {1}) if {1} else 0 * {1})", _arithmetic),
+    "rounded_mod": OperatorRow("(float_remainder({0}, {1}) if {1} else {0})", _arithmetic),
+    **{op.name: _kernel(op.name, 2, ir.BOOLEAN) for op in OVERFLOWS.values()},
+    **{name: _kernel(name, 2, ir.BOOLEAN) for name in ("int_same", "int_below", "int_above")},
+    "find": _kernel("find", 3, ir.INTEGER),
+    "find_pair": _kernel("find_pair", 5, ir.INTEGER),
+    "find_entry": _kernel("find_entry", 4, ir.INTEGER),
+    "first_row": _kernel("first_row", 2, ir.INTEGER),
+    "first_row_of_pair": _kernel("first_row_of_pair", 3, ir.INTEGER),
+    "linked": _kernel("linked", 2, ir.LINKS),
+    "first_linked": _kernel("first_linked", 3, ir.INTEGER),
+    "next_linked": _kernel("next_linked", 3, ir.INTEGER),
+    "gone": _kernel("gone", 1, ir.NOTHING),
+    "ordered": _kernel("ordered", 2, ir.ArrayType(ir.INTEGER)),
+    "soon": _kernel("soon", 2, ir.NOTHING),
+    "len": _kernel("len", 1, ir.INTEGER),
+    "room": _kernel("room", 1, ir.INTEGER),
+    "at": _kernel("at", 1, ir.INTEGER),
+    "thread": OperatorRow("cuda.grid(1)", lambda *_: ir.INTEGER),
+    "column": OperatorRow("{0}[:, {1}]", lambda _, given: ir.ArrayType(given[0].item)),  # type: ignore[union-attr]
+}
+"""`div` and `mod` by 0 are as `core.ops` says; `quotient` and `remainder` are for divisors that are not 0; `count` adds
+a truth value to a number; `at` makes an index of a number that is not negative."""
+
+
+def op(name: str, *args: ir.Expr) -> ir.Op:
+    """An operation, with the type that its row says."""
+    if name not in OPERATORS:
+        raise MalformedCode(f"there is no operator '{name}'")
+    return ir.Op(name, args, OPERATORS[name].result(name, [arg.type for arg in args]))
+
+
+def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+    """A sum of whole numbers; constants are added here."""
+    if isinstance(a, ir.Const) and isinstance(b, ir.Const):
+        return ir.Const(a.value + b.value, ir.INTEGER)
+    return a if b == ir.Const(0, ir.INTEGER) else op("add", a, b)
+
+
+def increase(count: ir.Expr, happens: ir.Expr) -> ir.Expr:
+    """A count of what happens."""
+    return add(count, ir.Const(1, ir.INTEGER)) if happens == ir.TRUE else op("count", count, happens)

@@ -1,0 +1,300 @@
+"""Passes over generated code: each takes a function and gives one that does the same.
+
+The rule of this module: a pass knows the intermediate representation and nothing else. `run_passes` verifies what comes
+out of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from workbench.executors.compiled.code import ir
+from workbench.executors.compiled.code.operators import add, op
+from workbench.executors.compiled.code.verify import verify
+
+Pass = Callable[[ir.CodeFunction], ir.CodeFunction]
+
+EARLIER = 24
+"""Steps before one that needs a row, at which memory is told of it."""
+
+LARGE = 1 << 16
+"""Rows of a table, from which on memory is told: fewer are at hand anyway."""
+
+DEEPEST = 40
+"""Deepest expression written on one line; Python's parser gives up at 200 nested parentheses."""
+
+
+def run_passes(function: ir.CodeFunction, passes: Sequence[Pass]) -> ir.CodeFunction:
+    """A function after passes, verified before them and after each."""
+    verify(function)
+    for each in passes:
+        function = verify(each(function))
+    return function
+
+
+def _changed_names(function: ir.CodeFunction) -> set[str]:
+    """The names that are changed after they are bound."""
+    stores = (each.target for each in ir.within(function.body) if isinstance(each, ir.Store))
+    return {target.name for target in stores if isinstance(target, ir.Var)}
+
+
+def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Leave out the names that nothing reads."""
+    read = Counter(name for each in function.body for name in ir.read_names(each))
+    changed = _changed_names(function)
+
+    def needed(block: ir.CodeBlock) -> ir.CodeBlock:
+        found: list[ir.Statement] = []
+        for statement in reversed(block):
+            if isinstance(statement, ir.Let) and not read[statement.name] and statement.name not in changed:
+                read.subtract(ir.variables((statement.value,)))
+            else:
+                found.append(statement)
+        return tuple(reversed(found))
+
+    return replace(function, body=ir.map_blocks(needed, function.body))
+
+
+def inline_single_uses(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Write what is used once where it is used, unless something that it reads is written before."""
+    uses = Counter(name for each in function.body for name in ir.read_names(each))
+    once = {name for name, count in uses.items() if count == 1} - _changed_names(function)
+    return replace(function, body=ir.map_blocks(partial(_inline_in_block, once), function.body))
+
+
+def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock:
+    movable: dict[str, tuple[int, int, ir.Expr, set[str]]] = {}
+    """By name: where it is bound, how deep its value is, that, and all names that it reads."""
+    moved, last_written, found = set[str](), dict[str, int](), list[ir.Statement]()
+    for number, statement in enumerate(block):
+        inside: list[str] = []
+
+        def put(expr: ir.Expr, inside: list[str] = inside) -> ir.Expr:
+            if not isinstance(expr, ir.Var) or expr.name not in movable:
+                return expr
+            bound, _, value, reads = movable[expr.name]
+            if any(last_written.get(name, -1) > bound for name in reads):
+                return expr
+            inside.append(expr.name)
+            return value
+
+        changed = ir.with_expressions(statement, put)
+        moved.update(inside)
+        if isinstance(changed, ir.Let) and changed.name in once and not changed.pinned:
+            depth = 1 + max((movable[name][1] for name in inside), default=0)
+            if depth < DEEPEST:
+                movable[changed.name] = number, depth, changed.value, set(ir.variables((changed.value,)))
+        last_written.update(dict.fromkeys(ir.written_names(changed), number))
+        found.append(changed)
+    return tuple(each for each in found if not (isinstance(each, ir.Let) and each.name in moved))
+
+
+def _with_rule(function: ir.CodeFunction, rule: Callable[[ir.Expr], ir.Expr]) -> ir.CodeFunction:
+    """The function with a rule applied to all its expressions."""
+
+    def change(block: ir.CodeBlock) -> ir.CodeBlock:
+        return tuple(ir.with_expressions(each, rule) for each in block)
+
+    return replace(function, body=ir.map_blocks(change, function.body))
+
+
+def select_without_jumps(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Compute both sides of conditionals: which one is taken depends on data, and cannot be predicted."""
+
+    def rule(expr: ir.Expr) -> ir.Expr:
+        return op("pick", *ir.parts(expr)) if isinstance(expr, ir.Select) and not expr.predictable else expr
+
+    return _with_rule(function, rule)
+
+
+_ROUNDED = {
+    "mul": "rounded_product",
+    "div": "rounded_div",
+    "mod": "rounded_mod",
+    "quotient": "rounded_div",
+    "remainder": "rounded_mod",
+}
+
+
+def round_as_processors(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Compute floats as a processor does, where a device would round otherwise.
+
+    A device adds to a product before it rounds it, and takes remainders from rounded quotients.
+    """
+
+    def rule(expr: ir.Expr) -> ir.Expr:
+        rounded = isinstance(expr, ir.Op) and expr.type == ir.FLOAT and expr.name in _ROUNDED
+        return op(_ROUNDED[expr.name], *expr.args) if rounded and isinstance(expr, ir.Op) else expr
+
+    return _with_rule(function, rule)
+
+
+# --- loops over rows of tables ----------------------------------------------------------------------------
+
+
+def fuse_row_loops(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Go through the same rows once for all that is collected from them, as far as one does not depend on another."""
+    return replace(function, body=ir.map_blocks(_fuse_in_block, function.body))
+
+
+class _RowLoop(NamedTuple):
+    """A loop over the rows that a table uses, under a condition."""
+
+    condition: ir.Expr
+    loop: ir.For
+    rows: ir.If
+
+    @classmethod
+    def of(cls, statement: ir.Statement) -> _RowLoop | None:
+        """The loop that a statement is, if it only collects: it is not left, and writes to no array."""
+        condition: ir.Expr = ir.TRUE
+        if isinstance(statement, ir.If) and len(statement.body) == 1:
+            condition, statement = statement.condition, statement.body[0]
+        if not (isinstance(statement, ir.For) and len(statement.body) == 1 and isinstance(statement.body[0], ir.If)):
+            return None
+        rows = statement.body[0]
+        effects = (each for each in ir.within(rows.body) if isinstance(each, ir.Break | ir.Do | ir.Store))
+        collects = all(isinstance(each, ir.Store) and isinstance(each.target, ir.Var) for each in effects)
+        return cls(condition, statement, rows) if collects else None
+
+    @property
+    def header(self) -> tuple[ir.Expr, ...]:
+        """What it goes through, and when."""
+        return self.condition, self.loop.start, self.loop.stop, self.rows.condition
+
+    def with_body(self, body: ir.CodeBlock) -> ir.Statement:
+        """The same loop that does something else."""
+        loop = replace(self.loop, body=(replace(self.rows, body=body),))
+        return loop if self.condition == ir.TRUE else ir.If(self.condition, (loop,))
+
+
+def _fuse_in_block(block: ir.CodeBlock) -> ir.CodeBlock:
+    found = list(block)
+    first = 0
+    while first < len(found):
+        one = _RowLoop.of(found[first])
+        second = first + 1
+        while one is not None and second < len(found):
+            other = _RowLoop.of(found[second])
+            moved = _needed(found, first, second) if other is not None and other.header == one.header else None
+            if moved is not None and other is not None:
+                rest = [each for k, each in enumerate(found) if k > first and k != second and k not in moved]
+                one = one._replace(rows=replace(one.rows, body=(*one.rows.body, *other.rows.body)))
+                found = [*found[:first], *(found[k] for k in moved), one.with_body(one.rows.body), *rest]
+                first += len(moved)
+                second = first
+            second += 1
+        first += 1
+    return tuple(found)
+
+
+def _needed(block: Sequence[ir.Statement], first: int, second: int) -> list[int] | None:
+    """The statements between two on which the second one depends; None where it depends on the first one."""
+    needed, found = ir.outer_names(block[second]), list[int]()
+    for k in range(second - 1, first, -1):
+        if not needed.isdisjoint(ir.written_names(block[k])):
+            found.insert(0, k)
+            needed |= ir.outer_names(block[k])
+    return found if needed.isdisjoint(ir.written_names(block[first])) else None
+
+
+# --- loops over steps -------------------------------------------------------------------------------------
+
+
+def hoist_invariants(function: ir.CodeFunction) -> ir.CodeFunction:
+    """Compute before a loop what is the same in each of its rounds."""
+
+    def hoist(block: ir.CodeBlock) -> Iterator[ir.Statement]:
+        for statement in block:
+            if isinstance(statement, ir.For):
+                varying = {statement.name} | {name for each in statement.body for name in ir.written_names(each)}
+                varying -= {each.name for each in statement.body if isinstance(each, ir.Let)}
+                inside = list[ir.Statement]()
+                for each in statement.body:
+                    if isinstance(each, ir.Let) and varying.isdisjoint(ir.read_names(each)):
+                        yield each
+                    else:
+                        varying |= ir.written_names(each)
+                        inside.append(each)
+                statement = replace(statement, body=tuple(inside))
+            yield statement
+
+    return replace(function, body=ir.map_blocks(lambda block: tuple(hoist(block)), function.body))
+
+
+def read_ahead(function: ir.CodeFunction, outputs: Collection[str]) -> ir.CodeFunction:
+    """Read all that a round of the loop over steps reads of its inputs first, and write its outputs last.
+
+    Memory that is slow to answer, as that of a GPU, is then asked for many entries at a time. (A compiler cannot do
+    this: outputs might lie where inputs do.)
+    """
+
+    def ahead(statement: ir.Statement) -> ir.Statement:
+        if not isinstance(statement, ir.For):
+            return statement
+        first = [each for each in statement.body if isinstance(each, ir.Let) and each.pinned]
+        middle, last = list[ir.Statement](), list[ir.Statement]()
+        for each in statement.body:
+            if isinstance(each, ir.Store) and isinstance(each.target, ir.Load) and each.target.array.name in outputs:
+                place, value = ir.Let(f"place{len(last)}", each.target.index[0]), ir.Let(f"late{len(last)}", each.value)
+                middle += [place, value]
+                last.append(ir.Store(replace(each.target, index=(place.var,)), value.var))
+            elif each not in first:
+                middle.append(each)
+        return replace(statement, body=(*first, *middle, *last))
+
+    return replace(function, body=tuple(map(ahead, function.body)))
+
+
+def prefetch_rows(function: ir.CodeFunction, tables: Sequence[Sequence[ir.Var]]) -> ir.CodeFunction:
+    """Tell memory of the rows of large tables in which a later step looks for what arrives then.
+
+    Parameters
+    ----------
+    tables: the arrays of each, the flags of use first.
+    """
+
+    def prefetch(statement: ir.Statement) -> ir.Statement:
+        if not isinstance(statement, ir.For) or statement.step != 1:
+            return statement
+        told = [each for arrays in tables for each in _prefetches(statement, arrays)]
+        return replace(statement, body=(*told, *statement.body))
+
+    return replace(function, body=tuple(map(prefetch, function.body)))
+
+
+def _prefetches(loop: ir.For, arrays: Sequence[ir.Var]) -> Iterator[ir.Statement]:
+    """What tells memory of the rows of a table: for each key that is, or is computed from, what arrives."""
+    later = op("min", add(ir.number(loop.name), ir.integer(EARLIER)), op("sub", loop.stop, ir.integer(1)))
+
+    def then(expr: ir.Expr) -> ir.Expr:
+        return later if expr == ir.number(loop.name) else expr
+
+    lets = {each.name: each for each in loop.body if isinstance(each, ir.Let)}
+    arriving = {
+        name: ir.rewrite(then, each.value)
+        for name, each in lets.items()
+        if each.pinned and loop.name in ir.variables((each.value,))
+    }
+    ops = [
+        each for statement in ir.within(loop.body) for expr in ir.own_expressions(statement) for each in ir.nodes(expr)
+    ]
+    finds = [each for each in ops if isinstance(each, ir.Op) and each.name.startswith("find")]
+    finds = [each for each in finds if each.args[0] == arrays[0]]
+    keys = [each.args[2] for each in finds if each.name == "find"]
+    keys += [lets[key.name].value for key in keys if isinstance(key, ir.Var) and key.name in lets]
+    rows = [op("first_row", arrays[0], arriving[name]) for name in sorted({*ir.variables(keys)} & arriving.keys())]
+    for pair in dict.fromkeys(each.args[3:] for each in finds if each.name == "find_pair"):
+        names = list(ir.variables(pair))
+        if len(names) == len(pair) and set(names) <= arriving.keys():
+            rows.append(op("first_row_of_pair", arrays[0], *(arriving[name] for name in names)))
+    told = list[ir.Statement]()
+    for number, row in enumerate(rows):
+        place = ir.Let(f"early_{arrays[0].name}_{number}", row)
+        told += [place, *(ir.Do(op("soon", array, place.var)) for array in arrays)]
+    if told:
+        yield ir.If(op("gt", op("len", arrays[0]), ir.integer(LARGE)), tuple(told))

@@ -1,0 +1,68 @@
+"""The parameters of the loops of a transition system: where its state, its events and its outputs lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.core.domain import BOOL, Domain, Reals
+from workbench.core.fields import scalars
+from workbench.core.term import Change, Others, leaves
+from workbench.executors.compiled.lower.tables import first_length
+from workbench.ir.system import Pipe, System
+
+AHEAD = 4
+"""An event that is repeated is written so often without asking how often it is, which saves jumps."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The parameters of the loop of a system, in their order, after `first` and `last`, the steps to be made.
+
+    Attributes
+    ----------
+    whole, real: numbers of the variables that lie in the arrays of integers and of floats.
+    memories: name, domain, first length and `Array.blank` of each array of a memory.
+    values: name and domain of each scalar column of the inputs.
+    inputs: the inputs, each with a column that says whether an event is present.
+    results: per output its name and its scalar columns' domains.
+    """
+
+    whole: tuple[int, ...]
+    real: tuple[int, ...]
+    memories: tuple[tuple[str, Domain, int, bool], ...]
+    values: tuple[tuple[str, Domain], ...]
+    inputs: tuple[str, ...]
+    results: tuple[tuple[str, tuple[Domain, ...]], ...]
+
+
+def shape(system: System) -> Shape:
+    """The parameters of the loops of a system."""
+    domains = [v.domain for v in system.variables]
+    return Shape(
+        tuple(i for i, domain in enumerate(domains) if not isinstance(domain, Reals)),
+        tuple(i for i, domain in enumerate(domains) if isinstance(domain, Reals)),
+        tuple(
+            (column.name, domain, first_length(memory), memory.domain.blank)
+            for memory in system.memories
+            for column, (_, domain) in zip(memory.columns, scalars(memory.domain.element), strict=True)
+        ),
+        tuple((leaf.name, leaf.domain) for source in system.inputs for leaf in leaves(source.value)),
+        tuple(source.name for source in system.inputs),
+        tuple((name, _fields(system.pipes[pipe])) for name, pipe in system.outputs),
+    )
+
+
+def _fields(pipe: Pipe) -> tuple[Domain, ...]:
+    fields = tuple(leaf.domain for leaf in leaves(pipe.slots[0].value))
+    return fields if rows_of(pipe) is pipe.rows else (*fields, BOOL)
+
+
+def rows_of(pipe: Pipe) -> Others | None:
+    """What a step can bring of many rows of a table: events of a pipe, or changes of the map that is its event."""
+    value = pipe.slots[0].value
+    return value.content.others if isinstance(value, Change) else pipe.rows
+
+
+def spare(pipe: Pipe) -> int:
+    """How many places more than there are events an output needs."""
+    return 1 if pipe.more is None else AHEAD
