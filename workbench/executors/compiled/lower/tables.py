@@ -12,8 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.core.domain import Domain
-from workbench.core.memory import Array
 from workbench.core.ops import AND, EQ
 from workbench.core.term import FALSE, Term
 from workbench.ir.system import Memory, System
@@ -60,12 +58,6 @@ def first_length(memory: Memory) -> int:
     if memory.domain.endless:
         return FIRST
     return table_size(FIRST) if memory.domain.length is None else memory.domain.length
-
-
-def cell(domain: Domain, array: str, position: str) -> str:
-    """The text of an entry of an array; of an endless one, where code keeps it."""
-    endless = isinstance(domain, Array) and domain.endless
-    return f"{array}[at({position} & len({array}) - 1)]" if endless else f"{array}[at({position})]"
 
 
 def table_size(rows: int) -> int:

@@ -80,7 +80,7 @@ class Space:
 
     Raises
     ------
-    Refused: a state has too many moves, or the system has no code (`step_code`).
+    Refused: a state has too many moves, or the system has no code (`code.lowering`).
     """
 
     def __init__(self, system: System, assume: Sequence[Term], labels: Sequence[Term]) -> None:
