@@ -117,11 +117,21 @@ def test_processors_stand_as_given_where_pipes_leave_a_choice():
     assert [node.name for node in graph(nodes).nodes] == ["first", "last", "late", "then"]
 
 
-def test_the_wiring_as_a_graph():
-    nodes = [Node("add", ADD, ("x", "x"), ("y",))]
-    wiring = graph(nodes).graph
-    assert wiring.number_of_edges(("input", "x"), ("node", "add")) == 2
-    assert wiring.has_edge(("node", "add"), ("output", "out"))
+def test_what_lies_upstream():
+    pipeline = graph([
+        Node("trim", TRIM, ("x",), ("t",)), Node("sum", SUM, ("t",), ("s",)), Node("alone", TRIM, ("x",), ("a",)),
+        Node("add", ADD, ("s", "t"), ("y",)),
+    ])  # fmt: skip
+
+    def names(*given):
+        return [node.name for node in pipeline.upstream(*given)]
+
+    assert names(["y"]) == ["trim", "sum", "add"]
+    assert names(["s"]) == ["trim", "sum"]
+    assert names(["a", "t"]) == ["trim", "alone"]
+    assert names(["x"]) == []
+    assert names(["y"], "t") == ["sum", "add"]
+    assert names(["t"], "t") == []
 
 
 def test_an_input_can_be_shown_as_it_is():

@@ -7,11 +7,11 @@ that can be checked without an event: names, arities, cycles, types; the error n
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fault import Fault
@@ -23,9 +23,6 @@ from workbench.core.readable import plural
 from workbench.core.unfolding import Unfolding
 from workbench.display import Displayed
 from workbench.errors import Location, PipelineError, WorkbenchError
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Derived = TypeVar("Derived")
 
@@ -280,24 +277,29 @@ class Pipeline(Displayed):
             return found
         raise unknown(self.ports.of, "pipe", name, [*self.domains, *dict(self.outputs)])
 
-    @property
-    def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
-        """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
-        import networkx as nx  # a quarter of a second, which only analyses need
-
-        graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
-        producer = {name: ("input", name) for name, _ in self.inputs}
-        producer |= {pipe: ("node", node.name) for node in self.nodes for pipe in node.outputs}
-        graph.add_nodes_from(("input", name) for name, _ in self.inputs)
-        graph.add_nodes_from((("node", node.name), {"node": node}) for node in self.nodes)
-        for node in self.nodes:
-            for position, pipe in enumerate(node.inputs):
-                graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)
-        for name, pipe in self.outputs:
-            graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
-        return graph
+    def upstream(self, pipes: Iterable[str], source: str = "") -> tuple[Node, ...]:
+        """The processors on which some pipes depend, in topological order; what comes before `source` is left out."""
+        wanted, found = {*pipes} - {source}, list[Node]()
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.outputs):
+                wanted.update({*node.inputs} - {source})
+                found.append(node)
+        return tuple(reversed(found))
 
     # --- other pipelines from it ---
+
+    def extract(self, nodes: Sequence[Node], outputs: Iterable[str], name: str = "") -> Pipeline:
+        """Some of its processors as a pipeline without faults: it reads what leads to them, and shows some pipes."""
+        made = {pipe for node in nodes for pipe in node.outputs}
+        given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
+        queues = {queue for node in nodes for queue in node.queues}
+        return Pipeline(
+            name or self.name,
+            tuple((pipe, self.domains[pipe]) for pipe in given),
+            tuple(nodes),
+            tuple((pipe, pipe) for pipe in outputs),
+            {queue: size for queue, size in self.capacities.items() if queue in queues},
+        )
 
     def resolve(self, over: Domain | ModelScope) -> Pipeline:
         """This pipeline over what stands for types without a bound, but of the time; a domain alone is for `int`."""

@@ -32,18 +32,9 @@ def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
     """
     flat = flatten(pipeline)
     nodes = tuple(flat.node(name) for name in names)
-    made = {pipe for node in nodes for pipe in node.outputs}
-    read = dict.fromkeys(pipe for node in nodes for pipe in node.inputs)
-    shown = made & {pipe for _, pipe in flat.outputs}
-    outputs = [pipe for node in nodes for pipe in node.outputs if pipe in shown or pipe not in read]
-    queues = {queue for node in nodes for queue in node.queues}
-    return Pipeline(
-        pipeline.name,
-        tuple((pipe, flat.domains[pipe]) for pipe in read if pipe not in made),
-        nodes,
-        tuple((pipe, pipe) for pipe in outputs),
-        {queue: size for queue, size in flat.capacities.items() if queue in queues},
-    )
+    read, shown = {pipe for node in nodes for pipe in node.inputs}, {pipe for _, pipe in flat.outputs}
+    made = [pipe for node in nodes for pipe in node.outputs]
+    return flat.extract(nodes, [pipe for pipe in made if pipe in shown or pipe not in read])
 
 
 def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> SmallestPart | None:
@@ -71,11 +62,7 @@ def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
     node = next((node for node in flat.nodes if what in _places(node)), None)
     if node is None:
         return []
-    needed = set(node.inputs)
-    for each in reversed(flat.nodes):
-        if needed.intersection(each.outputs):
-            needed.update(each.inputs)
-    before = tuple(each.name for each in flat.nodes if needed.intersection(each.outputs))
+    before = (each.name for each in flat.upstream(node.inputs))
     return [(node.name,), (*before, node.name)]
 
 

@@ -135,16 +135,7 @@ def region_of(flat: Pipeline, cells: Sequence[int], read: Callable[[str], bool])
     `read` says whether other processors read a pipe.
     """
     nodes = [flat.nodes[index] for index in cells]
-    made = {pipe for node in nodes for pipe in node.outputs}
-    given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
     shown = {pipe for _, pipe in flat.outputs}
     left = [pipe for node in nodes for pipe in node.outputs if pipe in shown or read(pipe)]
-    left = left or list(nodes[-1].outputs)  # which nobody reads; it may go wrong all the same
-    queues = {queue for node in nodes for queue in node.queues}
-    return Pipeline(
-        nodes[0].name,
-        tuple((pipe, flat.domains[pipe]) for pipe in given),
-        tuple(nodes),
-        tuple((pipe, pipe) for pipe in left),
-        {queue: size for queue, size in flat.capacities.items() if queue in queues},
-    )
+    # those of the last one nobody reads; it may go wrong all the same
+    return flat.extract(nodes, left or nodes[-1].outputs, nodes[0].name)

@@ -105,13 +105,8 @@ class WorkerShare(Reference):
 
 def before(flat: Pipeline, divided: Collection[str]) -> Pipeline:
     """The part of a pipeline that ends with some of its processors."""
-    wanted, nodes = {pipe for name in divided for pipe in flat.node(name).outputs}, []
-    for node in reversed(flat.nodes):
-        if wanted.intersection(node.outputs):
-            nodes.append(node)
-            wanted.update(node.inputs)
     shown = tuple((pipe, pipe) for name in divided for pipe in flat.node(name).outputs)
-    return replace(flatten(flat), nodes=tuple(reversed(nodes)), outputs=shown, capacities={})
+    return replace(flatten(flat), nodes=flat.upstream(dict(shown)), outputs=shown, capacities={})
 
 
 def portable(error: BaseException | None) -> Exception:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import networkx as nx
-
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
@@ -119,10 +117,13 @@ def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
 def latencies(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
     """The latency from every input to every output that pipes lead to from it."""
     pipeline = pipeline.pipeline
-    graph = pipeline.graph
+    before = {
+        output: {pipe, *(read for node in pipeline.upstream([pipe]) for read in node.inputs)}
+        for output, pipe in pipeline.outputs
+    }
     return tuple(
         latency(pipeline, source, output, settings)
         for source, _ in pipeline.inputs
-        for output, _ in pipeline.outputs
-        if nx.has_path(graph, ("input", source), ("output", output))
+        for output, pipes in before.items()
+        if source in pipes
     )

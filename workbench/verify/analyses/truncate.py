@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import networkx as nx
-
 from workbench.core.function import same_domain
 from workbench.core.pipeline import Node, Pipeline
 
@@ -40,9 +38,8 @@ class Truncation:
 
 def truncations(pipeline: Pipeline) -> Iterator[Truncation]:
     """Every short cut around a processor: from a pipe that leads to it, of the domain of its outputs."""
-    graph = _pipes(pipeline)
     for node in pipeline.nodes:
-        ancestors = {pipe for output in node.outputs for pipe in nx.ancestors(graph, output)}
+        ancestors = {pipe for each in pipeline.upstream(node.outputs) for pipe in each.inputs}
         # nearest first: those that delete least
         for source in reversed([pipe for pipe in pipeline.domains if pipe in ancestors]):
             if all(same_domain(pipeline.domains[source], pipeline.domains[output]) for output in node.outputs):
@@ -62,10 +59,7 @@ def short_cut(pipeline: Pipeline, node: Node, source: str) -> Truncation:
 
 def without_unread(pipeline: Pipeline) -> Pipeline:
     """The pipeline without the processors that no output depends on."""
-    graph = _pipes(pipeline)
-    wanted = {pipe for _, pipe in pipeline.outputs}
-    wanted |= {pipe for shown in wanted for pipe in nx.ancestors(graph, shown)}
-    nodes = tuple(node for node in pipeline.nodes if wanted.intersection(node.outputs))
+    nodes = pipeline.upstream(pipe for _, pipe in pipeline.outputs)
     queues = {queue for node in nodes for queue in node.queues}
     capacities = {queue: size for queue, size in pipeline.capacities.items() if queue in queues}
     return replace(pipeline, nodes=nodes, capacities=capacities)
@@ -73,14 +67,4 @@ def without_unread(pipeline: Pipeline) -> Pipeline:
 
 def reached(pipeline: Pipeline, node: Node) -> tuple[str, ...]:
     """The outputs that depend on a processor."""
-    graph = _pipes(pipeline)
-    after = {pipe for output in node.outputs for pipe in {output} | nx.descendants(graph, output)}
-    return tuple(name for name, pipe in pipeline.outputs if pipe in after)
-
-
-def _pipes(pipeline: Pipeline) -> nx.DiGraph[str]:
-    """Which pipe is made of which."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(pipeline.domains)
-    graph.add_edges_from((a, b) for node in pipeline.nodes for a in node.inputs for b in node.outputs)
-    return graph
+    return tuple(name for name, pipe in pipeline.outputs if node in pipeline.upstream([pipe]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.pipeline import Pipeline
 from workbench.ir.reduce import Model
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
@@ -60,13 +60,9 @@ class QueueQuestion:
         """
         pipeline = self.pipeline
         last = next(node for node in pipeline.nodes if self.queue in (*node.queues, node.pending))
-        wanted, kept = set(last.inputs) - {source}, [last]
-        for node in reversed(pipeline.nodes):
-            if node is not last and wanted.intersection(node.outputs):
-                wanted.update({*node.inputs} - {source})
-                kept.append(node)
-        nodes: tuple[Node, ...] = tuple(reversed(kept))
-        inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
+        nodes = (*pipeline.upstream(last.inputs, source), last)
+        read = {pipe for node in nodes for pipe in node.inputs}
+        inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in read)
         inputs = ((source, pipeline.domains[source]),) if source else inputs
         return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
 
