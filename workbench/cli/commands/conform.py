@@ -6,7 +6,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
-from workbench.errors import InputError
+from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformity, RuleConformity, Search
+from workbench.errors import InputError, Refused
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
-    from workbench.conformance.compare.conformity import Conformity, RuleConformity, Search
     from workbench.conformance.compare.user_files import PythonPipeline
     from workbench.language import Loaded
 
     Compared = tuple[Loaded | PythonPipeline | None, Conformity | RuleConformity]
-
-EXAMPLES = 100
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -40,17 +38,20 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--backend", action="append", default=[], metavar="NAME",
         help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",
     )  # fmt: skip
-    parser.add_argument("--examples", type="positive", default=EXAMPLES, metavar="N", help="traces (default: 100)")
-    parser.add_argument("--steps", type="positive", default=24, metavar="N", help="the most steps of one (default: 24)")
+    counts = {"--examples": (Search.examples, "traces"), "--steps": (Search.steps, "the most steps of one")}
+    for name, (default, what) in counts.items():
+        parser.add_argument(name, type="positive", default=default, metavar="N", help=f"{what} (default: {default})")
     parser.add_argument("--random", type="positive", metavar="N", help="also compare N random pipelines")
     parser.add_argument("--random-rules", type="positive", metavar="N", help="also compare N random sets of rules")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="where to begin (default: 0)")
+    what = f"where to begin (default: {Search.seed})"
+    parser.add_argument("--seed", type=int, default=Search.seed, metavar="N", help=what)
     parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for what differs into this folder")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeat)"
     )
-    parser.add_argument("-N", type="positive", default=o.N, help=f"in models int is 0..N-1 (default: {o.N})")
-    parser.add_argument("-Q", type=_capacity, default=4, help="capacity of queues, for what needs one (default: 4)")
+    parser.add_argument("-N", type="positive", default=Search.n, help=f"in models int is 0..N-1 (default: {Search.n})")
+    what = f"capacity of queues, for what needs one (default: {Search.q})"
+    parser.add_argument("-Q", type=_capacity, default=Search.q, help=what)
     parser.add_argument("--json", action="store_true", help="one JSON object per pipeline and backend, nothing else")
 
 
@@ -69,8 +70,6 @@ def execute(args: argparse.Namespace) -> int:
             Path(args.to_test).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot write there: {error.strerror}", where=args.to_test) from error
-    from workbench.conformance.compare.conformity import Search
-
     search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
     differ = False
     with Progress("comparing") as progress:
@@ -119,6 +118,28 @@ def _write_test(
 # --- what is compared -----------------------------------------------------------------------------------------
 
 
+def _fit_backends(
+    args: argparse.Namespace, choose: Callable[[Sequence[str]], object], elsewhere: bool
+) -> tuple[list[str], Mapping[str, Refused]]:
+    """Those of the named backends that run programs of a kind, and of the others why they do not.
+
+    Parameters
+    ----------
+    choose: chooses among those of this kind by name; raises Refused where one is none of them.
+    elsewhere: whether programs of another kind are compared, too, for which a name may be meant; else it is an error.
+    """
+    fitting, refused = list[str](), dict[str, Refused]()
+    for name in args.backend:
+        try:
+            choose([name])
+            fitting.append(name)
+        except Refused as error:
+            if not elsewhere:
+                raise
+            refused[name] = error
+    return fitting, refused
+
+
 def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
@@ -130,13 +151,17 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
         return
     if files and args.param:
         raise InputError("rules have no parameters: --param", hint="leave it out")
-    engines = choose_engines(args.backend)
+    fitting, refused = _fit_backends(args, choose_engines, bool(args.random or len(files) < len(args.files)))
     given = [(file, stream_cases(file, search.steps), search) for file in files]
     if args.random_rules:
         given.append(("random rules", varied_case, replace(search, examples=args.random_rules)))
     for name, cases, own in given:
         place.begin(name)
-        yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))
+        for backend, error in refused.items():
+            yield None, RuleConformity(name, 0, [backend], True, reason=error.what, hint=error.hint)
+        if fitting or not refused:
+            told = partial(place.tell, f"comparing engines on {name}")
+            yield None, conform_rules(name, cases, own, choose_engines(fitting), told)
 
 
 def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
@@ -148,15 +173,23 @@ def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Itera
     from workbench.conformance.compare.conform import conform, conform_random
     from workbench.conformance.compare.contenders import choose_contenders
 
-    among = choose_contenders(args.backend)
+    elsewhere = bool(args.random_rules or len(files) < len(args.files))
+    fitting, refused = _fit_backends(args, choose_contenders, elsewhere)
     subjects = [subject for file in files for subject in _subjects(file, args.param)]
-    for subject in subjects:
-        for contender in choose_contenders(args.backend, subject.pipeline.kind):
-            place.begin(f"{subject.name} on {contender.name}")
+    compared: list[tuple[Loaded | PythonPipeline | None, str]] = [(each, each.name) for each in subjects]
+    compared += [(None, RANDOM_PIPELINES)] if args.random else []
+    for subject, name in compared:
+        for backend, error in refused.items():
+            yield subject, Conformity(name, backend, refused=error.what, hint=error.hint)
+        if refused and not fitting:
+            continue
+        if subject is None:
+            place.begin(name)
+            yield None, conform_random(choose_contenders(fitting), replace(search, examples=args.random), place.tell)
+            continue
+        for contender in choose_contenders(fitting, subject.pipeline.kind):
+            place.begin(f"{name} on {contender.name}")
             yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, place.tell))
-    if args.random:
-        place.begin("random pipelines")
-        yield None, conform_random(among, replace(search, examples=args.random), place.tell)
 
 
 def _hypothesis() -> None:
