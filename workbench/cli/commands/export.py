@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from workbench.cli import options as o
-from workbench.cli.commands.check import properties, property_option
+from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
 from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 from workbench.cli.progress import Progress
 from workbench.events.files import write_atomically
@@ -40,16 +40,16 @@ def _of_pipeline(args: argparse.Namespace) -> str:
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.verify.model_text import model_text
 
-    return model_text(loaded.pipeline, properties(loaded, args.property), pipeline_settings(args, loaded.pipeline))
+    return model_text(loaded.pipeline, list_properties(loaded, args.property), pipeline_settings(args, loaded.pipeline))
 
 
 def _of_rules(args: argparse.Namespace) -> str:
-    """The model of rules; asked, where nothing is said, is whether each type of composites can come."""
+    """The model of rules."""
     settings, rules = rule_settings(args), o.rules(args.file)
     from workbench.language import parse_property
     from workbench.tesla.model.build import build_models
     from workbench.verify.model_text import describe_variables, model_text
 
     (model,) = build_models([rules], rule_bounds(args, [rules]))
-    asked = args.property or [f"can({name})" for name in rules.composites]
-    return model_text(model, list(map(parse_property, asked)), settings, describe_variables(model))
+    properties = list(map(parse_property, list_rule_properties(rules, args.property)))
+    return model_text(model, properties, settings, describe_variables(model))
