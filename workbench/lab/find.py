@@ -30,10 +30,18 @@ def suite_files(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.py")) if is_suite(path)}
 
 
+def suite_file(folder: Path, name: str) -> Path | None:
+    """The file of the suite of a name; None where there is none, and no other file is looked into."""
+    path = folder / f"{name}.py"
+    return path if path.name == f"{name}.py" and is_suite(path) else None  # a name is no path
+
+
 def is_suite(path: Path) -> bool:
     """Whether a file has a line `suite = Suite(...)`; one with a syntax error looks for a line that begins so."""
     try:
         text = path.read_bytes()
+        if b"Suite" not in text:  # it takes long to parse all scripts beside suites
+            return False
         tree = ast.parse(text)
     except OSError:
         return False
@@ -94,8 +102,7 @@ def find_suite(folder: Path, name: str) -> Path:
     ------
     SuiteError: there is none; the message has those that there are.
     """
-    files = suite_files(folder)
-    if name not in files:
-        known = ", ".join(files) or "none"
+    if (found := suite_file(folder, name)) is None:
+        known = ", ".join(suite_files(folder)) or "none"
         raise SuiteError(f"there is no suite '{name}' in {folder}", hint=f"there are: {known}")
-    return files[name]
+    return found

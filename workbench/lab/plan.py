@@ -48,25 +48,38 @@ class Lab:
         """The folder that contains the folder of suites."""
         return self.path.resolve().parent.parent
 
-    def code(self) -> str:
+    def code(self, program: str = "") -> str:
         """The version of the code: a hash of workbench, the suite's file, and what the suite depends on.
 
-        Of workbench the command line and what the lab does with results do not count: no measurement depends on them.
+        Parameters
+        ----------
+        program: that of workbench (`hash_workbench`), where it is known.
         """
-        home = Path(workbench.__file__).parent
-        parts = [
-            path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES and _is_measured(path.relative_to(home))
-        ]
+        parts = [self.path]
         for name in self.suite.depends:
             place = self.top / name
             if not place.exists():
                 raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is not there", where=str(place))
             parts += [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
-        whole = hashlib.sha256(self.path.read_bytes())
-        for path in sorted(parts):
-            if "__pycache__" not in path.parts:
-                whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-        return whole.hexdigest()[:12]
+        return hashlib.sha256(f"{program or hash_workbench()} {_hash_files(parts)}".encode()).hexdigest()[:12]
+
+
+def hash_workbench() -> str:
+    """A hash of workbench as far as measurements depend on it.
+
+    The command line and what the lab does with results do not count.
+    """
+    home = Path(workbench.__file__).parent
+    code = (path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES)
+    return _hash_files(path for path in code if _is_measured(path.relative_to(home)))
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
+    whole = hashlib.sha256()
+    for path in sorted(paths):
+        if "__pycache__" not in path.parts:
+            whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
 
 
 def _is_measured(path: Path) -> bool:
@@ -213,10 +226,10 @@ class SweepPlan:
     broken: Sequence[Broken]
 
     @classmethod
-    def of(cls, lab: Lab, selection: Selection | None = None) -> SweepPlan:
-        """The plan for a selection; None: for everything that is missing."""
+    def of(cls, lab: Lab, selection: Selection | None = None, program: str = "") -> SweepPlan:
+        """The plan for a selection; None: for everything that is missing. `program` is as for `Lab.code`."""
         selection = selection or Selection()
-        wanted = tasks(lab, lab.code(), selection)
+        wanted = tasks(lab, lab.code(program), selection)
         done, broken = lab.store.done()
         return cls(wanted, done, missing(wanted, done, selection), broken)
 

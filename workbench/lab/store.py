@@ -199,7 +199,8 @@ class ResultStore:
         """
         pa = arrow()
         good, broken = self.files(beginning)
-        return pa.concat_tables(good.values()) if good else schema().empty_table(), broken
+        # not `empty_table`, which imports pandas
+        return pa.concat_tables(good.values()) if good else pa.Table.from_batches([], schema()), broken
 
     def results(self, beginning: str = "") -> tuple[list[Result], list[Broken]]:
         """All results, of every run, oldest first; those of `table`."""

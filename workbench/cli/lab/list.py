@@ -22,6 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Say what suites there are, or what is in one."""
     from workbench.lab.find import suite_files
+    from workbench.lab.plan import hash_workbench
 
     if args.suite:
         _show_suite(open_lab(args, args.suite))
@@ -29,21 +30,21 @@ def execute(args: argparse.Namespace) -> int:
     files = suite_files(args.experiments)
     if not files:
         raise SuiteError("there is no suite", where=str(args.experiments), hint="a suite says `suite = Suite(...)`")
-    bad = 0
+    bad, program = 0, hash_workbench()
     for name in files:
         try:
             lab = open_lab(args, name)
-            print(f"{name.ljust(max(map(len, files)))}  {_state(lab)}  {lab.suite.title}")
+            print(f"{name.ljust(max(map(len, files)))}  {_state(lab, program)}  {lab.suite.title}")
         except WorkbenchError as error:
             bad += 1
             print(f"{name.ljust(max(map(len, files)))}  cannot be loaded: {error.message}")
     return 2 if bad else 0
 
 
-def _state(lab: Lab) -> str:
+def _state(lab: Lab, program: str = "") -> str:
     from workbench.lab.plan import SweepPlan
 
-    plan = SweepPlan.of(lab)
+    plan = SweepPlan.of(lab, program=program)
     warn(plan.broken)
     return f"{plan.measured:>6} of {len(plan.wanted):>6} measured"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli.lab.suites import engine_options, is_local, open_lab, open_spark, place_options, plain_result, warn
 from workbench.cli.progress import Progress
-from workbench.errors import InputError
+from workbench.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from workbench.lab.pace import Pace
@@ -152,7 +152,7 @@ def _selection(args: argparse.Namespace, lab: Lab) -> Selection:
     known = {str(status).replace(" ", "-"): status for status in Status}
     for name in args.retry:
         if name not in known:
-            raise InputError(f"--retry {name}: there is no such status", hint=f"there are {', '.join(known)}")
+            raise InputError(f"--retry {name}: there is no such status", hint=did_you_mean(name, known, "there are "))
     retry = tuple(known[name] for name in args.retry)
     return Selection(tuple(args.only), select_values(lab, args.where), tuple(args.id), args.again, retry)
 
@@ -172,10 +172,11 @@ def select_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...
     for text in given:
         axis, equals, listed = text.partition("=")
         if not equals or axis not in axes:
-            raise InputError(f"--where {text}: there is no axis '{axis}'", hint=f"there are {', '.join(axes)}")
+            raise InputError(f"--where {text}: there is no axis '{axis}'", hint=did_you_mean(axis, axes, "there are "))
         wanted = [listed] if listed in axes[axis] else listed.split(",")
         for value in wanted:
             if value not in axes[axis]:
-                raise InputError(f"--where {text}: '{axis}' is never {value}", hint=f"it is {', '.join(axes[axis])}")
+                hint = did_you_mean(value, axes[axis], "it is ")
+                raise InputError(f"--where {text}: '{axis}' is never {value}", hint=hint)
         found[axis] = (*found.get(axis, ()), *(axes[axis][value] for value in wanted))
     return found

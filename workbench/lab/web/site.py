@@ -10,9 +10,9 @@ from typing import Any
 from workbench.errors import WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
-from workbench.lab.find import load_suite, suite_files
+from workbench.lab.find import load_suite, suite_file, suite_files
 from workbench.lab.measure.client import Client
-from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan
+from workbench.lab.plan import Lab, Measurement, Selection, SweepPlan, hash_workbench
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, gather
 from workbench.lab.report_files import environment
@@ -39,7 +39,7 @@ class Site:
 
     def lab(self, name: str) -> Lab | None:
         """A suite, read again when its file has changed; None where there is none of that name."""
-        path = suite_files(self.experiments).get(name)
+        path = suite_file(self.experiments, name)
         if path is None:
             return None
         changed = path.stat().st_mtime
@@ -66,11 +66,12 @@ class Site:
 
     def overview(self) -> Iterator[dict[str, Any]]:
         """What there is to say of each suite, or why it cannot be loaded."""
+        program = hash_workbench()
         for name in suite_files(self.experiments):
             try:
                 lab = self.lab(name)
                 if lab is not None:
-                    plan = SweepPlan.of(lab)
+                    plan = SweepPlan.of(lab, program=program)
                     yield {"name": name, "title": lab.suite.title, "points": len(plan.wanted), "error": "",
                            "measured": plan.measured, "state": self.runner(lab).state()}  # fmt: skip
             except WorkbenchError as error:
