@@ -11,7 +11,12 @@ MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 *
 """The units, and how many microseconds each has."""
 
 
-def spelled(microseconds: int) -> str:
+def largest_unit(microseconds: int) -> str:
+    """The largest unit of which a time is a whole number."""
+    return next(name for name, size in reversed(MICROSECONDS.items()) if microseconds % size == 0)
+
+
+def format_time(microseconds: int) -> str:
     """A time in the largest unit of which it is a whole number: `5 min`."""
-    unit = next(name for name, size in reversed(MICROSECONDS.items()) if microseconds % size == 0)
+    unit = largest_unit(microseconds)
     return f"{microseconds // MICROSECONDS[unit]} {unit}"

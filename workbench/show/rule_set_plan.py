@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.core.readable import plural
-from workbench.core.units import MICROSECONDS
+from workbench.core.units import format_time
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.asked_source import rivals_of
 from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
@@ -295,8 +295,4 @@ def _reach(column: PlannedColumn, timed: bool) -> str:
 
 def _span(reach: int, timed: bool) -> str:
     """So much time."""
-    units = {name: size for name, size in MICROSECONDS.items() if timed and not reach % size}
-    if not units:
-        return str(reach)
-    name = max(units, key=lambda each: units[each])
-    return f"{reach // units[name]} {name}"
+    return format_time(reach) if timed else str(reach)

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.conformance.written_tests.recipe import Recipe, as_source, identifier
 from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
 from workbench.core.pipeline import Pipeline
-from workbench.core.units import MICROSECONDS
+from workbench.core.units import MICROSECONDS, largest_unit
 from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 from workbench.tesla.formulas import TREX
@@ -161,4 +161,5 @@ def _unit(model: ModelledRules) -> tuple[str | None, int]:
     """The largest unit of which a tick is a whole number, and how many of the model's times it is."""
     if model.unit is None:
         return None, 1
-    return next((name, size) for name, size in reversed(MICROSECONDS.items()) if model.tick % size == 0)
+    unit = largest_unit(model.tick)
+    return unit, MICROSECONDS[unit]

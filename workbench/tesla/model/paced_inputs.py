@@ -13,7 +13,7 @@ from workbench.core.domain import Domain
 from workbench.core.kinds import Listening
 from workbench.core.ops import ite
 from workbench.core.processor import NOTHING, Emission, Machine, Slot, State, Stream
-from workbench.core.units import spelled
+from workbench.core.units import format_time
 from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.rates import EventRate
 
@@ -47,7 +47,7 @@ class PacedInputs(Listening):
     @property
     def assumes(self) -> tuple[str, ...]:
         times = [each.ticks * self.tick for each in self.rates.values()]
-        shown = [spelled(time) if self.unit else str(time) for time in times]
+        shown = [format_time(time) if self.unit else str(time) for time in times]
         return tuple(
             f"at most {rate.most} {name} come in any {time}"
             for (name, rate), time in zip(self.rates.items(), shown, strict=True)

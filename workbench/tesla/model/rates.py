@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.ops import ADD, EQ, held_in
 from workbench.core.term import Term
-from workbench.core.units import spelled
+from workbench.core.units import format_time
 
 ANY_TYPE = ""
 """The name of the rate of all types that have none of their own."""
@@ -41,7 +41,7 @@ class RuleRate(NamedTuple):
         return EventRate(self.most, math.ceil(self.time / tick))
 
     def __str__(self) -> str:
-        return f"{self.most} in any {spelled(self.time) if self.united else self.time}"
+        return f"{self.most} in any {format_time(self.time) if self.united else self.time}"
 
 
 class EventRate(NamedTuple):

@@ -20,7 +20,7 @@ from workbench.core.fields import Record
 from workbench.core.kinds import Keeping
 from workbench.core.processor import Emission, State, Stream, emission
 from workbench.core.term import exactly
-from workbench.core.units import spelled
+from workbench.core.units import format_time
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla.formulas import TREX
 from workbench.tesla.model.encoding import ValueEncoding, ticks_of
@@ -132,7 +132,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return (*found, *([f"{', '.join(values)}; {rest}"] if values else []))
 
     def _time(self, ticks: int) -> str:
-        return spelled(ticks * self.tick) if self.unit else str(ticks * self.tick)
+        return format_time(ticks * self.tick) if self.unit else str(ticks * self.tick)
 
     # --- queues inside ---
 

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.units import spelled
+from workbench.core.units import format_time
 from workbench.errors import EndlessChain, Refused
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine
 from workbench.tesla.model.machine import ModelledRules
@@ -178,7 +178,7 @@ class RuleStream:
         return f"{event.type}{f'({values})' if values else ''}"
 
     def _time(self, time: int) -> str:
-        return spelled(time) if self.unit and time else str(time)
+        return format_time(time) if self.unit and time else str(time)
 
 
 def _others(before: Facts, after: Facts) -> list[str]:
