@@ -94,14 +94,14 @@ def test_mistakes(workbench: Run, arguments: list[object], message: str) -> None
 def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.conformance.compare import conform as engine
 
-    once = engine.go_on
+    once = engine.search_round
 
     def interrupted(*args: Any) -> object:
         if args[-2] == 6:
             raise KeyboardInterrupt
         return once(*args)
 
-    monkeypatch.setattr(engine, "go_on", interrupted)
+    monkeypatch.setattr(engine, "search_round", interrupted)
     done = workbench(
         "conform", MODELS / "figure_2a.pipe", "--backend", "pull", "--examples", "250", "--seed", "5", "--steps", "3"
     )

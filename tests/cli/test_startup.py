@@ -17,10 +17,12 @@ MEANING = {"core", "processors", "ir", "executors", "smv", "verify", "show", "co
 """What a text that cannot be read has no use for."""
 LIGHT = re.compile(
     r"workbench\.(events(\.account|\.files|\.packing|\.reading|\.table|\.formats.*)?|executors(\.table|\.run_options|\.backends.*)?"
-    r"|verify(\.decide(\.table|\.engines.*)?|\.analysis|\.certify|\.equivalence)?|tesla(\.caches(\.table|\.policies)?)?)"
+    r"|verify(\.decide(\.table|\.engines.*)?|\.analysis|\.certify|\.equivalence)?|tesla(\.caches(\.table|\.policies)?)?"
+    r"|conformance(\.compare(\.search)?)?|conformance\.(contenders|differential|executables|functions|models|parts|subjects"
+    r"|threads|watched)|processors\.stream)"
 )
-"""What writes files, the tables of which options are made (rows import what they are about at use), and names of
-modules that are no more."""
+"""What writes files, the tables and defaults of which options are made (rows import what they are about at use), and
+names of modules that are no more."""
 
 ASK = """
 import contextlib, io, json, sys

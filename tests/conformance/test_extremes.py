@@ -12,9 +12,9 @@ import pytest
 import workbench as wb
 from tests.conformance.test_conform import only, sums, total
 from workbench.conformance.compare.conform import conform
-from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, is_excused
 from workbench.conformance.compare.executables import OnGpu, Running, Seen
+from workbench.conformance.compare.search import Search
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate.pipelines import long_traces

@@ -14,10 +14,10 @@ from tests.conformance.test_buffers import compare, without_checked
 from tests.conformance.test_verdicts import INVARIANTS, compare_invariant
 from tests.found import read
 from workbench.conformance.compare.conform import conform
-from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated
+from workbench.conformance.compare.search import Search
 from workbench.processors.held.group import flatten
 
 BACKENDS = ("reference", "threaded", "model")

@@ -9,7 +9,8 @@ import pytest
 
 import workbench as wb
 from workbench.conformance.compare.conform import conform
-from workbench.conformance.compare.conformity import Conformity, Search
+from workbench.conformance.compare.conformity import Conformity
+from workbench.conformance.compare.search import Search
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import NOTHING, Processor, event, typed_function
 from workbench.errors import PipelineError, Refused

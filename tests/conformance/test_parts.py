@@ -8,10 +8,10 @@ import pytest
 
 import workbench as wb
 from workbench.conformance.compare.conform import conform
-from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.contenders import Contender
 from workbench.conformance.compare.executables import Running, Seen
 from workbench.conformance.compare.reduction import part
+from workbench.conformance.compare.search import Search
 from workbench.processors.held.group import flatten
 
 SEARCH = Search(examples=40, steps=10)

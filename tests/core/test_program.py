@@ -8,8 +8,8 @@ import pytest
 import workbench as wb
 from workbench.builder import Builder
 from workbench.cli.main import main
-from workbench.conformance.compare.conformity import Search
 from workbench.conformance.compare.contenders import choose_contenders
+from workbench.conformance.compare.search import Search
 from workbench.core.domain import BOOL, INT, Domain, Integer
 from workbench.core.fault import Fault, Kind
 from workbench.core.pipeline import Node, Pipeline

@@ -14,7 +14,7 @@ from tests.examples import examples
 from tests.tesla.rule_cases import rule_cases
 from workbench.builder import Builder
 from workbench.conformance import Nullable, Record
-from workbench.conformance.compare.conformity import Search
+from workbench.conformance.compare.search import Search
 from workbench.conformance.generate.pipelines import long_traces
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.core.domain import FLOAT, INT, STR

@@ -14,7 +14,7 @@ _HOME = {
     "builder": ("Builder",),
     "conformance.compare.contenders": ("Contender", "terms"),
     "conformance.compare.differential": ("agree", "check"),
-    "conformance.compare.conformity": ("Search",),
+    "conformance.compare.search": ("Search",),
     "conformance.compare.executables": (
         "Blocks", "CompiledRun", "Denoting", "OnGpu", "Pieces", "Pulled", "Running", "Seen", "Started", "Streams",
     ),

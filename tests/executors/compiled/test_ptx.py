@@ -130,7 +130,7 @@ def test_random_pipelines(run: Run) -> None:
         """
 from dataclasses import replace
 from workbench.conformance.compare.conform import conform_random
-from workbench.conformance.compare.conformity import Search
+from workbench.conformance.compare.search import Search
 from workbench.conformance.compare.contenders import CONTENDERS
 gpu = replace(next(each for each in CONTENDERS if each.backend == "gpu"), share=1)
 outcome = conform_random([gpu], Search(examples=30))

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
-from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformity, RuleConformity, Search
+from workbench.conformance.compare.search import Search
 from workbench.errors import InputError, Refused
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
+    from workbench.conformance.compare.conformity import Conformity, RuleConformity
     from workbench.conformance.compare.user_files import PythonPipeline
     from workbench.language import Loaded
 
@@ -142,6 +143,7 @@ def _fit_backends(
 
 def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
+    from workbench.conformance.compare.conformity import RuleConformity
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import varied_case
     from workbench.conformance.generate.rule_streams import stream_cases
@@ -171,6 +173,7 @@ def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Itera
         return
     _hypothesis()
     from workbench.conformance.compare.conform import conform, conform_random
+    from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformity
     from workbench.conformance.compare.contenders import choose_contenders
 
     elsewhere = bool(args.random_rules or len(files) < len(args.files))

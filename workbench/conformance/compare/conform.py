@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from workbench.conformance.compare.conformity import RANDOM_PIPELINES, ROUND, Conformity, Search
+from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformity
 from workbench.conformance.compare.contenders import Contender, Match, choose_contenders
 from workbench.conformance.compare.differential import Disagreement, agree
 from workbench.conformance.compare.executables import InputSequence, Running
 from workbench.conformance.compare.plans import plans
 from workbench.conformance.compare.reduction import SmallestPart, smallest_part
+from workbench.conformance.compare.search import ROUND, Search
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate.pipelines import long_traces, pipelines
@@ -42,47 +43,32 @@ def conform(
     backends: names (see `workbench.executors.table`), or contenders of your own; all, where none is given.
     progress: told what is being done, and the seed of the round: where to go on after an interrupt.
     """
-    search, found = search or Search(), []
-    pipeline = pipeline.pipeline
-    for contender in choose_contenders(backends, pipeline.kind):
-        outcome = begin(pipeline, contender, search)
-        for number, count in search.rounds(contender.share):
-            done = f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree"
-            progress(done, number)
-            outcome = go_on(pipeline, contender, outcome, search, number, count)
-        found.append(outcome)
-    return found
+    search, pipeline = search or Search(), pipeline.pipeline
+    return [_compare(pipeline, each, search, progress) for each in choose_contenders(backends, pipeline.kind)]
 
 
-def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Conformity:
-    """The outcome before the first round: the contender may refuse the pipeline."""
-    integers = Integer(search.n) if contender.finite else None
-    outcome = Conformity(pipeline.name, contender.name, integers=integers)
+def _compare(
+    pipeline: Pipeline, contender: Contender, search: Search, progress: Callable[[str, int], object]
+) -> Conformity:
+    """Compare a pipeline on one contender, up to the first round that finds a disagreement."""
+    outcome = Conformity(pipeline.name, contender.name, integers=Integer(search.n) if contender.finite else None)
     try:
-        Match(contender, pipeline, search.n, search.q)
+        match = Match(contender, pipeline, search.n, search.q)
     except (Refused, DomainError, TypingError) as error:
         return replace(outcome, refused=error.what, hint=error.hint)
+    for number, count in search.rounds(contender.share):
+        progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree", number)
+        try:
+            failure = search_round(match, search, number, count)
+        except NotImplementedError as error:  # a specification that is not there
+            return replace(outcome, refused=str(error) or "it is not implemented")
+        if failure is not None:
+            part, failure = _part(match, failure, search, number) or ((), failure)
+            runs = Running(failure.pipeline, {}), Running(failure.pipeline, {})
+            repeatable = agree(failure.pipeline, failure.steps, *runs) is None
+            return replace(outcome, failure=failure, part=part, repeatable=repeatable)
+        outcome = replace(outcome, agreements=outcome.agreements + count)
     return outcome
-
-
-def go_on(
-    pipeline: Pipeline, contender: Contender, outcome: Conformity, search: Search, number: int, count: int
-) -> Conformity:
-    """The outcome after one more round; one that refuses or differs has no more."""
-    if outcome.refused or outcome.failure:
-        return outcome
-    match = Match(contender, pipeline, search.n, search.q)
-    try:
-        failure = search_round(match, search, number, count)
-    except NotImplementedError as error:  # a specification that is not there
-        return replace(outcome, refused=str(error) or "it is not implemented")
-    if failure is None:
-        return replace(outcome, agreements=outcome.agreements + count)
-    by_itself = _part(match, failure, search, number)
-    part, failure = by_itself or ((), failure)
-    runs = Running(failure.pipeline, {}), Running(failure.pipeline, {})
-    repeatable = agree(failure.pipeline, failure.steps, *runs) is None
-    return replace(outcome, failure=failure, part=part, repeatable=repeatable)
 
 
 def search_round(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
@@ -156,16 +142,17 @@ def conform_random(
     outcome = Conformity(RANDOM_PIPELINES, ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"{RANDOM_PIPELINES}: seed {number}, {outcome.agreements} agree", number)
-        outcome = go_on_randomly(quick, outcome, search, number, count)
+        tried, failure = _search_randomly(quick, search, number, count)
+        if failure is not None:
+            return replace(outcome, failure=failure)
+        outcome = replace(outcome, agreements=outcome.agreements + tried)
     return outcome
 
 
-def go_on_randomly(
-    among: Sequence[Contender], outcome: Conformity, search: Search, number: int, count: int
-) -> Conformity:
-    """The outcome after one more round of random pipelines."""
-    if outcome.failure or not among:
-        return outcome
+def _search_randomly(
+    among: Sequence[Contender], search: Search, number: int, count: int
+) -> tuple[int, Disagreement | None]:
+    """How many random pipelines were compared in a round, and the simplest failure."""
     tried = 0
 
     def differs(drawn: _RandomRun | None) -> tuple[_RandomRun, Disagreement] | None:
@@ -176,10 +163,10 @@ def go_on_randomly(
 
     failure = smallest(_random_runs(among, search), differs, count, number)
     if failure is None:
-        return replace(outcome, agreements=outcome.agreements + tried)
+        return tried, None
     drawn, found = failure
     by_itself = _part(drawn.match, found, search, number)
-    return replace(outcome, failure=by_itself[1] if by_itself else found)
+    return tried, by_itself[1] if by_itself else found
 
 
 def _part(match: Match, found: Disagreement, search: Search, number: int) -> SmallestPart | None:

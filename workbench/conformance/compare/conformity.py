@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 RANDOM_PIPELINES = "random pipelines"
 """What stands for the name of a pipeline where random ones are compared."""
 
-ROUND = 100
-"""Examples of a round."""
-
 
 @dataclass(frozen=True)
 class Conformity:
@@ -177,29 +174,3 @@ class RuleConformity:
 
     def _share(self, count: int) -> str:
         return "the rules" if count == self.streams else f"those of {count}"
-
-
-@dataclass(frozen=True)
-class Search:
-    """How examples are drawn.
-
-    Parameters
-    ----------
-    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
-    seed: of the first round.
-    steps: the most steps of a trace, without its end.
-    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
-    """
-
-    examples: int = 100
-    seed: int = 0
-    steps: int = 24
-    n: int = 4
-    q: int = 4
-
-    def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
-        """The seeds of the rounds, and how many examples each has."""
-        left = max(1, round(self.examples * share))
-        for number in range(self.seed, self.seed + -(-left // ROUND)):
-            yield number, min(left, ROUND)
-            left -= ROUND

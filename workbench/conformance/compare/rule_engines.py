@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.conformance.compare.conformity import RuleConformity, Search
+from workbench.conformance.compare.conformity import RuleConformity
 from workbench.conformance.compare.minimal import minimize
+from workbench.conformance.compare.search import Search
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.smaller_rules import smaller_cases
 from workbench.core.determinism import same

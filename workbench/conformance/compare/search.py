@@ -1,0 +1,38 @@
+"""How a search for disagreements draws its examples.
+
+The rule of this module: it imports nothing, since the command line shows what is here as its defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ROUND = 100
+"""Examples of a round."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How examples are drawn.
+
+    Parameters
+    ----------
+    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
+    seed: of the first round.
+    steps: the most steps of a trace, without its end.
+    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
+    """
+
+    examples: int = 100
+    seed: int = 0
+    steps: int = 24
+    n: int = 4
+    q: int = 4
+
+    def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
+        """The seeds of the rounds, and how many examples each has."""
+        left = max(1, round(self.examples * share))
+        for number in range(self.seed, self.seed + -(-left // ROUND)):
+            yield number, min(left, ROUND)
+            left -= ROUND
