@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self
 
 MOST_NAMES = 40
 """The most names that a hint lists."""
@@ -159,6 +159,10 @@ class LanguageError(WorkbenchError, ValueError):
 
 class Refused(WorkbenchError, NotImplementedError):
     """A backend cannot do this; raised before the first event, with the declared reason."""
+
+    def refuse(self, *_: object, **__: object) -> NoReturn:
+        """Raise it, in place of a function that starts a backend."""
+        raise self.with_traceback(None)
 
 
 class _OfQueue(WorkbenchError):

@@ -6,7 +6,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from workbench.cli import options as o
 from workbench.cli.progress import Progress
 from workbench.conformance.compare.search import Search
-from workbench.errors import InputError, Refused
+from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
@@ -119,31 +119,8 @@ def _write_test(
 # --- what is compared -----------------------------------------------------------------------------------------
 
 
-def _fit_backends(
-    args: argparse.Namespace, choose: Callable[[Sequence[str]], object], elsewhere: bool
-) -> tuple[list[str], Mapping[str, Refused]]:
-    """Those of the named backends that run programs of a kind, and of the others why they do not.
-
-    Parameters
-    ----------
-    choose: chooses among those of this kind by name; raises Refused where one is none of them.
-    elsewhere: whether programs of another kind are compared, too, for which a name may be meant; else it is an error.
-    """
-    fitting, refused = list[str](), dict[str, Refused]()
-    for name in args.backend:
-        try:
-            choose([name])
-            fitting.append(name)
-        except Refused as error:
-            if not elsewhere:
-                raise
-            refused[name] = error
-    return fitting, refused
-
-
 def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
-    from workbench.conformance.compare.conformity import RuleConformity
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
     from workbench.conformance.generate.rule_cases import varied_case
     from workbench.conformance.generate.rule_streams import stream_cases
@@ -153,17 +130,13 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
         return
     if files and args.param:
         raise InputError("rules have no parameters: --param", hint="leave it out")
-    fitting, refused = _fit_backends(args, choose_engines, bool(args.random or len(files) < len(args.files)))
+    engines = choose_engines(args.backend, strict=not args.random and len(files) == len(args.files))
     given = [(file, stream_cases(file, search.steps), search) for file in files]
     if args.random_rules:
         given.append(("random rules", varied_case, replace(search, examples=args.random_rules)))
     for name, cases, own in given:
         place.begin(name)
-        for backend, error in refused.items():
-            yield None, RuleConformity(name, 0, [backend], True, reason=error.what, hint=error.hint)
-        if fitting or not refused:
-            told = partial(place.tell, f"comparing engines on {name}")
-            yield None, conform_rules(name, cases, own, choose_engines(fitting), told)
+        yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))
 
 
 def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
@@ -173,26 +146,18 @@ def _pipelines(args: argparse.Namespace, search: Search, place: _Place) -> Itera
         return
     _hypothesis()
     from workbench.conformance.compare.conform import conform, conform_random
-    from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformity
     from workbench.conformance.compare.contenders import choose_contenders
 
-    elsewhere = bool(args.random_rules or len(files) < len(args.files))
-    fitting, refused = _fit_backends(args, choose_contenders, elsewhere)
+    strict = bool(args.random) or (not args.random_rules and len(files) == len(args.files))
+    among = choose_contenders(args.backend, strict=strict)
     subjects = [subject for file in files for subject in _subjects(file, args.param)]
-    compared: list[tuple[Loaded | PythonPipeline | None, str]] = [(each, each.name) for each in subjects]
-    compared += [(None, RANDOM_PIPELINES)] if args.random else []
-    for subject, name in compared:
-        for backend, error in refused.items():
-            yield subject, Conformity(name, backend, refused=error.what, hint=error.hint)
-        if refused and not fitting:
-            continue
-        if subject is None:
-            place.begin(name)
-            yield None, conform_random(choose_contenders(fitting), replace(search, examples=args.random), place.tell)
-            continue
-        for contender in choose_contenders(fitting, subject.pipeline.kind):
-            place.begin(f"{name} on {contender.name}")
+    for subject in subjects:
+        for contender in choose_contenders(args.backend, subject.pipeline.kind, strict=strict):
+            place.begin(f"{subject.name} on {contender.name}")
             yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, place.tell))
+    if args.random:
+        place.begin("random pipelines")
+        yield None, conform_random(among, replace(search, examples=args.random), place.tell)
 
 
 def _hypothesis() -> None:

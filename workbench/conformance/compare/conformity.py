@@ -68,7 +68,7 @@ class Conformity:
         head = f"{self.backend}  of {within}{self.pipeline}"
         over = f", int is 0..{self.integers.n - 1}" if self.integers else ""
         if self.refused:
-            return _format_refusal(head, self.refused, self.hint)
+            return f"– refused  {head}: {self.refused}" + (f"\n    hint: {self.hint}" if self.hint else "")
         if self.failure is None:
             kind = "pipelines" if self.pipeline == RANDOM_PIPELINES else "traces"
             return f"✓ agrees   {head}: {self.agreements} {kind}{over}"
@@ -89,12 +89,6 @@ class Conformity:
         if not self.repeatable:
             what = "the reference executor does not do the same twice"
             yield f"{what}: a processor depends on more than state and events"
-
-
-def _format_refusal(head: str, reason: str, hint: str) -> str:
-    """A refusal for people: of what by whom, why where that is known, and what to do about it."""
-    said = f": {reason}" if reason else ""
-    return f"– refused  {head}{said}" + (f"\n    hint: {hint}" if hint else "")
 
 
 def _failure_data(found: Disagreement) -> dict[str, Any]:
@@ -128,7 +122,6 @@ class RuleConformity:
     named: whether the user has chosen them; else they are all that there are.
     refused: on how many streams each engine refused the rules.
     failure: the simplest disagreement with what the rules mean that was found.
-    reason, hint: why the engines are given no stream, and what to do about it; empty where they are.
     """
 
     rules: str
@@ -137,8 +130,6 @@ class RuleConformity:
     named: bool = False
     refused: Mapping[str, int] = field(default_factory=dict)
     failure: RuleDisagreement | None = None
-    reason: str = ""
-    hint: str = ""
 
     @property
     def holds(self) -> bool:
@@ -159,13 +150,12 @@ class RuleConformity:
             "rules": self.rules, "outcome": self.outcome, "streams": self.streams, "engines": list(self.engines),
             "refused": dict(self.refused),
         }  # fmt: skip
-        data |= {"reason": self.reason, "hint": self.hint} if self.reason else {}
         return data if self.failure is None else {**data, "failure": str(self.failure)}
 
     def __str__(self) -> str:
         among = ", ".join(self.engines) if self.named else "all engines"
         if self.outcome == "refused":
-            return _format_refusal(f"{among}  on {self.rules}", self.reason, self.hint)
+            return f"– refused  {among}  on {self.rules}"
         if self.failure is None:
             refused = (f"; {name} refused {self._share(count)}" for name, count in self.refused.items())
             return f"✓ agree    {among}  on {self.rules}: {self.streams} streams{''.join(refused)}"

@@ -198,8 +198,14 @@ def is_excused(error: Exception) -> bool:
     return isinstance(error, Overflow | DomainError) and error.beyond_words
 
 
-def choose_contenders(backends: Sequence[str | Contender], kind: str = Pipeline.kind) -> tuple[Contender, ...]:
+def choose_contenders(
+    backends: Sequence[str | Contender], kind: str = Pipeline.kind, *, strict: bool = True
+) -> tuple[Contender, ...]:
     """The contenders that are meant, given or by the names of backends or their own; without any, all for a kind.
+
+    Parameters
+    ----------
+    strict: a backend that has no contender is an error; else it has one that refuses every pipeline.
 
     Raises
     ------
@@ -208,13 +214,16 @@ def choose_contenders(backends: Sequence[str | Contender], kind: str = Pipeline.
     every = [each for some in contenders().values() for each in some]
     known = [*contenders(), *(each.name for each in every)]
     names = [ALIASES.get(name, name) for name in backends if isinstance(name, str)]
+    own = tuple(each for each in backends if isinstance(each, Contender))
     for name in names:
         if name not in known:
-            if name in backend_rows():
-                others = ", ".join(contenders())
-                raise Refused(f"backend '{name}' is not compared on pipelines", hint=f"compare {others}")
-            raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))
-    own = tuple(each for each in backends if isinstance(each, Contender))
+            if name not in backend_rows():
+                raise WorkbenchError(f"there is no backend '{name}'", hint=did_you_mean(name, contenders()))
+            hint = f"compare {', '.join(contenders())}"
+            refused = Refused(f"backend '{name}' is not compared on pipelines", hint=hint)
+            if strict:
+                raise refused
+            own += (Contender(name, name, refused.refuse),)
     if not (own or names):
         return tuple(each for each in every if backend_row(each.backend).takes(kind))
     return own + tuple(each for each in every if {each.name, each.backend}.intersection(names))

@@ -103,8 +103,12 @@ def conform_rules(
     return outcome
 
 
-def choose_engines(names: Sequence[str]) -> Mapping[str, MakesEngine] | None:
+def choose_engines(names: Sequence[str], *, strict: bool = True) -> Mapping[str, MakesEngine] | None:
     """The engines of rules with these names of backends; None, which is all, where there are no names.
+
+    Parameters
+    ----------
+    strict: a backend that has no engine is an error; else it has one that refuses all rules.
 
     Raises
     ------
@@ -114,10 +118,16 @@ def choose_engines(names: Sequence[str]) -> Mapping[str, MakesEngine] | None:
     for name in names:
         row = backend_row(name)
         if row.engine is None:
-            raise Refused(f"backend '{row.name}' has no engine of rules", hint=f"compare {', '.join(rule_engines())}")
-        if missing := row.missing():
-            raise Refused(missing)
-        chosen[row.name] = row.engine
+            hint = f"compare {', '.join(rule_engines())}"
+            refused = Refused(f"backend '{row.name}' has no engine of rules", hint=hint)
+        elif missing := row.missing():
+            refused = Refused(missing)
+        else:
+            chosen[row.name] = row.engine
+            continue
+        if strict:
+            raise refused
+        chosen[row.name] = refused.refuse
     return chosen or None
 
 
