@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from workbench.core.readable import plural
-from workbench.show.style import begin_page
+from workbench.show.style import answer_page
 
 if TYPE_CHECKING:
     from workbench.executors.reference.refutation import Culprit, Refutation
@@ -23,16 +23,8 @@ def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str
     """
     many = f"the first {most:,} positions" if len(found) == most else plural(f"{len(found):,}", "position")
     said = f"Quantifiers are false at {many}." if found else "No quantifier is false."
-    return "\n".join(
-        [
-            begin_page(f"{program} - workbench", "explanation") + "<main>",
-            f"<header><p class=brand>workbench run --why</p><h1>{escape(program)}</h1></header>",
-            f'<p class="{"fails" if found else "holds"}">{said} Steps are counted from 0.</p>',
-            *(line for each in found for line in _section(each)),
-            "</main></body></html>",
-            "",
-        ]
-    )
+    head = f'<p class="{"fails" if found else "holds"}">{said} Steps are counted from 0.</p>'
+    return answer_page("run --why", program, [head, *(line for each in found for line in _section(each))])
 
 
 def _section(told: Refutation) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, window_lines
-from workbench.show.style import begin_page
+from workbench.show.style import answer_page
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
@@ -57,20 +57,8 @@ def _text(told: ToldPiece, record: RunRecord, width: int, depth: int = 0) -> Ite
 
 def explanation_page(found: RuleExplanation) -> str:
     """An answer as a page of HTML that needs nothing but itself."""
-    return "\n".join(
-        [
-            begin_page(f"{found.question} - workbench", "explanation") + "<main>",
-            f"<header><p class=brand>workbench explain</p><h1>{escape(found.question)}</h1></header>",
-            explanation_html(found),
-            "</main></body></html>",
-            "",
-        ]
-    )
-
-
-def explanation_html(found: RuleExplanation) -> str:
-    """What stands on the page."""
-    return "\n".join(line for told in pieces(found) for line in _html(told, found.record))
+    lines = (line for told in pieces(found) for line in _html(told, found.record))
+    return answer_page("explain", found.question, lines)
 
 
 def _html(told: ToldPiece, record: RunRecord, depth: int = 2) -> Iterator[str]:

@@ -5,6 +5,7 @@ The rule of this module: a page needs nothing but itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 
@@ -16,6 +17,18 @@ def begin_page(title: str, page: str) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>{style(page)}</style></head><body>"""
+
+
+def answer_page(command: str, heading: str, body: Iterable[str]) -> str:
+    """A page on which a command answers a question, that needs nothing but itself."""
+    lines = [
+        begin_page(f"{heading} - workbench", "explanation") + "<main>",
+        f"<header><p class=brand>workbench {command}</p><h1>{escape(heading)}</h1></header>",
+        *body,
+        "</main></body></html>",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def style(page: str) -> str:
