@@ -8,7 +8,7 @@ import pytest
 from tests.lab.conftest import SQUARES
 from workbench.errors import SuiteError
 from workbench.lab import Beside, Limits, Output, Region, Suite, mean, median, only, total
-from workbench.lab.find import find_suite, load_suite, suite_files
+from workbench.lab.find import find_suite, load_suite, suite_file, suite_files
 
 WORD = Output("a word", kind=str)
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +86,9 @@ def test_suites_are_told_from_other_scripts(make_lab, tmp_path):
     (folder / "two.py").write_text("from workbench import lab\nsuite = lab.Suite('two', '')\n")
     assert list(suite_files(folder)) == ["broken", "one", "two", "typed"]
     assert load_suite(folder / "two.py").name == "two"
+    assert suite_file(folder, "two") == folder / "two.py"
+    for name in ("bench", "nowhere", "../experiments/two", "./two"):  # a path is no name
+        assert suite_file(folder, name) is None
 
 
 def test_benchmarks_beside_suites_are_no_suites():

@@ -19,7 +19,6 @@ from workbench.lab.data import Data
 from workbench.lab.draw import svg
 from workbench.lab.plan import Lab
 from workbench.lab.report import Report, gather
-from workbench.lab.report_markdown import markdown
 from workbench.lab.rows import package
 from workbench.lab.table import shown
 from workbench.show.style import style
@@ -34,7 +33,7 @@ def environment() -> Any:
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["shown"] = shown
+    made.filters |= {"shown": shown, "cell": _escape_cell}
     made.globals["style"] = style("lab")
     return made
 
@@ -43,6 +42,18 @@ def html(report: Report, drawings: Mapping[str, str]) -> str:
     """The page; `drawings` has the plots as SVG."""
     page: str = environment().get_template("report.html").render(report=report, drawings=drawings)
     return page
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    again = text.rerun(report.suite.name, "KEY", report.options)
+    template = environment().overlay(autoescape=False).get_template("report.md")
+    return f"{template.render(report=report, again=again)}\n"
+
+
+def _escape_cell(value: str) -> str:
+    """A text in a cell of a table of Markdown."""
+    return value.replace("|", "\\|").replace("\n", " ")
 
 
 def write_report(lab: Lab, data: Data, folder: Path) -> Report:
