@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 from workbench.cli.help_pages import help_line
 
 
-def add_actions(parser: argparse.ArgumentParser, folder: str, names: Sequence[str]) -> None:
-    """Add the actions of a command, each with its options."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name in names:
-        module = _action(folder, name)
-        line = help_line(module.__doc__ or "")
-        module.options(actions.add_parser(name, help=line, description=line))
+class ActionTable(NamedTuple):
+    """The actions of a command, in the order of its help: `options` and `execute` are the command's."""
 
+    folder: str
+    names: tuple[str, ...]
 
-def execute_action(folder: str, args: argparse.Namespace) -> int:
-    """Do what the action says that was named; the exit code."""
-    return int(_action(folder, args.action).execute(args))
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the actions, each with its options."""
+        actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+        for name in self.names:
+            module = self._load(name)
+            line = help_line(module.__doc__ or "")
+            module.options(actions.add_parser(name, help=line, description=line))
 
+    def execute(self, args: argparse.Namespace) -> int:
+        """Do what the action says that was named; the exit code."""
+        return int(self._load(args.action).execute(args))
 
-def _action(folder: str, name: str) -> ModuleType:
-    return importlib.import_module(f"workbench.cli.{folder}.{name}")
+    def _load(self, name: str) -> ModuleType:
+        return importlib.import_module(f"workbench.cli.{self.folder}.{name}")

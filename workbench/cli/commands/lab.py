@@ -1,19 +1,6 @@
 """Run suites of experiments, and report on them with the way back from every number."""
 
-from __future__ import annotations
+from workbench.cli.actions import ActionTable
 
-import argparse
-
-from workbench.cli.actions import add_actions, execute_action
-
-ACTIONS = ("list", "run", "report", "show", "compare", "serve")
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """The actions and their arguments."""
-    add_actions(parser, "lab", ACTIONS)
-
-
-def execute(args: argparse.Namespace) -> int:
-    """Do what the action says."""
-    return execute_action("lab", args)
+_ACTIONS = ActionTable("lab", ("list", "run", "report", "show", "compare", "serve"))
+options, execute = _ACTIONS.options, _ACTIONS.execute
