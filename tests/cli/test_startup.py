@@ -10,7 +10,7 @@ import pytest
 
 from workbench.cli.commands import helps
 
-HEAVY = {"numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
+HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
          "jinja2", "pynusmv", "pyparsing"}  # fmt: skip
 """Packages that take a tenth of a second and more."""
 MEANING = {"core", "processors", "ir", "executors", "smv", "verify", "show", "conformance", "lab"}

@@ -117,6 +117,13 @@ def test_processors_stand_as_given_where_pipes_leave_a_choice():
     assert [node.name for node in graph(nodes).nodes] == ["first", "last", "late", "then"]
 
 
+def test_the_wiring_as_a_graph():
+    nodes = [Node("add", ADD, ("x", "x"), ("y",))]
+    wiring = graph(nodes).graph
+    assert wiring.number_of_edges(("input", "x"), ("node", "add")) == 2
+    assert wiring.has_edge(("node", "add"), ("output", "out"))
+
+
 def test_what_lies_upstream():
     pipeline = graph([
         Node("trim", TRIM, ("x",), ("t",)), Node("sum", SUM, ("t",), ("s",)), Node("alone", TRIM, ("x",), ("a",)),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from workbench.core.domain import Domain, ModelScope, Value
 from workbench.core.fault import Fault
@@ -23,6 +23,9 @@ from workbench.core.readable import plural
 from workbench.core.unfolding import Unfolding
 from workbench.display import Displayed
 from workbench.errors import Location, PipelineError, WorkbenchError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Derived = TypeVar("Derived")
 
@@ -285,6 +288,23 @@ class Pipeline(Displayed):
                 wanted.update({*node.inputs} - {source})
                 found.append(node)
         return tuple(reversed(found))
+
+    @property
+    def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
+        """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
+        import networkx as nx  # takes a quarter of a second
+
+        graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
+        producer = {name: ("input", name) for name, _ in self.inputs}
+        producer |= {pipe: ("node", node.name) for node in self.nodes for pipe in node.outputs}
+        graph.add_nodes_from(("input", name) for name, _ in self.inputs)
+        graph.add_nodes_from((("node", node.name), {"node": node}) for node in self.nodes)
+        for node in self.nodes:
+            for position, pipe in enumerate(node.inputs):
+                graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)
+        for name, pipe in self.outputs:
+            graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
+        return graph
 
     # --- other pipelines from it ---
 

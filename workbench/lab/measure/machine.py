@@ -16,7 +16,7 @@ import workbench
 from workbench.budget import cores
 from workbench.lab.measure.gpu import describe_gpus
 
-PACKAGES = ("pynusmv", "numba", "numpy", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
+PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
 STEAL_LIMIT = 0.02
 """The part of the time, taken for other machines, from which a timing is unreliable."""
 _WINDOW = 1.0
