@@ -33,7 +33,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import workbench as wb
-from workbench.executors.spark.executors import choose
+from workbench.executors.spark.choice import choose
 from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import row_ports, write_rows
 from workbench.executors.spark.run import SETTINGS

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from workbench.core.domain import ANY, Domain, Reals, Value
+from workbench.core.domain import ANY, INT, Domain, Reals, Value
 from workbench.core.fields import Tuple, scalars
 from workbench.events.batch import rows_of
 from workbench.events.buffers import shown_column
-from workbench.events.columns import as_json
-from workbench.events.text_column import TextColumn
+from workbench.events.column_map import has_columns
+from workbench.events.columns import as_json, to_column
 from workbench.events.texts import tuple_texts
 from workbench.events.values import from_text
 
@@ -26,8 +26,8 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
 
     Parameters
     ----------
-    outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
-    domains: those of the outputs, whose events are columns (`column_map.has_columns`). A null is no event.
+    outputs: name to events (`session.OutputEvents`), with `steps`, where there are several outputs.
+    domains: those of the outputs. A null is no event.
     """
     return pa.table(shown_columns(outputs, domains)[1], list(domains))
 
@@ -45,15 +45,20 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
         of_rows = every // width
     columns = []
     for i, (name, domain) in enumerate(domains.items()):
-        arrays = outputs[name].fields
-        there: Any = None
+        column = _shown_output(domain, outputs[name], name)
         if rows and len(rows[i]) < len(every):
-            places = np.searchsorted(every, rows[i])
-            there = np.zeros(len(every), np.bool_)
-            there[places] = True
-            arrays = tuple(_spread(array, places, len(every)) for array in arrays)
-        columns.append(shown_events(domain, arrays, there))
+            places = np.full(len(every), -1)
+            places[np.searchsorted(every, rows[i])] = np.arange(len(rows[i]))
+            column = column.take(shown_column(INT, places, places >= 0))
+        columns.append(column)
     return of_rows, columns
+
+
+def _shown_output(domain: Domain, output: Any, name: str) -> Any:
+    """An Arrow array of the events of an output; of those that have no arrays, of their values."""
+    if output.fields and has_columns(domain):
+        return shown_events(domain, output.fields)
+    return to_column(domain, output.events(), f"output '{name}'")
 
 
 def shown_events(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
@@ -64,15 +69,6 @@ def shown_events(domain: Domain, arrays: Sequence[Any], there: Any = None) -> An
         shown_column(part, array, there, quoted=True) for (_, part), array in zip(scalars(domain), arrays, strict=True)
     )
     return tuple_texts(domain, fields)
-
-
-def _spread(array: Any, places: Any, count: int) -> Any:
-    """An array of so many entries, those of another one at these places."""
-    if isinstance(array, TextColumn):
-        return TextColumn(_spread(array.numbers, places, count), array.texts)
-    made = np.zeros(count, array.dtype)
-    made[places] = array
-    return made
 
 
 def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:

@@ -7,21 +7,18 @@ come in the order of the rows that cause them; the end of the log then ends the 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.core.domain import INT, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError
-from workbench.events.account import KEYLESS
 from workbench.events.batch import LogBatch, RowEvents
-from workbench.executors.session import BatchOutput, Session, spread
+from workbench.executors.session import OutputEvents, Session, spread
 from workbench.executors.snapshot import join_states, split_states
-
-if TYPE_CHECKING:
-    from workbench.executors.reference.executor import Reference
 
 ROW = "row"
 """The column with the number of the row."""
@@ -152,109 +149,83 @@ class KeyedOutputs(NamedTuple):
     wrong: the first row that could not be made, and why; it and those behind it have not been.
     """
 
-    outputs: Mapping[str, Any]
+    outputs: Mapping[str, OutputEvents]
     wrong: tuple[int, WorkbenchError] | None
 
 
-class KeyedRowSession(Session):
-    """A run for each key, row by row: one executor, into which the state of a key is put, and out of which it is taken.
+class ValueColumn(NamedTuple):
+    """The events of an output as Python values, with the step of each (`OutputEvents`)."""
 
-    Parameters
+    values: list[Value]
+    steps: Any
+    fields: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, events: Sequence[tuple[int, Value]]) -> ValueColumn:
+        """Events behind their steps."""
+        import numpy as np
+
+        return cls([event for _, event in events], np.array([step for step, _ in events], np.int64))
+
+    def events(self) -> list[Value]:
+        """The events."""
+        return self.values
+
+
+class KeyedRuns(ABC):
+    """The runs of a pipeline on columns of rows, one for each key; keys are numbered from 0 on.
+
+    Attributes
     ----------
-    running: in its initial state.
+    threads: how many share the keys.
     """
 
+    threads = 1
+
+    @abstractmethod
+    def step(self, codes: Any, batch: LogBatch, count: int) -> KeyedOutputs:
+        """Run the rows of a batch: the i-th is a step of key `codes[i]`.
+
+        Parameters
+        ----------
+        codes: an array of whole numbers.
+        count: how many keys there are by now.
+        """
+
+    @abstractmethod
+    def finish(self, count: int | None = None) -> KeyedOutputs:
+        """End the streams of all keys, or of the first ones, in their order; what comes out is of that key."""
+
+    @abstractmethod
+    def begin(self, key: int | None = None) -> None:
+        """Forget all keys but this one, which is the first from now on; or all."""
+
+    @abstractmethod
+    def steps(self, key: int) -> int:
+        """How many steps a key has made."""
+
+    @abstractmethod
+    def save(self, key: int) -> bytes:
+        """The state of a key's run."""
+
+    @abstractmethod
+    def restore(self, key: int, state: bytes) -> None:
+        """Have a key, which may be a new one, go on from a state."""
+
+
+class KeyedSession(Session):
+    """A run for each key of a log."""
+
     numbered = True
+    runs: KeyedRuns
 
-    def __init__(self, running: Reference, partition: Partition) -> None:
-        self.running, self.partition = running, partition
-        self.outputs, self.keys = partition.rows, Keys()
-        self._states: list[Any] = []
-        self._now = -1
-        self._given: RowEvents = {}
-        self._emitted = self._begin()
-
-    def step_batch(self, batch: LogBatch) -> BatchOutput:
-        partition, number_of = self.partition, self.keys.number
-        made, failed, computed, ignored = list[RowEvents](), batch.failed, 0, 0
-        for at, row in enumerate(batch.as_rows(self.outputs.domains)):
-            number = batch.numbers[at]
-            try:
-                if (key := partition.key_of(row, number)) is None:
-                    ignored += 1
-                    continue
-            except InputError as error:
-                failed = error
-                break
-            code = number_of(key)
-            try:
-                outputs = self._step(code, partition.events_of(row))
-            except WorkbenchError as error:
-                failed = partition.located(key, number, error)
-                break
-            computed += 1
-            if any(outputs.values()):
-                made += partition.rows_of(key, number, outputs)
-        return BatchOutput(
-            made, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
-            events_in=batch.events - computed * partition.beside,
-            events_out=sum(map(len, made)) - len(made) * (1 + partition.with_row),
-        )  # fmt: skip
-
-    def end(self) -> BatchOutput:
-        made, failed = list[RowEvents](), None
-        for code, key in enumerate(self.keys.values(range(len(self.keys)))):
-            try:
-                made += self.partition.rows_of(key, None, self._end(code))
-            except WorkbenchError as error:
-                failed = self.partition.located(key, None, error)
-                break
-        return BatchOutput(made, events_out=sum(map(len, made)) - len(made), failed=failed)
+    def __init__(self, partition: Partition, keys: Keys) -> None:
+        self.partition, self.outputs, self.keys = partition, partition.rows, keys
 
     def save(self) -> bytes:
         codes = range(len(self.keys))
-        return join_states(self.keys.values(codes), map(self._state, codes))
+        return join_states(self.keys.values(codes), map(self.runs.save, codes))
 
     def restore(self, state: bytes) -> None:
         for key, each in split_states(state):
-            self._turn(self.keys.number(key))
-            self.running.restore(each)
-
-    def _state(self, code: int) -> bytes:
-        """That of a key's run."""
-        self._turn(code)
-        return self.running.snapshot()
-
-    def _step(self, code: int, events: RowEvents) -> Mapping[str, list[Value]]:
-        """The outputs of a step of this key; a new one has the number of keys that there are."""
-        self._turn(code)
-        self._given = events
-        try:
-            return next(self._emitted)
-        except BaseException:
-            self._emitted = self._begin()
-            raise
-
-    def _end(self, code: int) -> Mapping[str, list[Value]]:
-        """The outputs of the end of this key's streams."""
-        self._turn(code)
-        found = self.running.end()
-        self._now = -1
-        self.running.reset()
-        return found
-
-    def _begin(self) -> Iterator[Mapping[str, list[Value]]]:
-        """What makes the steps that are given, one after the other."""
-        return self.running.emitted(iter(lambda: self._given, None))
-
-    def _turn(self, code: int) -> None:
-        if code == self._now:
-            return
-        if self._now >= 0:
-            self._states[self._now] = self.running.leave()
-        if code == len(self._states):
-            self._states.append(None)
-            self.running.reset()
-        else:
-            self.running.enter(self._states[code])
-        self._now = code
+            self.runs.restore(self.keys.number(key), each)

@@ -33,10 +33,6 @@ class OutputEvents(Protocol):
         """An array per scalar field."""
 
     @property
-    def array(self) -> Any:
-        """The only field."""
-
-    @property
     def steps(self) -> Any:
         """The step of each event, where there are several outputs."""
 

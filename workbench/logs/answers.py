@@ -144,7 +144,7 @@ def arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str
             for name, column in emission.columns.items():
                 domain = shown[name]
                 one = has_array(domain)
-                found[name].append(_named(column.array, domain) if one else _array(column.events(), domain))
+                found[name].append(_named(column.fields[0], domain) if one else _array(column.events(), domain))
             continue
         for name, values in streams([emission], shown).items():
             if values:

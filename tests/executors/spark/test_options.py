@@ -19,7 +19,7 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import feather, parquet  # noqa: E402
 
 from tests.executors.spark.logs import rows_of  # noqa: E402
-from workbench.executors.spark.executors import choose  # noqa: E402
+from workbench.executors.spark.choice import choose  # noqa: E402
 from workbench.executors.spark.pipeline_run import SparkPipelineRun  # noqa: E402
 from workbench.executors.spark.run import run_batch  # noqa: E402
 

@@ -27,10 +27,11 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 from pyspark import cloudpickle
 
+from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.spark.carry import CarriedError, bring_back, error_in
 from workbench.executors.spark.checkpoint import see_checkpoint
+from workbench.executors.spark.choice import choose
 from workbench.executors.spark.counts import Counts, TaskCounts
-from workbench.executors.spark.executors import BatchedKeys, choose
 from workbench.executors.spark.job import group_starts, join_state, split_state
 from workbench.executors.spark.key_log import KeyLog
 from workbench.executors.spark.key_rows import KeyRowForm
@@ -109,14 +110,14 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
     """Keys end in it, too; and what a task has begun that was given up is forgotten."""
     rows, runs = rows_of(300), pipeline(text)
     choice = choose(runs)
-    executor = choice.open_groups()
-    assert isinstance(executor, BatchedKeys)
-    executor.keys._patience = 0
+    runs_of_keys = choice.open()
+    assert isinstance(runs_of_keys, CompiledKeys)
+    runs_of_keys._patience = 0
     given_up = runner(choice, BY_TIME)(batches(rows, size))
     next(given_up)
     assert sorted(tuples(runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
-    assert executor is choice.open_groups()
-    assert any(machine for _, _, machine in executor.keys._loops)
+    assert runs_of_keys is choice.open()
+    assert any(machine for _, _, machine in runs_of_keys._loops)
 
 
 def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
@@ -127,9 +128,9 @@ def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
     table = pa.table({"key": keys, "o0": range(count), "x0": texts})
     made = tuples(runner(choice, BY_TIME)(iter(table.to_batches(10))))
     assert made == [(key, i % 3, text) for i, (key, text) in enumerate(zip(keys, texts, strict=True)) if i % 3]
-    executor = choice.open_groups()
-    assert isinstance(executor, BatchedKeys)
-    assert len(executor.keys.one.texts) < 100
+    runs_of_keys = choice.open()
+    assert isinstance(runs_of_keys, CompiledKeys)
+    assert len(runs_of_keys.one.texts) < 100
 
 
 def test_keys_of_other_kinds():

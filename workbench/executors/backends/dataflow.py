@@ -35,7 +35,7 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
 
 
 def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
-    from workbench.executors.keyed import KeyedRowSession
+    from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.compiled:
         raise InputError("--compiled runs no state for each key", hint="leave --key or --compiled out")

@@ -67,8 +67,8 @@ def _session(running: Reference, start: Start) -> Session:
 
 
 def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
-    from workbench.executors.keyed import KeyedRowSession
     from workbench.executors.reference.executor import Reference
+    from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.why or start.options.html:
         raise InputError("--why looks at one run, and --key makes many", hint="leave --key or --why and --html out")

@@ -24,7 +24,7 @@ def _make(pipeline: Program, start: Start) -> Threaded:
 
 
 def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
-    from workbench.executors.keyed import KeyedRowSession
+    from workbench.executors.reference.keyed import KeyedRowSession
 
     return KeyedRowSession(_make(pipeline, start), partition)
 

@@ -1,13 +1,17 @@
-"""Events as columns of Spark, both ways; what the columns are, `events/columns` says."""
+"""Events in the columns of Spark; what the columns are, `events/columns` says."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any, cast
 
-from workbench.core.domain import Bool, Domain, Value
+from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
-from workbench.errors import DomainError, InputError
-from workbench.events.columns import as_json, has_array, kind, to_column
+from workbench.errors import DomainError, InputError, WorkbenchError
+from workbench.events.batch import Columns, LogBatch, rows_of
+from workbench.events.column_map import has_columns
+from workbench.events.columns import as_json, kind
 from workbench.events.values import UnreadableError, from_json, parse_json, short
 
 STEP = "step"
@@ -35,58 +39,48 @@ def output_schema(program: Ported, key: str, key_type: str) -> str:
     return ", ".join([f"`{key}` {key_type}", f"{STEP} long", *made])
 
 
-# --- events from columns --------------------------------------------------------------------------------------
-
-
-class InputColumn:
-    """The events of one input in the rows of a batch.
+class RowError(Exception):
+    """An error in a row of a batch.
 
     Attributes
     ----------
-    values: an array of bools, whole numbers or floats, or a list of Python values.
-    present: an array that says which rows have an event; None where all have.
+    row: its number in the batch.
     """
 
-    def __init__(self, domain: Domain, column: Any) -> None:
-        self.present = None if column.null_count == 0 else column.is_valid().to_numpy(zero_copy_only=False)
-        if kind(domain) != "string":
-            nothing = False if isinstance(domain, Bool) else 0
-            filled = column.fill_null(nothing) if column.null_count else column
-            self.values: Any = filled.to_numpy(zero_copy_only=False)
-        elif as_json(domain):
-            self.values = _each(column, lambda text: _parsed(text, domain))
-        else:
-            self.values = column.to_pylist()
-
-    def part(self, first: int, last: int) -> tuple[Any, Any]:
-        """Values and presence of some of the rows."""
-        present = None if self.present is None else self.present[first:last]
-        return self.values[first:last], present
+    def __init__(self, row: int, error: WorkbenchError) -> None:
+        self.row, self.error = row, error
 
 
-def _each(column: Any, parse: Any) -> list[Value]:
-    """Every text parsed, those that are alike once."""
-    encoded = column.dictionary_encode()
-    known = [parse(text) for text in encoded.dictionary.to_pylist()]
-    return [None if i is None else known[i] for i in encoded.indices.to_pylist()]
+def read_events(domains: Mapping[str, Domain], columns: Sequence[Any], count: int) -> LogBatch:
+    """Read the events of each input in so many rows from their Arrow columns.
+
+    Raises
+    ------
+    RowError: the first row in which JSON text is no event of an input.
+    """
+    from workbench.events.input_columns import decode_column
+
+    given = dict(zip(domains, columns, strict=True))
+    arrays = {n: decode_column(d, given[n], stored=True) if has_columns(d) else None for n, d in domains.items()}
+    if None not in arrays.values():
+        return LogBatch(range(count), columns=cast("Columns", arrays))
+    lists, wrong = dict[str, list[Any]](), list[tuple[int, DomainError]]()
+    for name, domain in domains.items():
+        cells = lists[name] = given[name].to_pylist()
+        if as_json(domain):
+            known = {text: _parse(text, domain, name) for text in cells if text is not None}
+            lists[name] = values = [known.get(text) for text in cells]
+            wrong += [(row, value) for row, value in enumerate(values) if isinstance(value, DomainError)][:1]
+    if wrong:
+        raise RowError(*min(wrong, key=itemgetter(0)))
+    return LogBatch(range(count), list(rows_of(lists)) if lists else [{}] * count)
 
 
-def _parsed(text: str, domain: Domain) -> Value:
+def _parse(text: str, domain: Domain, name: str) -> Value | DomainError:
+    """The event of an input that is JSON text, or what is wrong with that."""
     try:
         return from_json(parse_json(text), domain)
     except UnreadableError as error:
-        raise DomainError(f"expected {error}, not {short(text)}") from error
+        return DomainError(f"input '{name}': expected {error}, not {short(text)}")
     except ValueError as error:
-        raise DomainError(str(error)) from error
-
-
-# --- columns from events --------------------------------------------------------------------------------------
-
-
-def arrays_to_column(domain: Domain, output: Any, name: str) -> Any:
-    """An Arrow array of what a compiled executor gives for an output."""
-    from workbench.events.buffers import shown_column
-
-    if has_array(domain):
-        return shown_column(domain, output.array)
-    return to_column(domain, output.events(), f"output '{name}'")
+        return DomainError(f"input '{name}': {error}")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from workbench.errors import WorkbenchError
 from workbench.events.account import Reporter
 from workbench.executors.keyed import keyless, told
+from workbench.executors.spark.choice import Choice
 from workbench.executors.spark.counts import Counts
-from workbench.executors.spark.executors import Choice
 from workbench.executors.spark.key_streams import PipelineJob
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.worker import run_groups

@@ -11,9 +11,12 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core.domain import BOOL, INT
-from workbench.errors import InputError, WorkbenchError
-from workbench.executors.spark.columns import STEP, output_schema
-from workbench.executors.spark.executors import Choice, Executor, GroupError, KeyOutputs, SingleKeys
+from workbench.core.program import Ports
+from workbench.errors import DomainError, InputError, WorkbenchError
+from workbench.events.batch import LogBatch
+from workbench.executors.keyed import KeyedOutputs, KeyedRuns
+from workbench.executors.spark.choice import Choice
+from workbench.executors.spark.columns import STEP, RowError, output_schema, read_events
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
 from workbench.executors.spark.layout import Layout, mixed
 
@@ -48,10 +51,10 @@ class PipelineJob(Job):
         return output_schema(self.choice.pipeline, self.layout.key, self.key_type)
 
     def open_groups(self) -> KeyStreams:
-        return KeyStreams(self.choice.open_groups(), self.layout)
+        return KeyStreams(self.choice.open(), self.choice.pipeline.ports, self.layout)
 
     def open_group(self) -> StoredStreams:
-        return StoredStreams(self.choice.open_group(), self.layout)
+        return StoredStreams(self.choice.open(), self.choice.pipeline.ports, self.layout)
 
     def about(self) -> Mapping[str, Any]:
         choice, layout = self.choice, self.layout
@@ -67,10 +70,10 @@ class PipelineJob(Job):
 
 
 class KeyStreams(GroupRun):
-    """The streams of successive keys: the executor, with the state of the last one, which may go on."""
+    """The streams of successive keys: their runs, of which the last one may go on."""
 
-    def __init__(self, executor: Executor, layout: Layout) -> None:
-        self.executor, self.layout = executor, layout
+    def __init__(self, runs: KeyedRuns, ports: Ports, layout: Layout) -> None:
+        self.runs, self.ports, self.layout = runs, ports, layout
         self.key: Any = None
         """An Arrow scalar; None where the state is that of whatever key comes."""
         self.before: tuple[Any, ...] | None = None
@@ -79,87 +82,73 @@ class KeyStreams(GroupRun):
     def feed(self, rows: Any) -> Iterator[Any]:
         import numpy as np
 
+        from workbench.events.buffers import taken
+
         width = 1 + self.layout.width
         keys, *orders = rows.columns[:width]
         self._refuse_nulls(rows, orders)
         starts = group_starts(keys)
         further = self.before is not None and (self.key is None or keys[0] == self.key)
         self._check(keys, orders, starts, further=further)
-        events = self._events(rows.columns[width:], keys, orders)
+        events = self._read(rows.columns[width:], keys, orders)
         if not further:
             yield from self.end()
-        start = self.executor.steps if further else 0
         cuts: Any = np.append(starts, len(keys))
-        made = self._run(lambda: self.executor.feed(events, cuts, further=further), keys, cuts, orders)
+        firsts = cuts - np.where(cuts == 0, self.runs.steps(0) if further else 0, 0)  # where step 0 of a key would be
+        codes: Any = np.repeat(np.arange(len(starts)), np.diff(cuts))
+        made = self.runs.step(codes, events, len(starts))
+        over = self.runs.finish(int(codes[-1 if made.wrong is None else made.wrong[0]]))
+        ended, ends = self._columns(over, lambda key, error: self._located(keys, None, starts[key], error))
+        at, columns = self._columns(made, lambda row, error: self._located(keys, orders, row, error))
+        self.runs.begin(int(codes[-1]))
         self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
-        yield from self._batch(made, keys, cuts, start)
+        yield from merge_rows([
+            (self._batch(taken(keys, at), at - firsts[codes[at]], columns), at + codes[at]),
+            (self._batch(taken(keys, cuts[ended]), cuts[ended + 1] - firsts[ended], ends), cuts[ended + 1] + ended),
+        ])  # fmt: skip
 
     def end(self) -> Iterator[Any]:
         if self.before is not None:
             import numpy as np
             import pyarrow as pa
 
-            keys, cuts, start = pa.repeat(self.key, 1), np.array([0, 1]), self.executor.steps
-            made = self._run(self.executor.end, keys, cuts, ())
+            keys, steps, over = pa.repeat(self.key, 1), self.runs.steps(0), self.runs.finish()
+            at, columns = self._columns(over, lambda key, error: self._located(keys, None, key, error))
+            self.runs.begin()
             self.before = None
-            yield from self._batch(made, keys, cuts, start)
+            yield from merge_rows([(self._batch(pa.repeat(self.key, len(at)), np.full(len(at), steps), columns), at)])
 
-    def _events(self, columns: Sequence[Any], keys: Any, orders: Sequence[Any]) -> list[Any]:
+    def _read(self, columns: Sequence[Any], keys: Any, orders: Sequence[Any]) -> LogBatch:
         """Read the events of each input; an error names the first row that has one."""
-        domains = self.executor.inputs.items()
-
-        def read(columns: Sequence[Any]) -> list[Any]:
-            return [self.executor.events(domain, c, name) for (name, domain), c in zip(domains, columns, strict=True)]
-
         try:
-            return read(columns)
-        except WorkbenchError:
-            for row in range(len(keys)):
-                for (name, domain), column in zip(domains, columns, strict=True):
-                    try:
-                        self.executor.events(domain, column.slice(row, 1), name)
-                    except WorkbenchError as error:
-                        located = type(error)(f"input '{name}': {error.what}", hint=error.hint)
-                        raise self.layout.located(keys[row].as_py(), _at(orders, row), located) from error
-            raise
+            return read_events(self.ports.domains, columns, len(keys))
+        except RowError as wrong:
+            raise self._located(keys, orders, wrong.row, wrong.error) from wrong.error
 
-    def _run(self, make: Callable[[], KeyOutputs], keys: Any, cuts: Any, orders: Sequence[Any]) -> KeyOutputs:
+    def _columns(
+        self, made: KeyedOutputs, located: Callable[[int, WorkbenchError], Exception]
+    ) -> tuple[Any, Sequence[Any]]:
+        """The step of each row that comes out, and the columns; `located` says of a step's error which row it is."""
+        from workbench.events.output_columns import shown_columns
+
+        if made.wrong is not None:
+            raise located(*made.wrong) from made.wrong[1]
         try:
-            return make()
-        except GroupError as wrong:
-            key, order = keys[int(cuts[wrong.key])].as_py(), None if wrong.row is None else _at(orders, wrong.row)
-            raise self.layout.located(key, order, wrong.error) from wrong.error
+            return shown_columns(made.outputs, self.ports.shown)
+        except DomainError as error:
+            raise located(_wide_step(made), error) from error
 
-    def _batch(self, made: KeyOutputs, keys: Any, cuts: Any, start: int) -> Iterator[Any]:
-        """Give the outputs as a record batch, if there are any; a step with several events of one takes several rows.
+    def _located(self, keys: Any, orders: Sequence[Any] | None, row: int, error: WorkbenchError) -> Exception:
+        """The error of a row, or of the end of its key's streams, which have no order."""
+        return self.layout.located(keys[int(row)].as_py(), orders and _at(orders, int(row)), error)
 
-        Parameters
-        ----------
-        cuts: where the rows of each key begin, and where the last ones end.
-        start: the steps that the first key made before.
-        """
-        import numpy as np
+    def _batch(self, keys: Any, steps: Any, columns: Sequence[Any]) -> Any:
         import pyarrow as pa
 
-        from workbench.events.buffers import shown_column, taken
+        from workbench.events.buffers import shown_column
 
-        ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in made.items()}
-        most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
-        codes = {name: slots * most + ranks[name] for name, (_, slots) in made.items()}
-        rows = np.unique(np.concatenate(list(codes.values()))) if len(codes) > 1 else next(iter(codes.values()))
-        if not len(rows):
-            return
-        slots, bases = rows // most, cuts[:-1] + np.arange(len(cuts) - 1)
-        of_key = np.searchsorted(bases, slots, "right") - 1
-        steps = slots - bases[of_key] + np.where(of_key == 0, start, 0)
-        columns = [taken(keys, cuts[of_key]), shown_column(INT, steps)]
-        for name, (events, _) in made.items():
-            if len(events) != len(rows):
-                index = np.full(len(rows), -1)
-                index[np.searchsorted(rows, codes[name])] = np.arange(len(events))
-                events = events.take(shown_column(INT, index, index >= 0))
-            columns.append(events)
-        yield pa.RecordBatch.from_arrays(columns, names=[self.layout.key, STEP, *made])
+        names = [self.layout.key, STEP, *self.ports.shown]
+        return pa.RecordBatch.from_arrays([keys, shown_column(INT, steps), *columns], names=names)
 
     # --- what is verified -------------------------------------------------------------------------------------
 
@@ -223,13 +212,10 @@ class KeyStreams(GroupRun):
 class StoredStreams(KeyStreams, StoredRun):
     """The stream of one key, which goes on from one micro-batch to the next."""
 
-    executor: SingleKeys
-
-    def __init__(self, executor: SingleKeys, layout: Layout) -> None:
-        super().__init__(executor, layout)
+    def __init__(self, runs: KeyedRuns, ports: Ports, layout: Layout) -> None:
+        super().__init__(runs, ports, layout)
         self._last: list[Any] = []
         """What orders the last row of an earlier micro-batch, but for its place."""
-        executor.begin()
 
     def feed(self, rows: Any) -> Iterator[Any]:
         orders = rows.columns[1 : 1 + self.layout.width]
@@ -239,11 +225,11 @@ class StoredStreams(KeyStreams, StoredRun):
         self._last = list(_at(orders[: self.layout.named], -1))
 
     def save(self) -> bytes:
-        return join_state(self._last, self.executor.running.snapshot())
+        return join_state(self._last, self.runs.save(0))
 
     def restore(self, state: bytes) -> None:
         self._last, snapshot = split_state(state)
-        self.executor.running.restore(snapshot)
+        self.runs.restore(0, snapshot)
         self.before = ()
 
     def _refuse_late(self, key: Any, first: tuple[Any, ...]) -> None:
@@ -260,6 +246,28 @@ class StoredStreams(KeyStreams, StoredRun):
             " rows are taken as they come",
         )
         raise self.layout.located(key, first, error)
+
+
+def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
+    """Merge record batches in the order of their rows' slots, which each part has in order."""
+    import numpy as np
+    import pyarrow as pa
+
+    from workbench.events.buffers import shown_column
+
+    some = [(batch, slots) for batch, slots in parts if len(batch)]
+    batches = [batch for batch, _ in some]
+    if len(batches) < 2:
+        yield from batches
+        return
+    order = np.concatenate([slots for _, slots in some]).argsort(kind="stable")
+    yield from pa.Table.from_batches(batches).combine_chunks().take(shown_column(INT, order)).to_batches()
+
+
+def _wide_step(made: KeyedOutputs) -> int:
+    """The first step in which a whole number of more than 64 bits comes out."""
+    events = (pair for each in made.outputs.values() for pair in zip(each.steps.tolist(), each.events(), strict=True))
+    return min(int(step) for step, event in events if isinstance(event, int) and not -(2**63) <= event < 2**63)
 
 
 def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:

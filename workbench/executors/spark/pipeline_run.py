@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.program import Ports, Program
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.reading import Reading
+from workbench.executors.spark.choice import Choice, choose
 from workbench.executors.spark.columns import STEP
-from workbench.executors.spark.executors import Choice, choose
 from workbench.executors.spark.key_log import KeyLog
 from workbench.executors.spark.key_streams import PipelineJob
 from workbench.executors.spark.logs import file_names, follow_log, read_log

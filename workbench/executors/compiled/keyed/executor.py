@@ -20,6 +20,7 @@ from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.executor import PATIENCE, Compiled
 from workbench.executors.compiled.execute.outputs import OutputArrays
 from workbench.executors.compiled.keyed.plain import PlainKeys
+from workbench.executors.compiled.keyed.runs import CompiledRuns
 from workbench.executors.compiled.keyed.states import KeyedStates
 from workbench.executors.compiled.lower.shape import spare
 from workbench.executors.keyed import KeyedOutputs
@@ -31,7 +32,7 @@ COSTLY = 5e-8
 KeyedLoop = Callable[..., int]
 
 
-class CompiledKeys:
+class CompiledKeys(CompiledRuns):
     """A running pipeline for each key; keys are numbered as they come.
 
     Parameters
@@ -45,8 +46,8 @@ class CompiledKeys:
     def __init__(
         self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True, costly: float = COSTLY
     ) -> None:
-        one.texts.lasting = True
-        self.one, self.states = one, KeyedStates(one)
+        super().__init__(one)
+        self.states = KeyedStates(one)
         self.threads, self._manager = threads, ThreadManager(threads - 1)
         self._costly, self._cost = costly, 0.0
         self._patience, self._machine, self._rows = patience, machine, Counter[str]()
@@ -54,14 +55,6 @@ class CompiledKeys:
         self._timed = set[str]()
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
-        """Some rows: the i-th is a step of key `codes[i]`.
-
-        Parameters
-        ----------
-        codes: an array of whole numbers.
-        given: by input name, as `columns.column` makes them.
-        count: how many keys there are by now.
-        """
         ordered = {name: given[name] for name, _ in self.one.flat.inputs}
         rows, wrong = before_wrong(given, len(codes))
         self.states.grow(count)
@@ -74,28 +67,20 @@ class CompiledKeys:
             return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
         return made
 
-    def begin(self, key: int | None = None) -> None:
-        """Forget all keys but this one, which is the first from now on; or all."""
+    def forget(self, key: int | None) -> None:
         self.states.begin(key)
-        if key is None:
-            self.one.reset()
-        else:
-            self.states.turn(0)
-        self.one.texts.lasting = False  # but for what is here: this one's, if any
-        self.one.texts.forget(self.one._state.texts_held)
-        self.one.texts.lasting = True
+
+    def steps(self, key: int) -> int:
+        return self.states.steps(key)
 
     def turn(self, key: int) -> None:
-        """Let the executor go on as this key."""
         self.states.turn(key)
 
     def take(self, key: int) -> None:
-        """Keep what the executor has become as this key, which may be a new one."""
         self.states.grow(key + 1)
         self.states.take(key)
 
     def finish(self, count: int | None = None) -> KeyedOutputs:
-        """The end of all keys' streams, or of the first ones', in their order; what comes out is of that key."""
         count = self.states.count if count is None else count
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
         return self._made(KeyedRows("ending", columns.places(0, count), count, nothing))

@@ -16,26 +16,24 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import KEYLESS
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.events.column_map import has_columns
-from workbench.executors.compiled.execute.columns import Column, column
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.compiled.keyed.keys import ColumnKeys
 from workbench.executors.compiled.keyed.tables import TabledKeys
-from workbench.executors.keyed import ROW, KeyedOutputs, Partition, keyless
-from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session
-from workbench.executors.snapshot import join_states, split_states
+from workbench.executors.keyed import ROW, KeyedOutputs, KeyedSession, Partition, keyless
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput
 
 if TYPE_CHECKING:
     from workbench.events.batch import EventArray
 
 
 class KeyedBatch(NamedTuple):
-    """The rows of a batch that belong to keys, as columns.
+    """The rows of a batch that belong to keys.
 
     Attributes
     ----------
     codes: the number of the key of each.
     places: which rows of the batch they are.
-    columns: the events of each input of the program.
+    batch: the rows themselves.
     keys: the column of keys, where there is one.
     rows: how many rows of the batch can be run: those before one that should belong to a key, and does not.
     failed: what is wrong with that one, or with the row behind the batch.
@@ -43,13 +41,13 @@ class KeyedBatch(NamedTuple):
 
     codes: Any
     places: Any
-    columns: Mapping[str, Column]
+    batch: LogBatch
     keys: Any
     rows: int
     failed: WorkbenchError | None
 
 
-class KeyedColumnSession(Session):
+class KeyedColumnSession(KeyedSession):
     """A run for each key, whose rows come as columns.
 
     Parameters
@@ -58,49 +56,35 @@ class KeyedColumnSession(Session):
     """
 
     takes = frozenset({ROWS, COLUMNS})
-    numbered = True
+    keys: ColumnKeys
 
     def __init__(self, running: CompiledKeys | TabledKeys, partition: Partition) -> None:
-        self.running, self.partition, self.threads = running, partition, running.threads
-        self.outputs, self.keys = partition.rows, ColumnKeys(partition.key.domain)
+        super().__init__(partition, ColumnKeys(partition.key.domain))
+        self.runs, self.threads = running, running.threads
         self.stops_at_errors = isinstance(running, CompiledKeys) and running.threads == 1
         columns = all(map(has_columns, partition.ports.shown.values()))
         self._plain = columns and isinstance(running, CompiledKeys)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         given = self._of_rows(batch) if batch.columns is None else self._of_columns(batch)
-        made = self.running.feed(given.codes, given.columns, len(self.keys))
+        made = self.runs.step(given.codes, given.batch, len(self.keys))
         computed, rows_run, failed = len(given.codes), given.rows, given.failed
         if made.wrong is not None:
             computed, error = made.wrong
             rows_run = int(given.places[computed])
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
         numbers = batch.number_array()[given.places] if self.partition.with_row else None
-        rows, table = self._make_rows(made, given, numbers)
+        rows, table = self._make_rows(made, given.codes, given.keys, numbers)
         return BatchOutput(
             rows, table=table, computed=computed, ignored={KEYLESS: rows_run - computed},
             events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
-        made, codes = self.running.finish(), np.arange(len(self.keys))
+        made = self.runs.finish()
         failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
-        rows, table = self._make_rows(made, KeyedBatch(codes, codes, {}, None, 0, None), None)
+        rows, table = self._make_rows(made, np.arange(len(self.keys)), None, None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
-
-    def save(self) -> bytes:
-        codes = range(len(self.keys))
-        return join_states(self.keys.values(codes), map(self._state, codes))
-
-    def restore(self, state: bytes) -> None:
-        for key, each in split_states(state):
-            self.running.one.restore(each)
-            self.running.take(self.keys.number(key))
-
-    def _state(self, code: int) -> bytes:
-        """That of a key's run."""
-        self.running.turn(code)
-        return self.running.one.snapshot()
 
     def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
         return self.partition.located(self.keys.values([int(code)])[0], number, error)
@@ -118,11 +102,7 @@ class KeyedColumnSession(Session):
                 failed, end = error, at
                 break
         codes = self.keys.given([row[self.partition.column] for row in rows])
-        columns = {}
-        for name, domain in self.partition.ports.domains.items():
-            there, events = [name in row for row in rows], [row.get(name) for row in rows]
-            columns[name] = column(name, domain, events, None if all(there) else there, self.running.one.texts)
-        return KeyedBatch(codes, np.array(places, np.int64), columns, None, end, failed)
+        return KeyedBatch(codes, np.array(places, np.int64), LogBatch(places, rows), None, end, failed)
 
     def _of_columns(self, batch: LogBatch) -> KeyedBatch:
         assert batch.columns is not None
@@ -139,21 +119,20 @@ class KeyedColumnSession(Session):
             given = {name: each.part(places) for name, each in given.items()}
             keys = keys.part(places)
         codes = self.keys.numbers(keys.events)
-        texts, domains = self.running.one.texts, self.partition.ports.domains
-        columns = {name: column(name, domains[name], each.fields, each.present, texts) for name, each in given.items()}
-        return KeyedBatch(codes, places, columns, keys.events, rows, failed)
+        return KeyedBatch(codes, places, LogBatch(range(len(codes)), columns=given), keys.events, rows, failed)
 
     # --- what comes out -------------------------------------------------------------------------------------
 
-    def _make_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> tuple[list[RowEvents], Any]:
+    def _make_rows(self, made: KeyedOutputs, codes: Any, keys: Any, numbers: Any) -> tuple[list[RowEvents], Any]:
         """The rows that have come out, or their table.
 
         Parameters
         ----------
-        numbers: those of the rows that were run; None at the end of the log, or where nobody asks for them.
+        codes: the number of the key of each row that was run; `keys`: the column of keys, where there is one.
+        numbers: those of the rows; None at the end of the log, or where nobody asks for them.
         """
         if not self._plain:
-            return self._as_rows(made, given, numbers), None
+            return self._as_rows(made, codes, numbers), None
         import pyarrow as pa
 
         from workbench.events.buffers import shown_column, taken
@@ -163,20 +142,20 @@ class KeyedColumnSession(Session):
         steps, columns = shown_columns(made.outputs, shown)
         if not len(steps):
             return [], None
-        keys = self.keys.shown(given.codes[steps]) if given.keys is None else taken(self.keys.column(given.keys), steps)
-        table = {self.partition.column: keys}
+        found = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
+        table = {self.partition.column: found}
         if self.partition.with_row:
             table[ROW] = pa.nulls(len(steps), pa.int64()) if numbers is None else shown_column(INT, numbers[steps])
         return [], pa.table({**table, **dict(zip(shown, columns, strict=True))})
 
-    def _as_rows(self, made: KeyedOutputs, given: KeyedBatch, numbers: Any) -> list[RowEvents]:
+    def _as_rows(self, made: KeyedOutputs, codes: Any, numbers: Any) -> list[RowEvents]:
         """The rows where outputs are more than numbers: step by step."""
         found: dict[int, dict[str, list[Value]]] = {}
         for name, output in made.outputs.items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 found.setdefault(step, {}).setdefault(name, []).append(value)
         rows, steps = list[RowEvents](), sorted(found)
-        for step, key in zip(steps, self.keys.values(given.codes[steps]), strict=True):
+        for step, key in zip(steps, self.keys.values(codes[steps]), strict=True):
             rows += self.partition.rows_of(key, None if numbers is None else int(numbers[step]), found[step])
         return rows
 

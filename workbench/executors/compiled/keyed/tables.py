@@ -6,27 +6,21 @@ The rule of this module: within a block a key's rows are made together, and what
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from workbench.core.domain import Value
 from workbench.errors import WorkbenchError
+from workbench.executors.compiled.execute.columns import Column
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.keyed.executor import CompiledKeys, before_wrong
-from workbench.executors.keyed import KeyedOutputs
+from workbench.executors.compiled.keyed.runs import CompiledRuns
+from workbench.executors.keyed import KeyedOutputs, ValueColumn
+
+FoundEvents = dict[str, list[tuple[int, Value]]]
+"""What has come out of each output, each event behind the row that caused it."""
 
 
-class KeyedValues(NamedTuple):
-    """The events of an output as Python values, with the position of each."""
-
-    steps: Any
-    values: list[Value]
-
-    def events(self) -> list[Value]:
-        """The events."""
-        return self.values
-
-
-class TabledKeys:
+class TabledKeys(CompiledRuns):
     """A running pipeline for each key.
 
     Parameters
@@ -34,21 +28,18 @@ class TabledKeys:
     one: in its initial state.
     """
 
-    threads = 1
-
     def __init__(self, one: Compiled) -> None:
-        one.texts.lasting = True
+        super().__init__(one)
         one.widen()  # all states are of one form
-        self.one, self.first = one, one._state.copy()
+        self.first = one._state.copy()
         self._states: list[tuple[int, Any]] = []
 
-    def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
-        """As `CompiledKeys` has it."""
+    def feed(self, codes: Any, given: Mapping[str, Column], count: int) -> KeyedOutputs:
         import numpy as np
 
         self._states += [(0, self.first)] * (count - len(self._states))
         rows, wrong = before_wrong(given, len(codes))
-        found: dict[str, list[tuple[int, Value]]] = {name: [] for name, _, _ in self.one.results}
+        found: FoundEvents = {name: [] for name, _, _ in self.one.results}
         order = np.argsort(codes[:rows], kind="stable")
         cuts: Any = np.flatnonzero(np.diff(codes[order])) + 1
         for places in np.split(order, cuts) if rows else ():
@@ -59,10 +50,10 @@ class TabledKeys:
         if wrong is not None and wrong[0] == rows:
             step = self._states[int(codes[rows])][0]
             wrong = rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")
-        return _gathered(found, wrong)
+        return _gather(found, wrong)
 
     def _run(
-        self, key: int, columns: Mapping[str, Any], places: Any, found: dict[str, list[tuple[int, Value]]]
+        self, key: int, columns: Mapping[str, Column], places: Any, found: FoundEvents
     ) -> tuple[int, WorkbenchError] | None:
         """Make rows of a key, or those before one that cannot be made; that one, and why."""
         self.turn(key)
@@ -77,44 +68,43 @@ class TabledKeys:
             return int(places[done]), error
         for name, output in made.items():
             assert output.steps is not None
-            steps = places[output.steps - start].tolist()
-            found[name] += zip(steps, output.events(), strict=True)
+            found[name] += zip(places[output.steps - start].tolist(), output.events(), strict=True)
         self.take(key)
         return None
 
     def turn(self, key: int) -> None:
-        """As `CompiledKeys` has it."""
         self.one.steps, arrays = self._states[key]
         self.one._state.restore(arrays)
 
     def take(self, key: int) -> None:
-        """As `CompiledKeys` has it."""
         self._states[key : key + 1] = [(self.one.steps, self.one._state.copy())]
 
-    def finish(self) -> KeyedOutputs:
-        """As `CompiledKeys` has it."""
-        found: dict[str, list[tuple[int, Value]]] = {name: [] for name, _, _ in self.one.results}
-        for key in range(len(self._states)):
+    def forget(self, key: int | None) -> None:
+        self._states = [] if key is None else [self._states[key]]
+
+    def steps(self, key: int) -> int:
+        return self._states[key][0]
+
+    def finish(self, count: int | None = None) -> KeyedOutputs:
+        found: FoundEvents = {name: [] for name, _, _ in self.one.results}
+        for key in range(len(self._states) if count is None else count):
             self.one.reset()
             self.turn(key)
             try:
                 made = self.one.finish()
             except WorkbenchError as error:
-                return _gathered(found, (key, error))
+                return _gather(found, (key, error))
             for name, output in made.items():
                 found[name] += [(key, value) for value in output.events()]
-        return _gathered(found, None)
+        return _gather(found, None)
 
 
-def _gathered(found: Mapping[str, list[tuple[int, Value]]], wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
+def _gather(found: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
     """The events of each output in the order of rows."""
-    import numpy as np
-
     outputs = {}
     for name, events in found.items():
         events.sort(key=lambda each: each[0])
-        kept = [each for each in events if wrong is None or each[0] < wrong[0]]
-        outputs[name] = KeyedValues(np.array([row for row, _ in kept], np.int64), [value for _, value in kept])
+        outputs[name] = ValueColumn.of([each for each in events if wrong is None or each[0] < wrong[0]])
     return KeyedOutputs(outputs, wrong)
 
 
