@@ -29,7 +29,7 @@ from workbench.logs.rule_columns import EventColumns, text_codes
 from workbench.logs.rule_composites import event_columns, event_row
 from workbench.logs.rule_log import RuleLog
 from workbench.logs.rule_order import event_form
-from workbench.logs.source import DataSource
+from workbench.logs.source import DataSource, source_of
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
 
@@ -149,7 +149,7 @@ def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
         write(log(random), path, random)
         paths.append(f"{random.choice('AB')}={path}" if random.random() < 0.2 else path)
     options = (
-        lambda source: source.pieces(paths),
+        lambda source: source.pieces(source_of(paths).logs()),
         random.choice([None, "s", "ms", "min"]),
         random.choice([None, None, "2"]),
         random.choice(["error", "skip"]),
@@ -252,10 +252,10 @@ def test_arrays_say_what_rows_say(times, arrays, monkeypatch):
         return blocks[-1]
 
     monkeypatch.setattr(EventColumns, "block", block)
-    in_columns = read(lambda source: source.of_data(DataSource(data).blocks), "s", None, "error")
+    in_columns = read(lambda source: source.pieces([DataSource(data)]), "s", None, "error")
     assert any(blocks) == (times in PLAIN or (arrays and times == "mixed"))  # which is an array of texts
     monkeypatch.setattr(EventColumns, "block", lambda *_: None)
-    assert in_columns == read(lambda source: source.of_data(DataSource(data).blocks), "s", None, "error")
+    assert in_columns == read(lambda source: source.pieces([DataSource(data)]), "s", None, "error")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from workbench.logs.answers import RunRow
 from workbench.logs.options import Place, RunKeywords, started
 from workbench.logs.pipelines import open_pipeline, run_pipeline
 from workbench.logs.run_outputs import FRAMES, RunOutputs
-from workbench.logs.source import DataSource, answers_as_it_comes, made_by, source_of
+from workbench.logs.source import answers_as_it_comes, made_by
 from workbench.named_files import allow
 from workbench.processors.held.lags import warn_of_lags
 from workbench.tesla.rule_set import RuleSet
@@ -123,11 +123,10 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
     if isinstance(found, RuleSet):
         from workbench.logs.rules import open_rules, run_rules
 
-        write, run = partial(run_rules, found, start), partial(open_rules, found, start, events_of(data))
+        write, run = partial(run_rules, found, start), partial(open_rules, found, start)
     else:
         warn_of_lags(found.pipeline)
-        source = source_of(data, live=start.live)
-        write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start, source)
+        write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start)
     if output is not None:
         write() if named_files(data) else run().write()
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
@@ -140,12 +139,6 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
         with running.start.closing:
             emissions.close()  # nobody asks for what comes behind the error
             raise
-
-
-def events_of(data: Any) -> Callable[[Any], Iterator[Any]]:
-    """What gives the events of data, by what reads them (`RuleLog`)."""
-    files = named_files(data)
-    return lambda log: log.pieces(files) if files else log.of_data(DataSource(data).blocks)
 
 
 def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:

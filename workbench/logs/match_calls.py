@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, cast
 
 from workbench.errors import InputError
-from workbench.logs.call import events_of
 from workbench.logs.options import started
 from workbench.logs.rule_matches import MatchSession, match_session
 from workbench.logs.rules import run_of
@@ -20,7 +19,7 @@ class MatchRun:
     """A run of rules for their matches, with the options of `workbench.run`."""
 
     def __init__(self, rules: RuleSet, data: Any, options: dict[str, Any]) -> None:
-        self._run = run_of(rules, started(data, None, options), events_of(data), partial(match_session, show=_same))
+        self._run = run_of(rules, started(data, None, options), partial(match_session, show=_same))
         session = cast(MatchSession, self._run.session)
         self._session, self.called = session, session.called
 

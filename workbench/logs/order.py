@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.row_batches import batches
+from workbench.executors.snapshot import from_parts, to_parts
 
 if TYPE_CHECKING:
     from workbench.core.domain import Value
@@ -66,11 +67,14 @@ class PieceForm(Generic[B, R]):
     singly: the rows of a block.
     together: rows as a block; None where they have no such form.
     joined: blocks as one, the rows of each after those of the one before.
+    data, of_data: what a row is in a saved state, and the row of that.
     """
 
     singly: Callable[[B], Sequence[R]]
     together: Callable[[Sequence[R]], B | None]
     joined: Callable[[Sequence[B]], B]
+    data: Callable[[R], tuple[Any, ...]]
+    of_data: Callable[..., R]
 
 
 def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator[R]:
@@ -261,15 +265,18 @@ class HoldBack(Generic[B, R]):
         else:
             yield waits
 
-    def held(self) -> tuple[int | None, Sequence[R]]:
-        """The greatest time that has been read, and the rows that wait."""
+    def save(self) -> Any:
+        """The greatest time that has been read, and the rows that wait, as JSON data."""
         waits = self._waiting
-        return self._newest, [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
+        rows = [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
+        return [self._newest, to_parts(list(map(self._form.data, rows)))]
 
-    def hold(self, newest: int | None, rows: Sequence[R]) -> None:
-        """Begin with what `held` has given."""
-        self._newest, self._count = newest, len(rows)
-        self._waiting = [(row.time, i, row) for i, row in enumerate(rows, 1)]
+    def restore(self, saved: Any) -> int:
+        """Begin with what `save` has given; how many rows wait."""
+        self._newest, parts = saved
+        rows = [self._form.of_data(*each) for each in from_parts(parts)]
+        self._waiting, self._count = [(row.time, i, row) for i, row in enumerate(rows, 1)], len(rows)
+        return len(rows)
 
     @cached_property
     def _lateness(self) -> int:

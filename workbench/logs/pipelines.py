@@ -59,16 +59,17 @@ def run_pipeline(program: Program, start: Start) -> None:
                 raise InputError("not for the spark backend: --time", hint=hint)
             whole(opened.program, opened.start)
         return
-    open_pipeline(program, start, source_of(options.input, live=start.live)).write()
+    open_pipeline(program, start).write()
 
 
-def open_pipeline(program: Program, start: Start, source: LogSource) -> LogRun:
-    """A pipeline that is about to run on a log; what has been opened is closed where that cannot be.
+def open_pipeline(program: Program, start: Start) -> LogRun:
+    """A pipeline that is about to run on the log of its options; what has been opened is closed where it cannot run.
 
     Raises
     ------
     InputError, Refused: an option is not for the backend, or the backend not for the program.
     """
+    source = source_of(start.options.input, live=start.live)
     with start.closing as closing:
         state = run_state(start)
         start = start if state is None else state.adopt(start)

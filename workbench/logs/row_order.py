@@ -93,7 +93,7 @@ class RowOrder:
         self._clock = replace(clock, unit=None) if stepped is not None and stepped.clock == "numbers" else clock
         self._reading = replace(reading, clock=self._clock)
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
-            lambda block: block.singly(ports.domains), lambda _: None, _joined
+            lambda block: block.singly(ports.domains), lambda _: None, _joined, tuple, RowAtTime
         )
         self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
 

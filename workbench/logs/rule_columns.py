@@ -16,12 +16,13 @@ from workbench.core.domain import Domain
 from workbench.core.program import Ports
 from workbench.core.types import type_row
 from workbench.events.clock import Times
-from workbench.tesla.event_block import AttributeColumn, EventBlock
+from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, event_block
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from workbench.events.batch import EventArray
     from workbench.events.text_column import TextColumn
+    from workbench.tesla.occurrence import Occurrence
     from workbench.tesla.tree import Declaration
 
 TYPE = "type"
@@ -149,6 +150,14 @@ def attribute_of_rows(given: EventArray | None, domain: Domain, rows: Any, count
         return AttributeColumn(np.zeros(count, type_row(domain).column), np.ones(count, bool) if count else None)
     nulls = None if given.present is None else ~given.present[rows]
     return AttributeColumn(given.events[rows], nulls if nulls is not None and nulls.any() else None)
+
+
+def pack_events(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock | None:
+    """Events as a block; None where a number in them has more than 64 bits."""
+    try:
+        return event_block(rules, events, text_codes)
+    except LargeNumberError:
+        return None
 
 
 def text_codes(texts: Iterable[str]) -> Sequence[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -19,16 +19,13 @@ from workbench.events.clock import UntimedError
 from workbench.events.values import UnreadableError, from_text
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
-from workbench.logs.call import events_of
 from workbench.logs.options import started
-from workbench.logs.rule_columns import text_codes
+from workbench.logs.rule_columns import pack_events
 from workbench.logs.rule_composites import RuleRow
-from workbench.logs.rule_log import RuleLog
-from workbench.logs.rule_order import EventPiece
 from workbench.logs.rule_session import RuleRun, RuleSession
 from workbench.logs.rules import OpenedRules, run_of
 from workbench.tesla import tree as t
-from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.explain.order import EventOrder, RunPiece, emitting
 from workbench.tesla.explain.view import RunRecord
 from workbench.tesla.explain.why import composite_reason
@@ -99,13 +96,11 @@ def explain_rules(rules: RuleSet, data: Any, question: RuleQuestion, options: di
     """The answer to a question about a run on data, with the options of `workbench.run`."""
     start = started(data, None, options)
     with start.reporter.doing:
-        return explained(rules, start, question, events_of(data))
+        return explained(rules, start, question)
 
 
-def explained(
-    rules: RuleSet, start: Start, question: RuleQuestion, read: Callable[[RuleLog], Iterator[EventPiece]]
-) -> RuleExplanation:
-    """The answer to a question.
+def explained(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplanation:
+    """The answer to a question about a run on the log of its options.
 
     Raises
     ------
@@ -120,7 +115,7 @@ def explained(
         run = opened.run(opened.engine())
         return RecordingSession(run, question, named, opened.plain, start.options.compat or "")
 
-    run = run_of(rules, start, read, make)
+    run = run_of(rules, start, make)
     for _ in run.emissions():
         pass
     return cast(RecordingSession, run.session).answer()
@@ -267,14 +262,9 @@ class RecordingSession(RuleSession):
     def _keep(self, found: RunPiece) -> None:
         if len(found):
             self._told += len(found)
-            self._found.append(self._packed(found) if isinstance(found, list) and len(found) > FEW else found)
-
-    def _packed(self, found: Sequence[Occurrence]) -> RunPiece:
-        """The same as columns, which take a fifth of the room."""
-        try:
-            return event_block(self.engine.rules, found, text_codes)
-        except LargeNumberError:
-            return found
+            if isinstance(found, list) and len(found) > FEW:  # columns take a fifth of the room
+                found = pack_events(self.engine.rules, found) or found
+            self._found.append(found)
 
 
 def _reach(rule: t.Rule) -> int:

@@ -15,17 +15,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
-from workbench.core.program import Port, Ported, Ports
+from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.clock import Clock
-from workbench.events.read import read_blocks
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.logs.order import HoldBack, first_rows, merged
 from workbench.logs.rule_columns import TYPE, EventColumns
 from workbench.logs.rule_order import EventPiece, event_form
+from workbench.logs.source import LogSource, source_of
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -63,16 +63,16 @@ class RuleLog:
         if self.state is not None:
             self.state.undeclared = self.unknown
 
-    def pieces(self, inputs: Sequence[Any]) -> Iterator[EventPiece]:
-        """The events of several files, in the order of time; those of one time in the order of the files.
+    def pieces(self, logs: Sequence[LogSource]) -> Iterator[EventPiece]:
+        """The events of several logs, in the order of time; those of one time in the order of the logs.
 
-        The first N rows of several files are the first N of the events.
+        The first N rows of several logs are the first N of the events.
         """
-        if len(inputs) == 1:
-            return self._file(*self.named(inputs[0]))
+        if len(logs) == 1:
+            return self._log(logs[0])
         self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
-        streams = [self._file(*self.named(each)) for each in inputs]
+        streams = [self._log(each) for each in logs]
         found = merged(streams, event_form(self.rules))
         return found if head is None else first_rows(found, head)
 
@@ -87,16 +87,11 @@ class RuleLog:
             raise InputError(what, hint=did_you_mean(name, self.rules.events))
         return declared, path
 
-    def _file(self, declared: Declaration | None, path: Any) -> Iterator[EventPiece]:
+    def _log(self, log: LogSource) -> Iterator[EventPiece]:
+        declared, path = self.named(log.name)
+        log = log if declared is None else source_of(path)
         ports = log_ports(self.rules, self.clock, declared, self.key)
-        return self.of_blocks(
-            read_blocks(path, ports, self.reading, reporter=self.reporter), ports, declared, str(path)
-        )
-
-    def of_data(self, blocks: Callable[[Ported, Reading, Reporter], Iterator[LogBlock]]) -> Iterator[EventPiece]:
-        """The events in data that are no files."""
-        ports = log_ports(self.rules, self.clock, key=self.key)
-        return self.of_blocks(blocks(ports, self.reading, self.reporter), ports, shown="row")
+        return self.of_blocks(log.blocks(ports, self.reading, self.reporter), ports, declared, log.name)
 
     def of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""

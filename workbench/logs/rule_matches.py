@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, STR
@@ -12,12 +12,11 @@ from workbench.events.batch import LogBatch
 from workbench.executors.run_options import AUTO
 from workbench.executors.session import BatchOutput, Session
 from workbench.extensions import later
-from workbench.logs.rule_columns import text_codes
+from workbench.logs.rule_columns import pack_events
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
-from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.match_block import RULE, MatchBlock, join_matches, match_names
-from workbench.tesla.occurrence import Occurrence
 
 if TYPE_CHECKING:
     from workbench.logs.rule_session import RuleRun
@@ -112,17 +111,9 @@ class MatchSession(Session):
         elif self.numbers:  # the matches of an event come before the next event is processed
             for event in events:
                 yield from engine.matches_singly([event])
-        else:
-            yield from self._counted(events)
-
-    def _counted(self, events: Sequence[Occurrence]) -> Iterator[MatchBlock]:
-        """Those of single events, as a block where that can be."""
-        try:
-            block = event_block(self.run.log.rules, events, text_codes) if events else None
-        except LargeNumberError:
-            yield from self.run.engine.matches_singly(events)
-        else:
-            yield from self.run.engine.matches(block) if block is not None else ()
+        elif events:
+            block = pack_events(self.run.log.rules, events)
+            yield from engine.matches_singly(events) if block is None else engine.matches(block)
 
     def _cut(self, parts: Iterable[MatchBlock]) -> Iterator[MatchBlock]:
         """As many of the matches as are still wanted."""

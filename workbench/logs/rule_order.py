@@ -6,22 +6,21 @@ The rule of this module: events that come one by one are taken before the next p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.clock import Clock
 from workbench.executors.session import Session
-from workbench.executors.snapshot import from_parts, to_parts
 from workbench.executors.table import Start
 from workbench.logs.batching import BatchPace
-from workbench.logs.order import HoldBack, LateRows, PieceForm
-from workbench.logs.rule_columns import text_codes
+from workbench.logs.order import LateRows, PieceForm
+from workbench.logs.rule_columns import pack_events
 from workbench.logs.rule_composites import event_columns, event_row
-from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, joined
+from workbench.tesla.event_block import EventBlock, joined
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -34,14 +33,8 @@ EventPiece = EventBlock | Iterator[Occurrence]
 
 def event_form(rules: RuleSet) -> PieceForm[EventBlock, Occurrence]:
     """The events of these rules in blocks."""
-    return PieceForm(methodcaller("occurrences", rules), partial(_as_block, rules), joined)
-
-
-def _as_block(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock | None:
-    try:
-        return event_block(rules, events, text_codes)
-    except LargeNumberError:
-        return None
+    data = attrgetter("type", "time", "values")
+    return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), joined, data, Occurrence)
 
 
 def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | None) -> LateRows[Occurrence]:
@@ -55,20 +48,6 @@ def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | No
         "events",
         state,
     )
-
-
-def save_held(held: HoldBack[EventBlock, Occurrence]) -> Any:
-    """The events that wait, as JSON data."""
-    newest, events = held.held()
-    return [newest, to_parts([(each.type, each.time, each.values) for each in events])]
-
-
-def restore_held(held: HoldBack[EventBlock, Occurrence], saved: Any) -> int:
-    """Have events wait that have waited in an earlier run; how many there are."""
-    newest, parts = saved
-    events = [Occurrence(*each) for each in from_parts(parts)]
-    held.hold(newest, events)
-    return len(events)
 
 
 def event_batches(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
@@ -13,6 +12,7 @@ from workbench.events.reading import Reading
 from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.logs.order import read_first
 from workbench.logs.rule_log import RuleLog
+from workbench.logs.source import LogSource
 from workbench.tesla.engines.rule_sample import RulesSampled, sample_rules
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
@@ -23,7 +23,7 @@ SAMPLE = 10_000
 
 
 def sampled_log(
-    rules: RuleSet, inputs: Sequence[Any], reading: Reading, clock: Clock, facts: Facts, reporter: Reporter
+    rules: RuleSet, log: LogSource, reading: Reading, clock: Clock, facts: Facts, reporter: Reporter
 ) -> RulesSampled:
     """What each rule finds in the first events of a log.
 
@@ -32,8 +32,8 @@ def sampled_log(
     InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
     """
     count = SAMPLE if reading.head is None else reading.head
-    log = RuleLog(rules, clock, replace(reading, head=count), reporter)
-    pieces = read_first(log.pieces(inputs))  # now it is known what times are
+    read = RuleLog(rules, clock, replace(reading, head=count), reporter)
+    pieces = read_first(read.pieces(log.logs()))  # now it is known what times are
     made = in_units(rules, clock.unit, dates=bool(clock.dates))
 
     def events() -> Iterator[Occurrence]:

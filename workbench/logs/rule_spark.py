@@ -19,7 +19,7 @@ from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.inputs import expected_rows, log_files
 from workbench.events.reading import Reading
-from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.run_options import AUTO
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
 from workbench.executors.table import Start
@@ -28,6 +28,7 @@ from workbench.logs.rule_choice import chosen_engine, engine_name
 from workbench.logs.rule_composites import event_columns
 from workbench.logs.rule_facts import facts_of
 from workbench.logs.rule_log import RuleLog, instant
+from workbench.logs.source import source_of
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.partial_run import refuse_circles
 from workbench.tesla.occurrence import Facts, in_units
@@ -90,10 +91,11 @@ class SparkRuleRun(SparkRun):
         self.clock = self.start.options.clock()
         self.reading = self.start.options.reading()
         self.log = RuleLog(self.rules, self.clock, self.reading, Reporter())
-        self.inputs = [self.log.named(each) for each in _inputs(self.start.options)]
-        for each in _inputs(self.start.options):
+        logs = source_of(asked.input).logs()
+        self.inputs = [self.log.named(log.name) for log in logs]
+        for log in logs:
             if self.clock.dates is None:
-                read_first(self.log.pieces([each]))
+                read_first(self.log.pieces([log]))
         self.reading = replace(self.reading, words=True)
         self.time = self.clock.column
         self.log.unknown.clear()
@@ -214,7 +216,3 @@ class SparkRuleRun(SparkRun):
             self.log.unknown += note.unknown
         self.counts.settle(self.start.reporter, {})
         self.start.reporter.account.check()
-
-
-def _inputs(options: RunOptions) -> Sequence[Any]:
-    return options.input if isinstance(options.input, list) else [options.input]

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.errors import InputError
-from workbench.events.inputs import expected_rows, named_files
+from workbench.events.inputs import expected_rows
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
@@ -30,7 +30,7 @@ from workbench.logs.rule_log import RuleLog, instant
 from workbench.logs.rule_order import EventPiece, event_batches, late_events
 from workbench.logs.rule_passing import check_passed
 from workbench.logs.rule_session import ControlledSession, RuleRun, RuleSession
-from workbench.logs.source import answers_as_it_comes
+from workbench.logs.source import LogSource, source_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.event_block import EventBlock
@@ -40,8 +40,6 @@ from workbench.tesla.rule_set import RuleSet
 if TYPE_CHECKING:
     from workbench.logs.state import RunState
 
-ReadsEvents = Callable[[RuleLog], Iterator[EventPiece]]
-"""Gives the events of a log, of what reads them."""
 MakesSession = Callable[["OpenedRules"], Session]
 """Gives the session that steps rules."""
 
@@ -58,8 +56,7 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     if row.whole is not None:
         row.whole(rules, start)
         return
-    inputs = options.input if isinstance(options.input, list) else [options.input]
-    open_rules(rules, start, lambda log: log.pieces(inputs), str(inputs[0]).rpartition("=")[2]).write()
+    open_rules(rules, start).write()
 
 
 def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
@@ -81,14 +78,8 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
     return rows
 
 
-def open_rules(rules: RuleSet, start: Start, read: ReadsEvents, format_of: str = "-") -> LogRun:
-    """Rules that are about to run on a log, or of which only the matches are wanted.
-
-    Parameters
-    ----------
-    read: gives the events, of what reads them; the first one is read at once.
-    format_of: the file whose format the output has where nothing else says one.
-    """
+def open_rules(rules: RuleSet, start: Start) -> LogRun:
+    """Rules that are about to run on the log of their options, or of which only the matches are wanted."""
     if start.options.matches is not None:
         if start.options.passed:
             raise InputError("--matches and --pass do not go together", hint="leave one out")
@@ -97,37 +88,36 @@ def open_rules(rules: RuleSet, start: Start, read: ReadsEvents, format_of: str =
         raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
     else:
         make = rule_session
-    return run_of(rules, start, read, make, format_of)
+    return run_of(rules, start, make)
 
 
-def run_of(rules: RuleSet, start: Start, read: ReadsEvents, make: MakesSession, format_of: str = "-") -> LogRun:
+def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
     """Rules that are about to run on a log through a session; what has been opened is closed where that cannot be."""
-    state = run_state(start)
-    if state is not None and len(named_files(start.options.input) or ()) > 1:
+    source, state = source_of(start.options.input, live=start.live), run_state(start)
+    if state is not None and len(source.logs()) > 1:
         raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
     start = start if state is None else state.adopt(start)
-    opened = OpenedRules(rules, start, state)
+    opened = OpenedRules(rules, start, source, state)
     with start.closing as closing:
         closing.enter_context(
             kept_rows(opened.reading, start.reporter, live=start.live, stays=None if state is None else state.size)
         )
-        opened.begin(read)
+        opened.begin()
         session = make(opened)
         if state is not None:
             state.begin(session, rules, opened.backend)
         opened.start = replace(start, closing=closing.pop_all())
         opened.late.closing = opened.start.closing
-    until, files = start.options.until, named_files(start.options.input) or [""]
-    file = str(files[0]).rpartition("=")[2]
+    until, file = start.options.until, str(source.format_of).rpartition("=")[2]
     return LogRun(
         session,
         opened.start,
         LogRows(
             lambda pace, _: event_batches(opened.pieces, session, pace, file),
-            1 if start.live or answers_as_it_comes(start.options.input) else session.size,
+            session.size if source.rereadable else 1,
         ),
         backend=opened.backend,
-        format=(opened.reading.format, format_of),
+        format=(opened.reading.format, file),
         until=None if until is None else partial(instant, opened.clock, str(until)),
         named=session.composite_rows if isinstance(session, RuleSession) else dict,
         state=state,
@@ -160,14 +150,14 @@ class OpenedRules:
 
     facts: Any
 
-    def __init__(self, rules: RuleSet, start: Start, state: RunState | None = None) -> None:
+    def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
         options = start.options
         row = rule_backends(rules, options)[0]
         if row.engine is None:
             raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
         given = options.rules_control
         self.control = None if given is None else RuleControl(given, rules, start)
-        self.plain, self.start, self.key = rules, start, options.key
+        self.plain, self.start, self.source, self.key = rules, start, source, options.key
         self.rules = rules if self.control is None else self.control.everything
         if self.key is not None:
             self.rules = with_key(self.rules, self.key, start)
@@ -179,9 +169,9 @@ class OpenedRules:
         self.pieces: Iterator[EventPiece] = iter(())
         self.backend = engine_name(options)
 
-    def begin(self, read: ReadsEvents) -> None:
+    def begin(self) -> None:
         """Read the first event: now it is known what times are."""
-        self.pieces = read_first(read(self.log))
+        self.pieces = read_first(self.log.pieces(self.source.logs()))
         if self.control is not None:
             self.control.see(self.clock)
 

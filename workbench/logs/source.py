@@ -32,6 +32,7 @@ class LogSource(ABC):
 
     Attributes
     ----------
+    name: what the user calls it, and messages the place of a row.
     shown: what messages call it.
     format_of: the file whose format the output has where nothing else says one; `-`: none.
     columns: whether it may have columns.
@@ -39,6 +40,7 @@ class LogSource(ABC):
     size: rows that are read before what comes of the first of them is given away, at most.
     """
 
+    name = "row"
     shown = "the log"
     format_of: LogPath = "-"
     columns = True
@@ -63,7 +65,7 @@ class FileSource(LogSource):
 
     def __init__(self, paths: Sequence[LogPath], *, live: bool) -> None:
         self.paths = paths
-        self.format_of = paths[0]
+        self.name, self.format_of = str(paths[0]), paths[0]
         self.rereadable = not live
         if len(paths) == 1:
             self.shown = shown_name(paths[0])
@@ -102,7 +104,7 @@ class DataSource(LogSource):
         else:
             kind = type(self._data).__name__
             raise InputError(f"data is a {kind}", hint="give a table, a frame, arrays by name, or rows")
-        return counted_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, reporter.account)
+        return counted_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
 
     def key_domain(self, name: str, reading: Reading) -> Domain:
         if isinstance(self._data, Mapping):
@@ -121,7 +123,7 @@ class DataSource(LogSource):
         return BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 
 
-def source_of(data: Any, *, live: bool) -> LogSource:
+def source_of(data: Any, *, live: bool = False) -> LogSource:
     """What reads a log; `live`: which comes as somebody writes it."""
     files = named_files(data)
     return DataSource(data) if files is None else FileSource(files, live=live)

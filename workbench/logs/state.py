@@ -34,7 +34,6 @@ from workbench.executors.snapshot import fingerprint
 from workbench.executors.table import RULE_SET, Start
 from workbench.interrupts import hold
 from workbench.logs.position import LogPosition, is_reread
-from workbench.logs.rule_order import restore_held, save_held
 from workbench.processors.held.group import flatten
 from workbench.stored import checksum, opened, sealed
 
@@ -166,7 +165,7 @@ class RunState:
         if not self._is_read_again:
             self._held = held
             if self._notes.get("held") is not None:
-                self._start.reporter.account.read += restore_held(held, self._notes["held"])
+                self._start.reporter.account.read += held.restore(self._notes["held"])
 
     # --- while it runs --------------------------------------------------------------------------------------
 
@@ -297,7 +296,7 @@ class RunState:
             position["late"] += reporter.account.late
             position["undeclared"] = self.undeclared + Counter(self.position.undeclared)
         position["read"] |= read
-        held = None if ended or self._held is None else save_held(self._held)
+        held = None if ended or self._held is None else self._held.save()
         return {**self._notes, "position": position, "ended": ended, "held": held}
 
 

@@ -73,4 +73,4 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     question = RuleQuestion(args.event, output, args.missing, args.most)
     reporter = Reporter(o.note)
     with reporter.doing:
-        return explained(rules, Start(run, say=o.note, reporter=reporter), question, lambda log: log.pieces(args.input))
+        return explained(rules, Start(run, say=o.note, reporter=reporter), question)

@@ -65,11 +65,12 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     from workbench.executors.table import Start
     from workbench.logs.rule_facts import facts_of
     from workbench.logs.rule_sample import sampled_log
+    from workbench.logs.source import source_of
 
     reporter, options = Reporter(o.note), run_options(args, output=None)
     facts = facts_of(rules, Start(options))
     with reporter.doing:
-        return sampled_log(rules, args.input, options.reading(), options.clock(), facts, reporter)
+        return sampled_log(rules, source_of(args.input), options.reading(), options.clock(), facts, reporter)
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:
