@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
@@ -70,6 +71,7 @@ class Start:
     options: of the run; what is not given has a backend's own default.
     oracle: what makes faults strike.
     closing: what has to be closed when the run is over.
+    stays: gives how many bytes stay of a file that is written: those of earlier runs, where this one goes on from them.
     say: tells the user something, beside the output.
     strike: tells of a fault that has struck.
     progress: a context that shows a text, or what a function returns, while something takes long.
@@ -79,6 +81,7 @@ class Start:
     options: RunOptions = field(default_factory=RunOptions)
     oracle: Oracle | None = None
     closing: ExitStack = field(default_factory=ExitStack)
+    stays: Callable[[str | Path], int] | None = None
     say: Callable[[str], object] = lambda _: None
     strike: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
@@ -88,6 +91,14 @@ class Start:
         """The value of an option of a backend, the default where it is not given."""
         value = self.options.value(name)
         return default if value is None else value
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """While a run is opened: what has been opened is closed where that fails."""
+        with ExitStack() as unless:
+            unless.push(self.closing)
+            yield
+            unless.pop_all()
 
     def watched(self) -> Any:
         """A context that shows how far the log is, unless the output is a terminal and nobody asks for that."""

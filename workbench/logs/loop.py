@@ -19,7 +19,7 @@ from workbench.events.rows import LogBlock
 from workbench.executors.session import BatchOutput, Session
 from workbench.interrupts import checkpoint
 from workbench.logs.batching import BatchPace
-from workbench.logs.overlap import OverlappedWriter, overlap
+from workbench.logs.overlap import overlap
 
 if TYPE_CHECKING:
     from workbench.events.inputs import LogPath
@@ -177,12 +177,10 @@ class LogRun:
             start.closing,
             self._writer() as into,
             start.watched(),
-            overlap(self._rows.blocks, into, start, session.threads) as (blocks, writer),
+            overlap(self._rows.blocks, into, start, session.threads, session.share) as (blocks, writer),
             nullcontext() if self.state is None else self.state.settling(writer),
             closing(self.emissions(blocks, waited=into.live)) as emissions,
         ):
-            if isinstance(writer, OverlappedWriter):
-                session.share(writer.pool)
             for emission in emissions:
                 write_emission(emission, session, writer)
                 writer.flush()
@@ -194,9 +192,7 @@ class LogRun:
         """Open what is written."""
         from workbench.events.write import output_format, write_events
 
-        options, outputs, live = self.start.options, self.session.outputs, self.start.live
-
-        stays = None if self.state is None else self.state.size
+        options, outputs, live, stays = self.start.options, self.session.outputs, self.start.live, self.start.stays
 
         def format(file: str) -> str:
             return output_format(file, *self._format, wanted=options.output_format)
@@ -232,7 +228,7 @@ def run_state(start: Start) -> RunState | None:
     return RunState(Path(start.options.state), start)
 
 
-def write_emission(emission: BatchOutput, session: Session, writer: EventWriter | OverlappedWriter) -> None:
+def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
     """Write what has come out."""
     table = emission.table
     if emission.columns is not None:

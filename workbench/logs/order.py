@@ -173,10 +173,6 @@ class LateRows(Generic[R]):
     shown: a row as it is written.
     name, noun: what messages call a row, and rows.
     state: what the run goes on from, which knows the late rows of earlier runs.
-
-    Attributes
-    ----------
-    closing: closes the file.
     """
 
     def __init__(
@@ -190,7 +186,6 @@ class LateRows(Generic[R]):
         state: RunState | None = None,
     ) -> None:
         self._state = state
-        self.closing = start.closing
         self._start, self._clock, self._ports, self._format_row = start, clock, ports, shown
         self._name, self._noun = name, noun
         self._count = 0
@@ -206,9 +201,9 @@ class LateRows(Generic[R]):
         if self._writer is None:
             from workbench.events.write import write_events
 
-            stays = None if self._state is None else self._state.size
-            self._writer = self.closing.enter_context(
-                write_events(path, self._ports(), live=self._start.live, stays=stays)
+            start = self._start
+            self._writer = start.closing.enter_context(
+                write_events(path, self._ports(), live=start.live, stays=start.stays)
             )
         self._count += 1
         self._start.reporter.account.late += 1

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import Value
 from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
+from workbench.events.writers import EventWriter
 from workbench.executors.pending import Done, Pool, Submitted
 from workbench.interrupts import came, hold
 
 if TYPE_CHECKING:
-    from workbench.events.writers import EventWriter
     from workbench.executors.table import Start
 
 
-class OverlappedWriter:
+class OverlappedWriter(EventWriter):
     """Writes tables when they have been encoded by a pool, in their order.
 
     Parameters
@@ -35,22 +35,24 @@ class OverlappedWriter:
     limit: the most tables that wait to be written.
     """
 
+    live = False
+
     def __init__(self, writer: EventWriter, pool: Pool, limit: int) -> None:
         self.pool = pool
         self._writer, self._limit, self._waiting = writer, limit, deque[Submitted[Callable[[], object]]]()
 
     def table(self, table: Any) -> None:
-        """See `EventWriter`."""
         self._waiting.append(self.pool.start(partial(self._writer.ready, table)))
         self.settle(self._limit)
 
+    def ready(self, table: Any) -> Callable[[], object]:
+        return self._writer.ready(table)
+
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """See `EventWriter`."""
         self.settle()
         self._writer.write(outputs)
 
     def row(self, events: Mapping[str, Value]) -> None:
-        """See `EventWriter`."""
         self.settle()
         self._writer.row(events)
 
@@ -64,21 +66,28 @@ class OverlappedWriter:
             raise
 
     def flush(self) -> None:
-        """Nobody waits for a file."""
+        """Write nothing yet: nobody waits for a file."""
 
     def drain(self) -> None:
-        """See `EventWriter`."""
         self.settle()
         self._writer.drain()
 
 
 @contextmanager
 def overlap(
-    blocks: Iterator[LogBlock], writer: EventWriter, start: Start, threads: int
-) -> Iterator[tuple[Iterator[LogBlock], EventWriter | OverlappedWriter]]:
+    blocks: Iterator[LogBlock],
+    writer: EventWriter,
+    start: Start,
+    threads: int,
+    share: Callable[[Pool], object] = lambda _: None,
+) -> Iterator[tuple[Iterator[LogBlock], EventWriter]]:
     """The blocks and the writer for a run in threads, where files allow that; else both as they are.
 
     All of the tables are written at the end, also when a block fails: those of the blocks before it.
+
+    Parameters
+    ----------
+    share: is given the pool of the threads.
     """
     files = all(Path(each).is_file() for each in named_files(start.options.input) or [""])  # a pipe may keep a thread
     if threads < 2 or not files or writer.live or start.options.head is not None:
@@ -86,6 +95,7 @@ def overlap(
         return
     executor = ThreadPoolExecutor(threads, "workbench")
     into = OverlappedWriter(writer, Pool(executor), threads)
+    share(into.pool)
     try:
         try:
             yield _read_ahead(blocks, into.pool, threads + 1), into

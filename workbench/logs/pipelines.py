@@ -20,6 +20,7 @@ from workbench.events.account import Reporter
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import expected_rows, named_files
 from workbench.events.rows import LogBlock
+from workbench.events.values import Words
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
@@ -70,7 +71,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
     InputError, Refused: an option is not for the backend, or the backend not for the program.
     """
     source = source_of(start.options.input, live=start.live)
-    with start.closing as closing:
+    with start.opening():
         state = run_state(start)
         start = start if state is None else state.adopt(start)
         twice = source.rereadable and state is None
@@ -80,23 +81,18 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         read: Ported = opened.program if partition is None else partition.rows
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks
-        stays = None if state is None else state.size
-        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=stays)
+        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
         order = opened.order(read.ports, source)
         if order is not None:  # which reads rows ahead, bad ones among them
             if state is not None:
                 raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
-            closing.enter_context(kept())
+            start.closing.enter_context(kept())
             blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition), again, start.say)
         begun = _read_first(blocks(start.reporter), start)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
-        opened.start = replace(opened.start, closing=closing.pop_all())
-        if order is not None:
-            order.late.closing = opened.start.closing
-
     return LogRun(
         session,
         opened.start,
@@ -186,7 +182,7 @@ class OpenedPipeline:
             return None
         if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate"):
             raise InputError(f"{other} and --key do not go together")
-        domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading)
+        domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading) or Words()
         return Partition(ports, options.key, domain, options.with_row, source.shown)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:

@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any
 
-from workbench.core.domain import BOOL, INT, STR, Domain, Value
+from workbench.core.domain import STR, Domain, Value
 from workbench.errors import InputError
-from workbench.events.inputs import LogPath, named_files
-from workbench.events.read import key_domain
+from workbench.events.reading import Reading
 from workbench.events.values import Words
+from workbench.executors.run_options import RunOptions
 from workbench.executors.snapshot import join_states, split_states
-from workbench.executors.table import Start
+from workbench.logs.source import LogSource, source_of
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
@@ -28,20 +27,20 @@ from workbench.tesla.tree import Attribute
 WITHOUT = ("--rules-control", "--with-sources", "--profile", "--with-row")
 
 
-def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
+def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -> RuleSet:
     """The same rules, where all types of events have the key for an attribute.
 
     Raises
     ------
     InputError: composites have such an attribute, an option means nothing with keys, or nothing tells what keys are.
     """
-    if foreign := start.options.given(*WITHOUT):
+    if foreign := options.given(*WITHOUT):
         raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
     if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
         what = f"{taken} has an attribute '{key}', as the column of keys would be called"
         raise InputError(what, hint="rules that join on it need no --key")
     domain = shared_domains(rules.declarations[name] for name in rules.events).get(key)
-    more = Attribute(key, _domain(start.options.input, key, start) if domain is None else domain)
+    more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
     declared = {
         name: each if each.fact or key in each.domains else replace(each, attributes=(*each.attributes, more))
         for name, each in rules.declarations.items()
@@ -49,23 +48,15 @@ def with_key(rules: RuleSet, key: str, start: Start) -> RuleSet:
     return replace(rules, declarations=declared)
 
 
-def _domain(data: object, key: str, start: Start) -> Domain:
-    files = named_files(data)
-    if files is None:
-        column: Any = data.get(key, ()) if isinstance(data, Mapping) else ()
-        given = [each.get(key) for each in data[:1]] if isinstance(data, Sequence) else column
-        first: Any = next(iter(given), None)
-        found = _KINDS.get(type(first.item() if hasattr(first, "item") else first))
-        if found is None:
-            hint = "declare it as a string, an int or a bool, or read the log from a file"
-            raise InputError(f"nothing tells what the key '{key}' is", hint=hint)
-        return found
-    path: LogPath = str(files[0]).rpartition("=")[2]
-    named = key_domain(path, key, start.options.reading())
-    return STR if isinstance(named, Words) else named
-
-
-_KINDS: Mapping[type, Domain] = {str: STR, int: INT, bool: BOOL}
+def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
+    """What keys are that no type declares."""
+    log = source.logs()[0]
+    path = log.name.rpartition("=")[2]
+    found = (log if path == log.name else source_of(path)).key_domain(key, reading)
+    if found is None:
+        hint = "declare it as a string, an int or a bool, or read the log from a file"
+        raise InputError(f"nothing tells what the key '{key}' is", hint=hint)
+    return STR if isinstance(found, Words) else found
 
 
 class KeyedRules:

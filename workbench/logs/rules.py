@@ -7,7 +7,6 @@ been read. The first event is read before an engine starts: it tells what times 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -98,16 +97,12 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
         raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
     start = start if state is None else state.adopt(start)
     opened = OpenedRules(rules, start, source, state)
-    with start.closing as closing:
-        closing.enter_context(
-            kept_rows(opened.reading, start.reporter, live=start.live, stays=None if state is None else state.size)
-        )
+    with start.opening():
+        start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
         opened.begin()
         session = make(opened)
         if state is not None:
             state.begin(session, rules, opened.backend)
-        opened.start = replace(start, closing=closing.pop_all())
-        opened.late.closing = opened.start.closing
     until, file = start.options.until, str(source.format_of).rpartition("=")[2]
     return LogRun(
         session,
@@ -160,7 +155,7 @@ class OpenedRules:
         self.plain, self.start, self.source, self.key = rules, start, source, options.key
         self.rules = rules if self.control is None else self.control.everything
         if self.key is not None:
-            self.rules = with_key(self.rules, self.key, start)
+            self.rules = with_key(self.rules, self.key, source, options)
         self.clock, self.reading = options.clock(options.late), options.reading()
         self.late = late_events(start, self.rules, self.clock, state)
         self.log = RuleLog(

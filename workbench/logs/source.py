@@ -52,8 +52,8 @@ class LogSource(ABC):
         """The rows, for the inputs of a program."""
 
     @abstractmethod
-    def key_domain(self, name: str, reading: Reading) -> Domain:
-        """What the keys in a column are: whole numbers, truth values, else texts."""
+    def key_domain(self, name: str, reading: Reading) -> Domain | None:
+        """What the keys in a column are: whole numbers, truth values or texts; None where nothing tells."""
 
     def logs(self) -> Sequence[LogSource]:
         """Those that are merged by time where rows have times."""
@@ -106,13 +106,13 @@ class DataSource(LogSource):
             raise InputError(f"data is a {kind}", hint="give a table, a frame, arrays by name, or rows")
         return counted_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
 
-    def key_domain(self, name: str, reading: Reading) -> Domain:
+    def key_domain(self, name: str, reading: Reading) -> Domain | None:
         if isinstance(self._data, Mapping):
             first = next((each for each in self._data.get(name, ()) if each is not None), None)
         elif (found := record_batches(self._data)) is not None:
             schema, kinds = found[0], {"int": INT, "uint": INT, "bool": BOOL}
             kind = str(schema.field(name).type).rstrip("0123456789") if name in schema.names else ""
-            return kinds.get(kind, Words())
+            return kinds.get(kind, Words()) if kind else None
         else:
             rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
             begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
@@ -120,7 +120,7 @@ class DataSource(LogSource):
                 self._data = itertools.chain(begun, rows)
             first = begun[0].get(name) if begun else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
-        return BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
+        return {bool: BOOL, int: INT, str: Words()}.get(type(first))
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:

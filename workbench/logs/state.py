@@ -40,7 +40,6 @@ from workbench.stored import checksum, opened, sealed
 if TYPE_CHECKING:
     from workbench.events.writers import EventWriter
     from workbench.logs.order import HoldBack
-    from workbench.logs.overlap import OverlappedWriter
     from workbench.tesla.event_block import EventBlock
     from workbench.tesla.occurrence import Occurrence
 
@@ -96,7 +95,7 @@ class RunState:
         if options.head is not None:
             options = replace(options, head=options.head + sum(self.position.read.get(file, 0) for file in self.files))
         start.reporter.reported.update(self.position.bad)
-        self._start = replace(start, options=options)
+        self._start = replace(start, options=options, stays=self.size)
         return self._start
 
     def begin(self, session: Session, program: Program, backend: str) -> None:
@@ -229,7 +228,7 @@ class RunState:
 
     @contextmanager
     @uninterruptible
-    def settling(self, writer: EventWriter | OverlappedWriter) -> Iterator[None]:
+    def settling(self, writer: EventWriter) -> Iterator[None]:
         """While a session runs: in the end what has come out is written, and the state is taken."""
         self.agrees = True
         try:
