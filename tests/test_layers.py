@@ -299,7 +299,6 @@ MANY_PARAMETERS = {
 WIDE_CYCLES = {
     frozenset({"tesla", "tesla/engines", "tesla/engines/facts", "tesla/explain"}):
         "the class of rule sets has methods for what is done with one, whose modules name its type",
-    frozenset({"executors", "executors/reference"}): "the protocol of a backend names what its reference shows",
 }  # fmt: skip
 """The most folders of modules that import each other, with the reason: a cycle should lie in one."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 FEW, MANY = 1_000, 100_000
 """More rows of a file are put into a database: where they are compared by more than equations, and in any case."""
-FactRows = list[tuple[Value | None, ...]]
 
 
 def facts_of(rules: RuleSet, start: Start) -> Facts:
