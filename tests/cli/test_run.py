@@ -517,3 +517,12 @@ def test_commands_warn_once(workbench, tmp_path):
                   ["check", tmp_path / "c.pipe", "-p", "no-overflow", "-Q", "1", "-N", "2"]):  # fmt: skip
         done = workbench(*words)
         assert done.err.count("pairs events of different times") == 1, words
+
+
+def test_the_column_of_times_is_one_that_is_used(tmp_path, workbench):
+    (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
+    (tmp_path / "in.csv").write_text("t,x\n1,2\n")
+    given = ["run", tmp_path / "p.pipe", "--input", tmp_path / "in.csv", "--columns"]
+    assert [line.split()[-2:] for line in workbench(*given).out.splitlines()[2:]] == [["passed", "over"], ["x:", "int"]]
+    timed = workbench(*given, "--time", "t").out.splitlines()[2:]
+    assert [line.split()[-3:] for line in timed] == [["t:", "a", "time"], ["0", "x:", "int"]]

@@ -7,7 +7,7 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -78,6 +78,11 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
             where=where(row) if where else "",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
+
+
+def rows_to_columns(rows: Sequence[Mapping[str, Value]], domains: Mapping[str, Domain], whose: str) -> list[Any]:
+    """An Arrow array of the events of each input, or output, in some rows; see `to_column`."""
+    return [to_column(domain, [row.get(n) for row in rows], f"{whose} '{n}'") for n, domain in domains.items()]
 
 
 def text_array(texts: Iterable[str | None]) -> Any:

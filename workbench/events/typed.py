@@ -23,7 +23,7 @@ from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError
 from workbench.events.batch import Columns, column_steps
 from workbench.events.column_map import has_columns
-from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
+from workbench.events.columns import arrays_of, arrow_type, as_json, rows_to_columns, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
@@ -269,10 +269,7 @@ class TypedWriter(RowWriter):
         import pyarrow as pa
 
         try:
-            columns = [
-                to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
-                for name, domain in self.domains.items()
-            ]
+            columns = rows_to_columns(rows, self.domains, "output")
         except DomainError:
             for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]) if len(rows) > 1 else ():
                 self._put(half)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Enum, Value
-from workbench.events.columns import arrays_of, arrow_type, has_array, to_column
+from workbench.events.columns import arrays_of, arrow_type, has_array, rows_to_columns
 from workbench.executors.session import BatchOutput
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Doma
     """
     import pyarrow as pa
 
-    columns = [to_column(domain, [row.get(n) for row in given], f"output '{n}'") for n, domain in shown.items()]
+    columns = rows_to_columns(given, shown, "output")
     return pa.table(columns, list(shown)) if columns else pa.table({})
 
 

@@ -118,9 +118,7 @@ class RowOrder:
     ) -> Iterator[RowPiece]:
         """One log in order."""
         times = self._clock.of_rows()
-        ports = self._ports
-        if self._beside:
-            ports = replace(ports, inputs=(Port(self._column, times), *ports.inputs))
+        ports = add_times(self._ports, self._column, times)
         blocks = log.blocks(ports, reading, reporter)
         closing.callback(cast("Generator[LogBlock]", blocks).close)
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
@@ -178,6 +176,13 @@ class RowOrder:
 
     def _late_row(self, row: RowAtTime) -> dict[str, Any]:
         return {**row.events, self._column: self._clock.show(row.time)}
+
+
+def add_times(ports: Ports, column: str, times: Times) -> Ports:
+    """The ports that rows are read for, and the column of times, where that is no input."""
+    if column in ports.domains:
+        return ports
+    return replace(ports, inputs=(Port(column, times), *ports.inputs))
 
 
 def _same(columns: Columns) -> Columns:

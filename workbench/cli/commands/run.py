@@ -113,6 +113,10 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
             ports = ports_of_log(rules, options)
         else:
             ports = (pipeline if options.integers is None else pipeline.resolve(options.integers)).ports
+            if options.time is not None and not any(port.clock for port in ports.inputs):
+                from workbench.logs.row_order import add_times
+
+                ports = add_times(ports, options.time, options.clock("0").of_rows())
         print("\n\n".join(map(str, look(args.input, ports, options.reading()))))
     elif rules is not None:
         from workbench.logs.rules import run_rules

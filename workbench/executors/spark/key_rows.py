@@ -13,7 +13,7 @@ from workbench.errors import DomainError, InputError
 from workbench.events.account import KEYLESS, Reporter
 from workbench.events.batch import EventArray, LogBatch
 from workbench.events.buffers import shown_column
-from workbench.events.columns import kind, to_column
+from workbench.events.columns import kind, rows_to_columns, to_column
 from workbench.events.decoding import decode
 from workbench.events.order import ORDER_TYPES, order_columns
 from workbench.events.output_columns import shown_events
@@ -87,13 +87,11 @@ class KeyRows(TaskRows):
         """The rows of a batch as Arrow columns."""
         if batch.columns is not None:
             return {name: self._column(name, each) for name, each in batch.columns.items()}
-        columns = {}
-        for name, domain in self.ports.domains.items():
-            try:
-                columns[name] = to_column(domain, [row.get(name) for row in batch.rows or ()], f"input '{name}'")
-            except DomainError as error:
-                raise InputError(error.what, where=shown, hint=error.hint) from error
-        return columns
+        domains = self.ports.domains
+        try:
+            return dict(zip(domains, rows_to_columns(batch.rows or (), domains, "input"), strict=True))
+        except DomainError as error:
+            raise InputError(error.what, where=shown, hint=error.hint) from error
 
     def _column(self, name: str, given: EventArray) -> Any:
         domain = self.ports.domains[name]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.core.domain import BOOL, INT
+from workbench.core.domain import INT
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError, WorkbenchError
 from workbench.events.batch import LogBatch
@@ -173,20 +173,22 @@ class KeyStreams(GroupRun):
         import numpy as np
         import pyarrow.compute as pc
 
+        from workbench.events.buffers import bits_of
+
         same: Any = np.ones(len(keys) - 1, bool)
         same[starts[1:] - 1] = False
         later: Any = np.zeros(len(same), bool)
         equal = same.copy()
         for column in orders:
-            later |= equal & truths(pc.less(column[:-1], column[1:]))
-            equal &= truths(pc.equal(column[:-1], column[1:]))
+            later |= equal & bits_of(pc.less(column[:-1], column[1:]), 1)
+            equal &= bits_of(pc.equal(column[:-1], column[1:]), 1)
         bad = np.flatnonzero(same & ~later)
         if len(bad):
             one = int(bad[0])
             raise self._disorder(keys[one].as_py(), _at(orders, one), _at(orders, one + 1))
         at = self.layout.texts
         if at is not None:
-            is_text = truths(pc.not_equal(orders[at], ""))
+            is_text = bits_of(pc.not_equal(orders[at], ""), 1)
             change = np.flatnonzero(same & (is_text[:-1] != is_text[1:]))
             if len(change):
                 one = int(change[0])
@@ -273,12 +275,3 @@ def _wide_step(made: KeyedOutputs) -> int:
 def _at(columns: Sequence[Any], row: int) -> tuple[Any, ...]:
     """A row of some Arrow columns."""
     return tuple(column[row].as_py() for column in columns)
-
-
-def truths(column: Any) -> Any:
-    """An Arrow array of truth values as one of numpy."""
-    from workbench.events.input_columns import decode_column
-
-    found = decode_column(BOOL, column)
-    assert found is not None
-    return found.events
