@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -78,8 +79,5 @@ class RunKeywords(TypedDict, total=False):
 
 def started(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
     """What a program is started with that runs on data, with the options of `wb.run`."""
-    return Start(
-        run_options({**options, "input": data, "output": output}, LOG.warning),
-        say=LOG.info,
-        reporter=Reporter(LOG.info),
-    )
+    found = replace(run_options({**options, "output": output}, LOG.warning), input=data)  # which may be an empty list
+    return Start(found, say=LOG.info, reporter=Reporter(LOG.info))
