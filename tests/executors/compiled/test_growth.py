@@ -17,7 +17,7 @@ from workbench.conformance.generate.pipelines import traces
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import NoCapacity, Overflow
-from workbench.executors.compiled.execute import executor, state
+from workbench.executors.compiled.execute import loops, state
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.parallel.executor import Parallel
@@ -188,7 +188,7 @@ def test_many_traces() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_piece_that_fails_in_a_later_block_leaves_nothing_behind(seed, monkeypatch):
     """Tables grow between blocks and within them; what a dictionary has after the pieces that did not fail is there."""
-    monkeypatch.setattr(executor, "BLOCK", 64)
+    monkeypatch.setattr(loops, "BLOCK", 64)
     text = """
     machine sums(e: {kind: {add, drop}, key: str, by: int}) -> int {
         var sums: map(str, int)

@@ -226,7 +226,7 @@ def test_blocks_that_do_not_fit_together(monkeypatch: pytest.MonkeyPatch) -> Non
     """A wrong claim of the analysis costs time, not truth."""
     pipeline = parsed("window(x, 60, cumulate(+))")
     several = plainly(pipeline)
-    several.cuts = several.cuts.__class__(**{**vars(several.cuts), "history": 30})
+    several.in_blocks.cuts = several.in_blocks.cuts.__class__(**{**vars(several.in_blocks.cuts), "history": 30})
     one = Compiled(pipeline, patience=-1, machine=False)
     for first in range(0, 2000, 400):
         assert shown(several, EVENTS[first : first + 400]) == shown(one, EVENTS[first : first + 400])

@@ -17,7 +17,8 @@ from workbench.core.function import user_function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused
-from workbench.executors.compiled.execute.executor import BLOCK, Compiled
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.loops import BLOCK
 from workbench.executors.compiled.lower.system import translate
 
 MODELS = Path(__file__).resolve().parents[3] / "models" / "time2021"

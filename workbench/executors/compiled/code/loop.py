@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
 
+from workbench.core.domain import Domain, Integers, Overflowing
+from workbench.core.escape import escape_condition
 from workbench.core.memory import ROW
-from workbench.core.ops import OR
+from workbench.core.ops import OR, Operator, as_term, disjunction
 from workbench.core.term import FALSE, Term, var
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.body import (
@@ -189,3 +191,17 @@ def step_function(system: System, terms: Sequence[Term], *, row: bool = False, a
     return run_passes(
         ir.CodeFunction("step", given, (*lowering.block, ir.ReturnValues(results))), [drop_unused, inline_single_uses]
     )
+
+
+def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
+    """`run(first, last, offset, y)`, which combines values with an offset; whether a hazard occurred."""
+    offset, value = var("offset", domain), var("value", domain)
+    term: Term = as_term(op(offset, value), domain)
+    bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))
+    given, y = ir.Var("offset", ir.type_of(domain)), ir.array("y", ir.type_of(domain))
+    place = ir.Load(y, (STEP,))
+    lowering = Lowering({offset: given, value: place})
+    result, hazard = lowering(term), lowering(bad)
+    body = (*lowering.block, *OneState().on_hazard(hazard, STEP), ir.Store(place, result))
+    loop = (ir.Let(BAD.name, ir.FALSE), ir.For(STEP.name, FIRST, LAST, body), ir.ReturnValues((BAD,)))
+    return run_passes(ir.CodeFunction("run", (FIRST, LAST, given, y), loop), [inline_single_uses])

@@ -8,35 +8,29 @@ once more in plain Python, in exact arithmetic.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.fold import postorder
-from workbench.core.memory import RowSearch
+from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
-from workbench.executors.compiled.code.loop import Target, loop_source
-from workbench.executors.compiled.code.numbers import decode
-from workbench.executors.compiled.code.plain import PlainLoop
+from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, Schedule, Steps, SystemLoops
 from workbench.executors.compiled.execute.overflows import overflow_in
-from workbench.executors.compiled.execute.saving import Saving
+from workbench.executors.compiled.execute.saving import mark_system, restore, save
+from workbench.executors.compiled.execute.steps import StepView
 from workbench.executors.compiled.lower.shape import shape
-from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import Substitution, dense, known, texts_in
+from workbench.executors.compiled.lower.system import Substitution, texts_in
 from workbench.executors.compiled.lower.tables import FULL
 from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
+    from workbench.executors.backend import StepRecord
     from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.outputs import OutputArrays
     from workbench.executors.pending import Pool
     from workbench.ir.system import System
-
-BLOCK = 1 << 18
-"""Steps between two looks at whether something went wrong."""
 
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
@@ -44,17 +38,12 @@ PATIENCE = 20_000
 SEARCHED = 32
 """So many steps one counts for that may go through the rows of a table or the entries of a map."""
 
-MOST_LINES = 200
-"""Most lines of a loop whose body is written once for each of several steps: a hundred lines compile for a second."""
-
-Loop = Callable[..., bool | int]
-
 
 class _NoRoom(Exception):
     """Something went wrong where a queue may have had too little room."""
 
 
-class Compiled(Saving):
+class Compiled:
     """A running pipeline, compiled.
 
     Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
@@ -66,6 +55,7 @@ class Compiled(Saving):
     patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
     machine: whether to compile at all; else Python runs the same loops.
     maps: whether maps of any size may come in; for who makes columns of events by itself they may not.
+    schedule: in which order steps are made; None: one after the other.
 
     Attributes
     ----------
@@ -89,6 +79,7 @@ class Compiled(Saving):
         patience: int = PATIENCE,
         machine: bool = True,
         maps: bool = True,
+        schedule: Schedule | None = None,
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
@@ -104,12 +95,13 @@ class Compiled(Saving):
             lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
         )
         self.threads = 1
+        self._schedule = schedule or InTurn()
         self._patience, self._warm, self._made = patience, False, 0
         self._with_machine = machine and not os.environ.get("NUMBA_DISABLE_JIT", "0").strip("0")
         self._pool = ArrayPool()
         self._marks: dict[bool, bytes] = {}
         self._take(self.allocation.first)
-        self._loop("sparse", False, machine=False)  # what has no code is refused now
+        self.loops.loop(LoopKind("sparse"))  # what has no code is refused now
         self.reset()
 
     def _take(self, system: System) -> None:
@@ -118,14 +110,14 @@ class Compiled(Saving):
         from workbench.executors.compiled.execute.text_codes import TextCodes
 
         form = shape(system)
-        texts = self.__dict__.setdefault("texts", TextCodes(texts_in(system)))
-        state = LoopArrays(system, form, texts)
+        if not hasattr(self, "texts"):
+            self.texts = TextCodes(texts_in(system))
+        state = LoopArrays(system, form, self.texts)
         state.reset()
-        for name in ("_steady", "_searches", "_observer", "_row_observers"):
-            self.__dict__.pop(name, None)
-        self._loops: dict[tuple[Any, ...], Loop] = {}
+        self.loops = SystemLoops(system, form, machine=self._with_machine)
         self.results = [(name, self.flat.domains[pipe], system.pipes[pipe]) for name, pipe in self.flat.outputs]
         self.system, self.form, self._state = system, form, state
+        self._view = StepView(self)
 
     @property
     def narrow(self) -> bool:
@@ -167,6 +159,50 @@ class Compiled(Saving):
 
     def share(self, pool: Pool) -> None:
         """Have work done by a pool that also does other work, where there is some for other threads."""
+        self._schedule.share(pool)
+
+    def snapshot(self) -> bytes:
+        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`."""
+        return save(self)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        """
+        restore(self, snapshot)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others."""
+        return mark_system(self, self.allocation.first)
+
+    # --- Python values, step by step ------------------------------------------------------------------------
+
+    def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
+        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
+        return self._view.outputs(steps)
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs.
+
+        Pipes that carry maps which a processor keeps are left out.
+        """
+        return self._view.step(events)
+
+    def trace(self, steps: Iterable[Mapping[str, Value]]) -> list[StepRecord]:
+        """The records of several steps."""
+        return [self.step(events) for events in steps]
+
+    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
+        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
+        return self._view.run(streams, end=end)
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End one input, or all that are still open; the outputs' events that this causes. See `finish`."""
+        return {output: column.events() for output, column in self.finish(name).items()}
 
     # --- whole columns --------------------------------------------------------------------------------------
 
@@ -308,85 +344,42 @@ class Compiled(Saving):
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
-    def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
+    def _plan(self, count: int, kind: str, places: bool) -> Iterator[Steps]:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
-        self._warm = self._warm or self._made * (SEARCHED if self._searches else 1) > self._patience
-        made, machine = 0, self._warm and (self._searches or not kind.startswith("ending"))
-        if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
+        searches = self.loops.searches
+        self._warm = self._warm or self._made * (SEARCHED if searches else 1) > self._patience
+        made, machine = 0, self._warm and (searches or not kind.startswith("ending"))
+        if machine and kind == "dense" and self.loops.distance(self.state) is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
             first, last = self.steady_part(count)
-            yield from self._blocks(0, first, kind, places, machine=False)
-            size = len(self._steady.phases)
-            yield from self._blocks(first, last, "steady", places, machine=True, size=size)
+            yield from self._schedule.ranges(self, 0, first, LoopKind(kind, places))
+            steady = LoopKind("steady", places, machine=True, size=len(self.phases("steady")))
+            yield from self._schedule.ranges(self, first, last, steady)
             made, machine = last, False
-        yield from self._blocks(made, count, kind, places, machine=machine)
-
-    def _blocks(
-        self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
-    ) -> Iterator[tuple[int, int, Loop]]:
-        """These steps in blocks, each of a multiple of `size` steps."""
-        while first < last:
-            length = max(1, min(BLOCK, self._state.fitting()) // size) * size
-            yield first, (first := min(first + length, last)), self._loop(kind, places, machine=machine)
-
-    @cached_property
-    def _searches(self) -> bool:
-        """Whether a step may look at all rows of a table."""
-        nodes = postorder([definition.term for definition in self.system.definitions])
-        return any(isinstance(node.op, RowSearch) for node in nodes)
-
-    @cached_property
-    def _steady(self) -> Steady:
-        known = dense(self.system)
-        lines = loop_source(self.system, [known]).count("\n")
-        return steady(self.system, known, max(1, min(MOST_PHASES, MOST_LINES // lines)))
-
-    def _distance(self) -> int | None:
-        """How many steps to the first phase of the steady part; None where the state is not on the way to it."""
-        variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self._steady.variables]
-        return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
+        yield from self._schedule.ranges(self, made, count, LoopKind(kind, places, machine=machine))
 
     def phases(self, kind: str) -> Sequence[Substitution]:
         """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
-        return self._steady.phases if kind == "steady" else [known(self.system, kind)]
+        return self.loops.phases(kind)
+
+    def fitting(self) -> int:
+        """For how many steps tables have room, if they fill as fast as they did."""
+        return self._state.fitting()
 
     def steady_part(self, count: int) -> tuple[int, int]:
         """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
-        distance = self._distance() if self._steady.variables else None
+        distance = self.loops.distance(self.state)
         if distance is None or distance >= count:
             return count, count
-        size = len(self._steady.phases)
+        size = len(self.phases("steady"))
         return distance, distance + (count - distance) // size * size
-
-    def _loop(self, kind: str, places: bool, *, machine: bool) -> Loop:
-        """A loop, made when it is first needed."""
-        machine = machine and self._with_machine
-        key = (kind, places, machine)
-        if key not in self._loops:
-
-            def source(target: Target) -> str:
-                return loop_source(self.system, self.phases(kind), places=places, target=target)
-
-            def plain() -> Loop:
-                return PlainLoop(source("python"), self.form, sparse=kind == "sparse")
-
-            self._loops[key] = self._code(lambda: source("cpu"), plain) if machine else plain()
-        return self._loops[key]
-
-    def _code(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The machine code of a loop; what is plain where Python is to run it."""
-        if not self._with_machine:
-            return plain()
-        from workbench.executors.compiled.code.machine import MachineLoop
-
-        return MachineLoop(source())
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
         after = self._state.copy()
         self._state.restore(before)
-        loop = self._loop(kind, False, machine=False)
+        loop = self.loops.loop(LoopKind(kind))
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
             saved = self._state.copy()

@@ -1,68 +1,54 @@
-"""The state of a compiled executor between two steps, saved and restored."""
+"""The state of a compiled executor between two steps, saved and restored.
+
+The bytes: the number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of the
+state (8 bytes), and the arrays, little endian.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.errors import StateError
-from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.system import System
 from workbench.stored import mark_of, opened, sealed
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.queues import Allocation
+    from workbench.executors.compiled.execute.executor import Compiled
 
 
-class Saving(Stepping):
-    """What saves an executor of columns (`Compiled`, which has what is declared here)."""
+def save(one: Compiled) -> bytes:
+    """The state of an executor."""
+    head = one.steps.to_bytes(8, "little") + bytes(name in one._ended for name, _ in one.flat.inputs)
+    return sealed(mark_system(one, one.system), head + one._state.to_bytes())
 
-    name: str
-    allocation: Allocation
-    _ended: set[str]
-    _marks: dict[bool, bytes]
-    _take: Callable[[System], None]
 
-    def snapshot(self) -> bytes:
-        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`.
+def restore(one: Compiled, snapshot: bytes) -> None:
+    """Let an executor go on from a saved state.
 
-        The number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of `state`
-        (8 bytes), and the arrays, little endian.
-        """
-        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
-        return sealed(self._mark(self.system), head + self._state.to_bytes())
+    Raises
+    ------
+    StateError: it is damaged, or of another pipeline; then nothing has changed.
+    """
+    mine = (each for each in one.allocation[:2] if each and mark_system(one, each) == mark_of(snapshot))
+    system = next(mine, one.system)
+    payload = opened(mark_system(one, system), snapshot)
+    if system is not one.system:
+        one._take(system)
+    start = 8 + len(one.flat.inputs)
+    if not one._state.read(payload[start:]):
+        raise StateError("this state is damaged: it has another length", hint=HINT)
+    one.steps = int.from_bytes(payload[:8], "little")
+    one._ended = {name for (name, _), over in zip(one.flat.inputs, payload[8:start], strict=True) if over}
+    one._state.look(one.steps, first=True)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Go on from a saved state.
 
-        Raises
-        ------
-        StateError: it is damaged, or of another pipeline; then nothing has changed.
-        """
-        mine = (each for each in self.allocation[:2] if each and self._mark(each) == mark_of(snapshot))
-        system = next(mine, self.system)
-        payload = opened(self._mark(system), snapshot)
-        if system is not self.system:
-            self._take(system)
-        start = 8 + len(self.flat.inputs)
-        if not self._state.read(payload[start:]):
-            raise StateError("this state is damaged: it has another length", hint=HINT)
-        self.steps = int.from_bytes(payload[:8], "little")
-        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
-        self._state.look(self.steps, first=True)
-
-    @property
-    def fingerprint(self) -> bytes:
-        """What tells the states of this pipeline from those of others."""
-        return self._mark(self.allocation.first)
-
-    def _mark(self, system: System) -> bytes:
-        """Digest of the pipeline and of the layout of its state in a system of it, whatever code computes it."""
-        first = system is self.allocation.first
-        if first not in self._marks:
-            variables = [(each.name, each.domain, each.initial) for each in system.variables]
-            capacities = [(queue.name, queue.capacity) for queue in system.queues.values()]
-            self._marks[first] = fingerprint(self.name, self.flat, variables, shape(system).memories, capacities)
-        return self._marks[first]
+def mark_system(one: Compiled, system: System) -> bytes:
+    """Digest of the pipeline and of the layout of its state in a system of it, whatever code computes it."""
+    first = system is one.allocation.first
+    if first not in one._marks:
+        variables = [(each.name, each.domain, each.initial) for each in system.variables]
+        capacities = [(queue.name, queue.capacity) for queue in system.queues.values()]
+        one._marks[first] = fingerprint(one.name, one.flat, variables, shape(system).memories, capacities)
+    return one._marks[first]

@@ -3,60 +3,50 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Value
 from workbench.core.fields import Map
-from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves
-from workbench.executors.backend import StepRecord, Steps
+from workbench.executors.backend import StepRecord
 from workbench.executors.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
-from workbench.executors.compiled.lower.shape import Shape
-from workbench.ir.system import Pipe, System
+from workbench.ir.system import Pipe
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.columns import OutputColumn
-    from workbench.executors.compiled.execute.state import LoopArrays
-    from workbench.executors.compiled.execute.text_codes import TextCodes
+    from workbench.executors.compiled.execute.executor import Compiled
 
 BLOCK = 1 << 18
 """Steps of which Python values are turned into columns at a time."""
 
 
-class Stepping:
-    """What makes an executor of columns (`Compiled`, which has what is declared here) one of Python values."""
+class StepView:
+    """An executor of columns as one of Python values.
 
-    flat: Pipeline
-    system: System
-    form: Shape
-    results: list[tuple[str, Domain, Pipe]]
-    steps: int
-    _columns: Any
-    _state: LoopArrays
-    texts: TextCodes
-    feed: Callable[..., dict[str, OutputColumn]]
-    fed: Callable[..., dict[str, OutputColumn]]
-    finish: Callable[..., dict[str, OutputColumn]]
-    check_open: Callable[..., None]
-    widen: Callable[[], None]
+    Parameters
+    ----------
+    one: the executor, for as long as it runs the same system.
+    """
+
+    def __init__(self, one: Compiled) -> None:
+        self.one = one
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
-        self.check_open()
+        self.one.check_open()
         for name in {name for events in steps for name in events}:
-            self.flat.ports.position(name)
-            self.check_open(name)
+            self.one.flat.ports.position(name)
+            self.one.check_open(name)
         columns = {}
-        for name, domain in self.flat.inputs:
+        for name, domain in self.one.flat.inputs:
             here = [name in events for events in steps]
             values = [events.get(name) for events in steps]
-            columns[name] = self._columns.column(name, domain, values, None if all(here) else here, self.texts)
-        start = self.steps
-        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
-        for name, output in self.fed(columns, len(steps), True).items():
+            columns[name] = self.one._columns.column(name, domain, values, None if all(here) else here, self.one.texts)
+        start = self.one.steps
+        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.one.results} for _ in steps]
+        for name, output in self.one.fed(columns, len(steps), True).items():
             assert output.steps is not None
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 rows[step - start][name].append(value)
@@ -68,62 +58,60 @@ class Stepping:
         Pipes that carry maps which a processor keeps are left out.
         """
         for name in events:
-            self.flat.ports.position(name)
-            self.check_open(name)
-        here = [(name, domain) for name, domain in self.flat.inputs if name in events]
-        columns = {n: self._columns.column(n, domain, [events[n]], None, self.texts) for n, domain in here}
-        if len(columns) < len(self.flat.inputs):
-            self.widen()
+            self.one.flat.ports.position(name)
+            self.one.check_open(name)
+        here = [(name, domain) for name, domain in self.one.flat.inputs if name in events]
+        columns = {n: self.one._columns.column(n, domain, [events[n]], None, self.one.texts) for n, domain in here}
+        if len(columns) < len(self.one.flat.inputs):
+            self.one.widen()
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
-            ends = [name for name, _ in self.flat.inputs] if events is END else []
-            given = given_inputs(self.system, events, self.texts, ends)
-            self._state.lay_maps()
+            ends = [name for name, _ in self.one.flat.inputs] if events is END else []
+            given = given_inputs(self.one.system, events, self.one.texts, ends)
+            self.one._state.lay_maps()
             numbers = iter(self._observer(given))
             for name, observer in self._row_observers.items():
-                pipe = self.system.pipes[name]
-                more[name] = in_rows(pipe, self.flat.domains[name], observer, self._state, given)
-        self.check_open()
-        made = self.finish() if events is END else self.fed(columns, 1, False)
+                pipe = self.one.system.pipes[name]
+                more[name] = in_rows(pipe, self.one.flat.domains[name], observer, self.one._state, given)
+        self.one.check_open()
+        made = self.one.finish() if events is END else self.one.fed(columns, 1, False)
         assert numbers is not None
         pipes = {
-            name: self._carried(name, pipe, numbers, more.get(name, [])) for name, pipe in self.system.pipes.items()
+            name: self._carried(name, pipe, numbers, more.get(name, [])) for name, pipe in self.one.system.pipes.items()
         }
-        queues = dict(zip(self.system.queues, numbers, strict=True))
+        queues = dict(zip(self.one.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
     def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
         """What a pipe carried in the step that has been made, from the values of the terms that say it."""
-        domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
+        domain, content = self.one.flat.domains[name], self.one._state.content(pipe.slots[0].value)
         if content is None:
-            return shown(pipe, domain, self.flat.widths[name], numbers, self.texts, more)
+            return shown(pipe, domain, self.one.flat.widths[name], numbers, self.one.texts, more)
         assert isinstance(domain, Map)
-        changed = shown(pipe, domain.change, 1, numbers, self.texts)
+        changed = shown(pipe, domain.change, 1, numbers, self.one.texts)
         return Maybe(True, content()) if changed.present else changed
 
     @cached_property
     def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
-        lengths = (queue.length for queue in self.system.queues.values())
-        return Observer(self.system, self.form, self._state.arrays, [*pipes, *lengths])
+        pipes = (leaf for pipe in self.one.system.pipes.values() for leaf in watched(pipe))
+        lengths = (queue.length for queue in self.one.system.queues.values())
+        return Observer(self.one.system, self.one.form, self.one._state.arrays, [*pipes, *lengths])
 
     @cached_property
     def _row_observers(self) -> dict[str, Observer]:
         """Per pipe that carries events for rows of a table, what tells which."""
         return {
-            name: Observer(self.system, self.form, self._state.arrays, list(leaves(tuple(pipe.rows[:3]))), row=True)
-            for name, pipe in self.system.pipes.items()
+            name: Observer(
+                self.one.system, self.one.form, self.one._state.arrays, list(leaves(tuple(pipe.rows[:3]))), row=True
+            )
+            for name, pipe in self.one.system.pipes.items()
             if pipe.rows is not None
         }
 
-    def trace(self, steps: Steps) -> list[StepRecord]:
-        """The records of several steps."""
-        return [self.step(events) for events in steps]
-
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
-        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
-        sources = {name: iter(stream) for name, stream in self.flat.ports.streams(streams).items()}
+        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.one.results}
+        sources = {name: iter(stream) for name, stream in self.one.flat.ports.streams(streams).items()}
         while True:
             parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
             size = max(map(len, parts.values()), default=0)
@@ -131,12 +119,8 @@ class Stepping:
                 break
             short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
             padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
-            for name, output in self.feed(padded, short).items():
+            for name, output in self.one.feed(padded, short).items():
                 found[name] += output.events()
-        for name, values in (self.end() if end else {}).items():
+        for name, values in (self.one.end() if end else {}).items():
             found[name] += values
         return found
-
-    def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End one input, or all that are still open; the outputs' events that this causes. See `finish`."""
-        return {output: column.events() for output, column in self.finish(name).items()}

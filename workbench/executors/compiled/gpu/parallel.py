@@ -15,10 +15,13 @@ import numpy as np
 from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import EngineMissing
+from workbench.executors.compiled.code.loop import offset_function
 from workbench.executors.compiled.code.numbers import encode_any
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.loops import LoopKind
 from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.parallel.blocks import Last, Scan
-from workbench.executors.compiled.parallel.executor import Attempt, Parallel, offset_function
+from workbench.executors.compiled.parallel.in_blocks import Attempt, InBlocks
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 
@@ -29,7 +32,7 @@ SHORTEST = 64
 """Steps of the shortest block."""
 
 
-class ParallelGpu(Parallel):
+class ParallelGpu(Compiled):
     """A running pipeline that makes the steps of a long piece on a GPU, in blocks.
 
     Parameters
@@ -55,10 +58,22 @@ class ParallelGpu(Parallel):
     ) -> None:
         if not cuda.found():
             raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` says what was found")
-        super().__init__(
-            pipeline, capacities, threads=blocks, reassociate=reassociate, shortest=shortest,
-            manager=ThreadManager(0), **options,
-        )  # fmt: skip
+        on_gpu = InBlocksOnGpu(blocks, ThreadManager(0), reassociate=reassociate, shortest=shortest)
+        super().__init__(pipeline, capacities, maps=False, schedule=on_gpu, **options)
+        on_gpu.prepare(self)
+        self._on_gpu = on_gpu
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks have run beside others so far."""
+        return self._on_gpu.made
+
+
+class InBlocksOnGpu(InBlocks):
+    """Blocks of steps at the same time, a thread of a GPU for each."""
+
+    def prepare(self, one: Compiled) -> None:
+        super().prepare(one)
         self._kernels: dict[tuple[Any, ...], Any] = {}
 
     def share(self, pool: Pool) -> None:
@@ -70,8 +85,8 @@ class ParallelGpu(Parallel):
         length = (last - first) // max(count, 1) // size * size
         return [first + k * length for k in range(count + 1)]
 
-    def _attempt(self, edges: list[int], kind: str, places: bool, size: int) -> Attempt:
-        return _OnGpu(self, edges, kind, places, size)
+    def _attempt(self, edges: list[int], kind: LoopKind) -> Attempt:
+        return _OnGpu(self, edges, kind)
 
     def lead_kernel(self, kind: str, level: int) -> Any:
         """The kernel of `lead_loop`."""
@@ -81,16 +96,16 @@ class ParallelGpu(Parallel):
             self._kernels[key] = cuda.kernel(self.silent(level), phases, watch=False)
         return self._kernels[key]
 
-    def kernel(self, kind: str, places: bool) -> Any:
+    def kernel(self, kind: LoopKind) -> Any:
         """The kernel of the loop with outputs."""
-        key = (kind, places, "outputs")
+        key = (kind.name, kind.places, "outputs")
         if key not in self._kernels:
-            self._kernels[key] = cuda.kernel(self.system, self.phases(kind), places=places)
+            self._kernels[key] = cuda.kernel(self.one.system, self.one.phases(kind.name), places=kind.places)
         return self._kernels[key]
 
     def offset_kernel(self, scan: Scan) -> Any:
         """The kernel of `offset_loop`."""
-        domain = self.system.variables[scan.position].domain
+        domain = self.one.system.variables[scan.position].domain
         key = (domain, scan.op, "offset")
         if key not in self._kernels:
             self._kernels[key] = cuda.offset_kernel(offset_function(domain, scan.op))
@@ -100,13 +115,13 @@ class ParallelGpu(Parallel):
 class _OnGpu(Attempt):
     """The loop that makes steps in blocks on a GPU."""
 
-    of: ParallelGpu
+    of: InBlocksOnGpu
 
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         del last
-        of, memories = self.of, len(self.of.form.memories)
+        of, memories = self.of, len(self.of.one.form.memories)
         self.state = [whole, real, *arrays[:memories]]
-        self.inputs = arrays[memories : memories + len(of.form.values)]
+        self.inputs = arrays[memories : memories + len(of.one.form.values)]
         self.count, self.length = len(self.edges) - 1, self.edges[1] - self.edges[0]
         levels = len(of.cuts.levels)
         self.lead = (levels + 1) * self.shift
@@ -119,7 +134,7 @@ class _OnGpu(Attempt):
         self._set_clocks(state, -self.lead)
         for level in range(levels):
             state = self._folded(level, state)
-        state = self._made(of.lead_kernel(self.kind, levels), state, levels * self.shift, self.lead)
+        state = self._made(of.lead_kernel(self.kind.name, levels), state, levels * self.shift, self.lead)
         for each in of.cuts.last:
             self._set(state, each.scan.position, [each.scan.neutral] * (self.count - 1))
         return self._finished(first, counts, state, arrays[memories + len(self.inputs) :])
@@ -129,7 +144,7 @@ class _OnGpu(Attempt):
     def _set(self, state: Sequence[Any], position: int, values: Sequence[Value]) -> None:
         """Change a variable in all blocks but the first one."""
         array, index = self.of.place(position)
-        domain = self.of.system.variables[position].domain
+        domain = self.of.one.system.variables[position].domain
         state[array][index, 1:] = [encode_any(domain, value) for value in values]
 
     def _values(self, state: Sequence[Any], position: int) -> list[Value]:
@@ -158,7 +173,7 @@ class _OnGpu(Attempt):
 
     def _folded(self, level: int, state: list[Any]) -> list[Any]:
         """The states at the next place in front of the blocks, with the scans of this level."""
-        scans, kernel = self.of.cuts.levels[level], self.of.lead_kernel(self.kind, level)
+        scans, kernel = self.of.cuts.levels[level], self.of.lead_kernel(self.kind.name, level)
         start = (level + 1) * self.shift
         state = self._made(kernel, state, level * self.shift, start)
         self._set_clocks(state, start - self.lead)
@@ -167,7 +182,7 @@ class _OnGpu(Attempt):
             self._set(inside, scan.position, [scan.neutral] * (self.count - 1))
         after = self._made(kernel, inside, start, start + self.length)
         beginning = [array.copy() for array in self.state]  # the first block begins where its own state is known
-        loop = self.of.lead_loop(self.kind, level)
+        loop = self.of.lead_loop(self.kind.name, level)
         whole, real, *memories = beginning
         stop = self.edges[1] + start - self.lead
         loop(self.edges[0], stop, whole, real, np.zeros(0, np.int64), *memories, *self.inputs)
@@ -184,15 +199,15 @@ class _OnGpu(Attempt):
         of = self.of
         whole, real, *memories = there = [cuda.sent(array) for array in begun]
         made, bad = cuda.sent(np.zeros((len(counts), self.count), np.int64)), self._good()
-        owners = [j for j, (_, fields) in enumerate(of.form.results) for _ in fields]
-        owners += range(len(counts)) if self.places else []
-        widths = [pipe.width for _, _, pipe in of.results]
+        owners = [j for j, (_, fields) in enumerate(of.one.form.results) for _ in fields]
+        owners += range(len(counts)) if self.kind.places else []
+        widths = [pipe.width for _, _, pipe in of.one.results]
         views = [
             cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
             for j, y in zip(owners, written, strict=True)
         ]
         cuda.launch(
-            of.kernel(self.kind, self.places), self.count, self.lead, self.lead + self.length,
+            of.kernel(self.kind), self.count, self.lead, self.lead + self.length,
             whole, real, made, *memories, *self.columns, *views, bad,
         )  # fmt: skip
         ended = [array.copy_to_host() for array in there]
@@ -204,7 +219,7 @@ class _OnGpu(Attempt):
             return False
         for position, (j, y, view) in enumerate(zip(owners, written, views, strict=True)):
             table = view.copy_to_host()
-            if position >= len(owners) - len(counts) and self.places:  # rows of the block, as steps of the piece
+            if position >= len(owners) - len(counts) and self.kind.places:  # rows of the block, as steps of the piece
                 table += np.array(self.edges[:-1])[None, :] - self.lead
             flat = table.T[np.arange(len(table))[None, :] < numbers[j][:, None]]
             y[counts[j] : counts[j] + len(flat)] = flat
@@ -217,14 +232,14 @@ class _OnGpu(Attempt):
     def _corrected(self, last: Last, numbers: Any, views: Sequence[Any], ended: list[Any], bad: Any) -> bool:
         """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
         of, position = self.of, last.scan.position
-        domain = of.system.variables[position].domain
+        domain = of.one.system.variables[position].domain
         totals = self._values(ended, position)
         before = [last.scan.neutral]
         for total in totals:
             before.append(of.join(last.scan, before[-1], total))
-        kind = of._columns.dtype(domain)
+        kind = of.one._columns.dtype(domain)
         offsets = cuda.sent(np.array([encode_any(domain, value) for value in before[:-1]], kind))
-        fields = [(j, k) for j, (_, kinds) in enumerate(of.form.results) for k in range(len(kinds))]
+        fields = [(j, k) for j, (_, kinds) in enumerate(of.one.form.results) for k in range(len(kinds))]
         for j, k in last.shown:
             made = cuda.sent(numbers[j])
             cuda.launch(of.offset_kernel(last.scan), self.count, made, offsets, views[fields.index((j, k))], bad)

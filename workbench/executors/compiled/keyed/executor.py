@@ -161,7 +161,7 @@ class CompiledKeys(CompiledRuns):
             def plain() -> KeyedLoop:
                 return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")
 
-            self._loops[key] = self.one._code(lambda: source("cpu"), plain) if machine else plain()
+            self._loops[key] = self.one.loops.compile(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
 

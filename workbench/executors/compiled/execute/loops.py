@@ -1,0 +1,135 @@
+"""The loops of a transition system, each made when it is first needed, and which of them makes which steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from workbench.core.fold import postorder
+from workbench.core.memory import RowSearch
+from workbench.executors.compiled.code.loop import Target, loop_source
+from workbench.executors.compiled.code.numbers import decode
+from workbench.executors.compiled.code.plain import PlainLoop
+from workbench.executors.compiled.lower.shape import Shape
+from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
+from workbench.executors.compiled.lower.system import Substitution, dense, known
+from workbench.ir.system import System
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.pending import Pool
+
+BLOCK = 1 << 18
+"""Steps between two looks at whether something went wrong."""
+
+MOST_LINES = 200
+"""Most lines of a loop whose body is written once for each of several steps: a hundred lines compile for a second."""
+
+Loop = Callable[..., bool | int]
+Steps = tuple[int, int, Loop]
+"""The first step, the one behind the last, and the loop that makes them."""
+
+
+class LoopKind(NamedTuple):
+    """Which steps a loop makes.
+
+    Attributes
+    ----------
+    name: what is known of them: see `known`; or `steady`.
+    places: whether it says in which step each event comes out.
+    machine: whether it is machine code, where there is any.
+    size: of how many steps it makes a multiple.
+    """
+
+    name: str
+    places: bool = False
+    machine: bool = False
+    size: int = 1
+
+
+class SystemLoops:
+    """The loops of a system.
+
+    Parameters
+    ----------
+    machine: whether to compile any; else Python runs the same loops.
+
+    Attributes
+    ----------
+    made: those that there are.
+    """
+
+    def __init__(self, system: System, form: Shape, *, machine: bool) -> None:
+        self.system, self.form, self.machine = system, form, machine
+        self.made: dict[tuple[Any, ...], Loop] = {}
+
+    def loop(self, kind: LoopKind) -> Loop:
+        """A loop."""
+        machine = kind.machine and self.machine
+        key = kind.name, kind.places, machine
+        if key not in self.made:
+
+            def source(target: Target) -> str:
+                return loop_source(self.system, self.phases(kind.name), places=kind.places, target=target)
+
+            def plain() -> Loop:
+                return PlainLoop(source("python"), self.form, sparse=kind.name == "sparse")
+
+            self.made[key] = self.compile(lambda: source("cpu"), plain) if machine else plain()
+        return self.made[key]
+
+    def compile(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        """The machine code of a source; what is plain where Python is to run it."""
+        if not self.machine:
+            return plain()
+        from workbench.executors.compiled.code.machine import MachineLoop
+
+        return MachineLoop(source())
+
+    def phases(self, kind: str) -> Sequence[Substitution]:
+        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        return self.steady.phases if kind == "steady" else [known(self.system, kind)]
+
+    @cached_property
+    def searches(self) -> bool:
+        """Whether a step may look at all rows of a table."""
+        nodes = postorder([definition.term for definition in self.system.definitions])
+        return any(isinstance(node.op, RowSearch) for node in nodes)
+
+    @cached_property
+    def steady(self) -> Steady:
+        """The part of the system that goes round whatever the events are."""
+        given = dense(self.system)
+        lines = loop_source(self.system, [given]).count("\n")
+        return steady(self.system, given, max(1, min(MOST_PHASES, MOST_LINES // lines)))
+
+    def distance(self, state: Sequence[Any]) -> int | None:
+        """How many steps to the first phase of the steady part; None where a state is not on the way to it."""
+        if not self.steady.variables:
+            return None
+        variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self.steady.variables]
+        return self.steady.distance.get(tuple(decode(v.domain, state[0].item(at)) for v, at in variables))
+
+
+class Schedule(Protocol):
+    """In which order, and where, steps are made."""
+
+    def share(self, pool: Pool) -> None:
+        """Have work done by a pool that also does other work, where there is some for other threads."""
+
+    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[Steps]:
+        """These steps of an executor in ranges, each of a multiple of `kind.size` steps."""
+
+
+class InTurn:
+    """All steps one after the other."""
+
+    def share(self, pool: Pool) -> None:
+        """Nothing is done by others."""
+
+    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[Steps]:
+        """These steps, as many at a time as tables have room for."""
+        while first < last:
+            length = max(1, min(BLOCK, one.fitting()) // kind.size) * kind.size
+            yield first, (first := min(first + length, last)), one.loops.loop(kind)
