@@ -29,6 +29,21 @@ def test_export_prints_the_whole_model(workbench: Run) -> None:
         assert phrase in done.out
 
 
+def test_the_stages_of_the_compiled_loop(workbench: Run) -> None:
+    stages = {
+        "system": "next:",
+        "layout": "x0: x:value: int[]",
+        "lowered": "def run(first: Int, last: Int, whole: Int[:]",
+        "inline-single-uses": "for i in range(first, last):",
+        "python": "def run(first, last, whole",
+    }
+    for stage, phrase in stages.items():
+        assert phrase in workbench("export", SQUARES, "--show", stage).out, stage
+    wrong = workbench("export", SQUARES, "--show", "pyton")
+    assert wrong.code == 2
+    assert "did you mean 'python'?" in wrong.err
+
+
 def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
     target = tmp_path / "model.smv"
     assert workbench("export", SQUARES, "-o", target, "-Q", 1).code == 0

@@ -9,6 +9,7 @@ from workbench.cli import options as o
 from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
 from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 from workbench.cli.progress import Progress
+from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
 
@@ -22,13 +23,18 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.environment_options(parser)
     o.limit_options(parser)
     o.model_options(parser)
+    parser.add_argument(
+        "--show",
+        metavar="STAGE",
+        help="print a stage of the compiled loop instead: system, layout, lowered, the name of a pass, or python",
+    )
     parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Print the model, or write it."""
     with Progress():
-        text = _of_rules(args) if o.is_rules(args.file) else _of_pipeline(args)
+        text = _stage(args) if args.show else _of_rules(args) if o.is_rules(args.file) else _of_pipeline(args)
     if args.output:
         write_atomically(args.output, text)
     else:
@@ -41,6 +47,17 @@ def _of_pipeline(args: argparse.Namespace) -> str:
     from workbench.verify.model_text import model_text
 
     return model_text(loaded.pipeline, list_properties(loaded, args.property), pipeline_settings(args, loaded.pipeline))
+
+
+def _stage(args: argparse.Namespace) -> str:
+    """A stage of the loop in which every input has an event."""
+    if o.is_rules(args.file):
+        raise InputError("--show is for pipelines", hint="`workbench rules plan` shows how rules are run")
+    from workbench.executors.compiled.code.stages import format_stage
+    from workbench.executors.compiled.execute.executor import Compiled
+
+    running = Compiled(o.load(args.file, args.param, args.fault).pipeline, machine=False)
+    return format_stage(running.system, running.phases("dense"), args.show)
 
 
 def _of_rules(args: argparse.Namespace) -> str:

@@ -25,11 +25,19 @@ from workbench.executors.compiled.lower.tables import (
     ordered,
 )
 
+
+def check_index(position: Any) -> Any:
+    """An index; machine code would read what lies before the array where it is negative."""
+    if position < 0:
+        raise IndexError(f"generated code has an index of {position}")
+    return position
+
+
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,
-    "at": lambda position: position,
+    "at": check_index,
     "find": find,
     "find_entry": find_entry,
     "find_pair": find_pair,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
-from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, Schedule, Steps, SystemLoops
+from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange, StepSchedule, SystemLoops
 from workbench.executors.compiled.execute.overflows import overflow_in
 from workbench.executors.compiled.execute.saving import mark_system, restore, save
 from workbench.executors.compiled.execute.steps import StepView
@@ -79,7 +79,7 @@ class Compiled:
         patience: int = PATIENCE,
         machine: bool = True,
         maps: bool = True,
-        schedule: Schedule | None = None,
+        schedule: StepSchedule | None = None,
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
@@ -344,7 +344,7 @@ class Compiled:
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
-    def _plan(self, count: int, kind: str, places: bool) -> Iterator[Steps]:
+    def _plan(self, count: int, kind: str, places: bool) -> Iterator[StepRange]:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
         searches = self.loops.searches

@@ -27,7 +27,7 @@ MOST_LINES = 200
 """Most lines of a loop whose body is written once for each of several steps: a hundred lines compile for a second."""
 
 Loop = Callable[..., bool | int]
-Steps = tuple[int, int, Loop]
+StepRange = tuple[int, int, Loop]
 """The first step, the one behind the last, and the loop that makes them."""
 
 
@@ -112,13 +112,13 @@ class SystemLoops:
         return self.steady.distance.get(tuple(decode(v.domain, state[0].item(at)) for v, at in variables))
 
 
-class Schedule(Protocol):
+class StepSchedule(Protocol):
     """In which order, and where, steps are made."""
 
     def share(self, pool: Pool) -> None:
         """Have work done by a pool that also does other work, where there is some for other threads."""
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[Steps]:
+    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """These steps of an executor in ranges, each of a multiple of `kind.size` steps."""
 
 
@@ -128,7 +128,7 @@ class InTurn:
     def share(self, pool: Pool) -> None:
         """Nothing is done by others."""
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[Steps]:
+    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """These steps, as many at a time as tables have room for."""
         while first < last:
             length = max(1, min(BLOCK, one.fitting()) // kind.size) * kind.size

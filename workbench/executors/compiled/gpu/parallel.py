@@ -93,7 +93,7 @@ class InBlocksOnGpu(InBlocks):
         key = (kind, level, "lead")
         if key not in self._kernels:
             phases = self.lead_phases(kind, level)
-            self._kernels[key] = cuda.kernel(self.silent(level), phases, watch=False)
+            self._kernels[key] = cuda.kernel(self.cuts.silent(self.one.system, level), phases, watch=False)
         return self._kernels[key]
 
     def kernel(self, kind: LoopKind) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from workbench.core import function as f
@@ -76,6 +76,15 @@ class Starts:
     needed: tuple[frozenset[str], ...]
     last: tuple[Last, ...]
     history: int
+
+    def silent(self, system: System, level: int) -> System:
+        """The system without outputs; below the last level, with nothing changing but what the level needs."""
+        if level == len(self.levels):
+            return replace(system, outputs=())
+        needed = self.needed[level]
+        still = (v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables)
+        memories = (m if m.columns[0].name in needed else m._replace(writes=()) for m in system.memories)
+        return replace(system, outputs=(), variables=tuple(still), memories=tuple(memories))
 
 
 def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:

@@ -12,7 +12,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,14 +24,13 @@ from workbench.executors.compiled.code.numbers import decode_any, encode_any
 from workbench.executors.compiled.code.plain import PlainArray, PlainLoop, copies, plain_function
 from workbench.executors.compiled.code.printer import print_function
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, Steps
+from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import Substitution, dense
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.ir.ring import ENDLESS
-from workbench.ir.system import System
 
 SHORTEST = 1 << 16
 """Steps of the shortest block: less is done before a thread has woken up."""
@@ -95,7 +94,7 @@ class InBlocks:
         """Have blocks run by a pool that also does other work, and by the caller, from now on."""
         self.manager = pool
 
-    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[Steps]:
+    def ranges(self, one: Compiled, first: int, last: int, kind: LoopKind) -> Iterator[StepRange]:
         """These steps in blocks, where they are worth it."""
         able = not one.allocation.wide or one.narrow
         able = able and kind.machine and kind.name in ("dense", "steady") and self.threads > 1
@@ -119,7 +118,7 @@ class InBlocks:
                     one.steps -= edges[-1] - start
             yield from in_turn.ranges(one, start, stop, kind)
 
-    def _timed_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[Steps]) -> Iterator[Steps]:
+    def _timed_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[StepRange]) -> Iterator[StepRange]:
         """The same ranges; what a step of them costs is known then."""
         begun = time.thread_time()
         yield from made
@@ -146,7 +145,7 @@ class InBlocks:
         """A loop without outputs: of what the scans of a level need, or of all above the last level."""
         key = ("lead", kind, level, self.one.loops.machine)
         if key not in self.one.loops.made:
-            system = self.silent(level)
+            system = self.cuts.silent(self.one.system, level)
             source = loop_source(system, self.lead_phases(kind, level), watch=False)
             self.one.loops.made[key] = self.one.loops.compile(
                 lambda: source, lambda: PlainLoop(source, shape(system), sparse=False)
@@ -176,21 +175,6 @@ class InBlocks:
         """Whether the scans of a level depend on what a phase of the loop says of the variables."""
         return any(
             v.name in self.cuts.needed[level] for v in self.one.system.variables if var(v.name, v.domain) in known
-        )
-
-    def silent(self, level: int) -> System:
-        """The system without outputs; below the last level, with nothing changing but what the level needs."""
-        system = self.one.system
-        if level == len(self.cuts.levels):
-            return replace(system, outputs=())
-        needed = self.cuts.needed[level]
-        return replace(
-            system,
-            outputs=(),
-            variables=tuple(
-                v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables
-            ),
-            memories=tuple(m if m.columns[0].name in needed else m._replace(writes=()) for m in system.memories),
         )
 
     # --- the state ------------------------------------------------------------------------------------------
