@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.ops import OVERFLOWS
@@ -89,15 +89,12 @@ class PlainLoop:
     """
 
     def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
-        self._function = executable(source, SCOPE)
-        self._memories = len(form.memories)
-        self._inputs = len(form.values) + (len(form.inputs) if sparse else 0)
-        self._outputs = [j for j, (_, fields) in enumerate(form.results) for _ in fields]
+        self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
+        self._fields = len(form.owners) - len(form.results)
 
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
-        memories, rest = arrays[: self._memories], arrays[self._memories :]
-        inputs, written = rest[: self._inputs], rest[self._inputs :]
-        owners = self._outputs + list(range(len(written) - len(self._outputs)))
+        memories, inputs, written = self._form.split(arrays, sparse=self._sparse)
+        owners = self._form.owners[: len(written)]
         numbers, floats, made = whole.tolist(), real.tolist(), [0] * len(counts)
         lists: list[dict[int, Any]] = [{} for _ in written]
         try:
@@ -114,15 +111,15 @@ class PlainLoop:
             return True
         for position, (j, array, entries) in enumerate(zip(owners, written, lists, strict=True)):
             start = counts[j]
-            offset = first if position >= len(self._outputs) else 0
+            offset = first if position >= self._fields else 0
             array[start : start + made[j]] = [entries[i] + offset if offset else entries[i] for i in range(made[j])]
         for j, number in enumerate(made):
             counts[j] += number
         return False
 
-    def _wants_more(self, counts: Any, made: list[int], written: tuple[Any, ...]) -> bool:
+    def _wants_more(self, counts: Any, made: list[int], written: Sequence[Any]) -> bool:
         """Whether an output has no room for what it has got; then `counts` says how much it wants."""
-        room = {j: len(array) for j, array in zip(self._outputs, written, strict=False)}
+        room = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
         if all(counts[j] + made[j] < size for j, size in room.items()):
             return False
         counts[:] += made

@@ -119,9 +119,8 @@ class _OnGpu(Attempt):
 
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         del last
-        of, memories = self.of, len(self.of.one.form.memories)
-        self.state = [whole, real, *arrays[:memories]]
-        self.inputs = arrays[memories : memories + len(of.one.form.values)]
+        of, (memories, self.inputs, written) = self.of, self.of.one.form.split(arrays)
+        self.state = [whole, real, *memories]
         self.count, self.length = len(self.edges) - 1, self.edges[1] - self.edges[0]
         levels = len(of.cuts.levels)
         self.lead = (levels + 1) * self.shift
@@ -137,7 +136,7 @@ class _OnGpu(Attempt):
         state = self._made(of.lead_kernel(self.kind.name, levels), state, levels * self.shift, self.lead)
         for each in of.cuts.last:
             self._set(state, each.scan.position, [each.scan.neutral] * (self.count - 1))
-        return self._finished(first, counts, state, arrays[memories + len(self.inputs) :])
+        return self._finished(first, counts, state, written)
 
     # --- states: an array per array of the state, with a column per block ----------------------------------------
 
@@ -199,8 +198,7 @@ class _OnGpu(Attempt):
         of = self.of
         whole, real, *memories = there = [cuda.sent(array) for array in begun]
         made, bad = cuda.sent(np.zeros((len(counts), self.count), np.int64)), self._good()
-        owners = [j for j, (_, fields) in enumerate(of.one.form.results) for _ in fields]
-        owners += range(len(counts)) if self.kind.places else []
+        owners = of.one.form.owners[: len(written)]
         widths = [pipe.width for _, _, pipe in of.one.results]
         views = [
             cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)

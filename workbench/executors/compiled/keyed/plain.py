@@ -18,23 +18,18 @@ class PlainKeys:
     """
 
     def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
-        self._function = executable(source, SCOPE)
-        self._memories = len(form.memories)
-        self._inputs = len(form.values) + (len(form.inputs) if sparse else 0)
-        self._outputs = [j for j, (_, fields) in enumerate(form.results) for _ in fields]
+        self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
 
     def __call__(self, part: int, parts: int, first: int, last: int, whole: Any, real: Any, *arrays: Any) -> int:
         counts, *rest, codes = arrays
-        memories, rest = rest[: self._memories], rest[self._memories :]
-        inputs, written = rest[: self._inputs], rest[self._inputs :]
+        memories, inputs, written = self._form.split(rest, sparse=self._sparse)
         before = counts.tolist()
         entries: list[dict[int, Any]] = [{} for _ in written]  # what is written and not counted may be any number
         stop = self._function(
             part, parts, first, last, PlainTable(whole), PlainTable(real), PlainArray(counts),
             *map(PlainTable, memories), *map(PlainArray, inputs), *entries, PlainArray(codes),
         )  # fmt: skip
-        owners = self._outputs + list(range(len(counts)))
-        for j, array, found in zip(owners, written, entries, strict=True):
+        for j, array, found in zip(self._form.owners, written, entries, strict=True):
             array[before[j] : counts[j]] = [found[i] for i in range(before[j], counts[j])]
         return int(stop)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Reals
 from workbench.core.fields import scalars
@@ -12,6 +14,9 @@ from workbench.ir.system import Pipe, System
 
 AHEAD = 4
 """An event that is repeated is written so often without asking how often it is, which saves jumps."""
+
+
+ArrayGroup = Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,24 @@ class Shape:
     values: tuple[tuple[str, Domain], ...]
     inputs: tuple[str, ...]
     results: tuple[tuple[str, tuple[Domain, ...]], ...]
+
+    @property
+    def owners(self) -> list[int]:
+        """The number of the output of each array that is written: of fields, then of the steps of events."""
+        return [*(j for j, (_, fields) in enumerate(self.results) for _ in fields), *range(len(self.results))]
+
+    def split(
+        self, arrays: Sequence[Any], *, sparse: bool = False
+    ) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """The arrays of memories, those that are read, and those that are written, of what a loop is given.
+
+        Parameters
+        ----------
+        sparse: whether the inputs have columns that say what is present.
+        """
+        inputs = len(self.memories)
+        outputs = inputs + len(self.values) + (len(self.inputs) if sparse else 0)
+        return arrays[:inputs], arrays[inputs:outputs], arrays[outputs:]
 
 
 def shape(system: System) -> Shape:

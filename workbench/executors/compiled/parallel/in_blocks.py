@@ -248,10 +248,8 @@ class Attempt:
 
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         del first, last
-        memories = len(self.of.one.form.memories)
-        self.state: LoopValues = [whole, real, *arrays[:memories]]
-        self.inputs = arrays[memories : memories + len(self.of.one.form.values)]
-        written = arrays[memories + len(self.of.one.form.values) :]
+        memories, self.inputs, written = self.of.one.form.split(arrays)
+        self.state: LoopValues = [whole, real, *memories]
         count = len(self.edges) - 1
         self.nothing = counts[:0]
         self.states = [copies(self.state) for _ in range(count)]
@@ -264,8 +262,7 @@ class Attempt:
         made = [counts.copy() for _ in range(count)]
         for each in made:
             each[:] = 0
-        owners = [j for j, (_, fields) in enumerate(self.of.one.form.results) for _ in fields]
-        owners += range(len(counts)) if self.kind.places else []
+        owners = self.of.one.form.owners[: len(written)]
         starts = [self._starts(counts, k) for k in range(count)]
         views = [[y[at[j] :] for j, y in zip(owners, written, strict=True)] for at in starts]
         loop = self.of.one.loops.loop(self.kind)
