@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from workbench.budget import phase
@@ -92,13 +93,21 @@ class Rerun(NamedTuple):
 
 
 def _simulate(
-    pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs, loop: int | None, model: Model | None = None
+    pipeline: Pipeline,
+    bounds: Mapping[str, int],
+    inputs: Inputs,
+    loop: int | None,
+    model: Model | None = None,
+    unseen: str = "a number the property does not see",
 ) -> Rerun:
-    """What the transition system of a flat pipeline does on these inputs, up to an overflow, replayed."""
+    """Run the transition system of a flat pipeline on these inputs, up to an overflow, and replay what it does.
+
+    `unseen`: what may leave its checked domain, in words.
+    """
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     steps = _simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
     waiting = contents(pipeline, steps)
-    return Rerun(steps, waiting, executed(pipeline, bounds, rounds, steps, waiting))
+    return Rerun(steps, waiting, executed(pipeline, bounds, rounds, steps, waiting, unseen))
 
 
 def shown_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
@@ -252,8 +261,9 @@ def executed(
     inputs: Inputs,
     expected: Sequence[Step],
     waiting: Sequence[Mapping[str, Waiting]],
+    unseen: str,
 ) -> str:
-    """What running the inputs on the reference executor says of the steps expected, and of their `contents`."""
+    """Run the inputs on the reference executor, and say whether it makes the steps expected, with their `contents`."""
     executor = Reference(pipeline, bounds)
     for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
@@ -263,7 +273,7 @@ def executed(
             if error.queue in step.overflows or seen_escape:
                 return CONFIRMED
             if any_escape:
-                return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
+                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain"
             return f"model gap at step {position}"
         # otherwise both ends are enough: whatever waits comes to the head of its queue in the end, or waits before the
         # last step, which may overflow
@@ -311,48 +321,27 @@ def show_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs,
 
     All other queues have room for everything.
     """
-    steps = _record(pipeline, inputs)
-    if len(steps) == len(inputs):
-        last = steps[-1]
-        held = {**last.contents, queue: last.contents[queue][:capacity]}
-        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,), contents=held)
-    replay, executor = f"model gap at step {len(inputs) - 1}", Reference(pipeline, {queue: capacity})
-    for step, events in enumerate(inputs):
-        try:
-            executor.step(events)
-        except Overflow as error:
-            late = step == len(inputs) - 1
-            replay = _escape(step) if error.queue != queue else CONFIRMED if late else f"model gap at step {step}"
-            break
+    run, replay = _run_queue(pipeline, {queue: capacity}, inputs)
+    if replay == CONFIRMED and (len(run) < len(inputs) or not run[-1].overflows):
+        replay = f"model gap at step {len(run) - 1}"
     shows = f"an event arrives at queue({queue}), which holds {capacity} already"
-    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
+    return Trace(run, None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
 
 
 def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
     """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
-    rounds = growth.repeated(ROUNDS - 1)
-    steps, replay = _record(pipeline, rounds), CONFIRMED
-    lengths = [0, *(step.queues[queue] for step in steps)]
-    for end in range(growth.start + growth.length, len(rounds) + 1, growth.length):
-        if end >= len(lengths) or lengths[end] - lengths[end - growth.length] != growth.by:
-            replay = _escape(len(steps)) if end >= len(lengths) else f"model gap at step {end - 1}"
-            break
+    run, replay = _run_queue(pipeline, {}, growth.repeated(ROUNDS - 1))
+    lengths = [0, *(step.queues[queue] for step in run)]
+    ends = range(growth.start + growth.length, len(lengths), growth.length)
+    gap = next((end - 1 for end in ends if lengths[end] - lengths[end - growth.length] != growth.by), None)
+    replay = replay if gap is None else f"model gap at step {gap}"
     shows = f"each round leaves {plural(growth.by, 'more event')} in queue({queue})"
-    shown, domains = tuple(steps[: len(growth.inputs)]), dict(pipeline.domains)
+    shown, domains = run[: len(growth.inputs)], dict(pipeline.domains)
     return Trace(shown, growth.start, shows, False, replay, domains, {}, (queue,), pipeline)
 
 
-def _record(pipeline: Pipeline, inputs: Inputs) -> list[TraceStep]:
-    """What the executor shows with unbounded queues, up to where a number leaves its checked domain."""
-    executor = Reference(pipeline, {})
-    steps: list[TraceStep] = []
-    with suppress(Overflow):
-        for events in inputs:
-            record = executor.step(events)
-            pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-            steps.append(TraceStep(heard(pipeline, events, pipes), pipes, record.queues, (), {}, events is END))
-    return [replace(step, contents=held) for step, held in zip(steps, contents(pipeline, steps), strict=True)]
-
-
-def _escape(step: int) -> str:
-    return f"{CONFIRMED} up to step {step}, where a number that the queue does not depend on leaves its domain"
+def _run_queue(pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs) -> tuple[tuple[TraceStep, ...], str]:
+    """The steps of a run up to where a number leaves its checked domain, and what replaying it says."""
+    run = _simulate(pipeline, bounds, inputs, None, unseen="a number that the queue does not depend on")
+    known = list(takewhile(lambda step: not step.labels[1], run.steps))
+    return shown_steps(pipeline, inputs, run._replace(steps=known)), run.replay
