@@ -19,8 +19,8 @@ from workbench.verify.answer.problem import check, discount_early
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
-from workbench.verify.ask.formula import atom, build
-from workbench.verify.ask.properties import Property, Question, always, conjoined, invariant, overflow_of
+from workbench.verify.ask.formula import Formula, atom, build
+from workbench.verify.ask.properties import Property, always, conjoined, invariant, make_property, overflow_of
 
 PathMode = Literal["stepwise", "up to pace"]
 MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
@@ -129,15 +129,14 @@ def _catches_up(name: str, *, strictly: bool = False) -> Property:
     strictly: before a queue overflows, where else it is enough that one does.
     """
 
-    def question(system: System) -> Question:
+    def next_comes(system: System) -> Formula:
         over = var(f"{FLAG}:now", BOOL) if strictly else FALSE
         none = either(over, EQ(system.queues[f"{name}.right"].length, 0))
         emits = build("EF", atom(conjunction([system.pipes[name].present, negate(over)])))
-        text = "the truncated pipeline has emitted what the whole one never will"
-        formula = build("AG", build("or", atom(none), emits))
-        return Question(system, "ctl", formula, failure=text, about_overflow=strictly)
+        return build("AG", build("or", atom(none), emits))
 
-    return Property(f"{name} catches up", question)
+    failure = "the truncated pipeline has emitted what the whole one never will"
+    return make_property(f"{name} catches up", "ctl", next_comes, failure, about_overflow=strictly)
 
 
 def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:

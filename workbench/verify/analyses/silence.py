@@ -19,24 +19,23 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import measure
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question, arrivals, bounded_liveness, outputs
+from workbench.verify.ask.formula import Formula, atom
+from workbench.verify.ask.properties import Property, arrivals, bounded_liveness, make_property, outputs
 from workbench.verify.finding import Finding
 
 
 def silent_steps() -> Property:
     """How many silent steps in a row there can be; it `fails` where there can be any number."""
 
-    def question(system: System) -> Question:
+    def falls_silent(system: System) -> Formula:
         if system.pending:
             raise Refused(
                 "the longest silence is not measured where a pipe delays events: time passes without input, too",
                 hint="ask for bounded-liveness(k), which counts the steps with input",
             )
-        silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
-        return Question(system, "longest", atom(silent), failure="no output comes, whatever the loop feeds")
+        return atom(both(disjunction(arrivals(system)), negate(disjunction(outputs(system)))))
 
-    return Property("longest-silence", question)
+    return make_property("longest-silence", "longest", falls_silent, "no output comes, whatever the loop feeds")
 
 
 def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Finding:

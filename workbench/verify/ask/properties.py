@@ -113,22 +113,55 @@ def waiting(system: System) -> tuple[tuple[str, Term], ...]:
     return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.queues.values())),)
 
 
+Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
+"""The `exercised` conditions of a question."""
+
+
+def no_cases(_: System) -> tuple[tuple[str, Term], ...]:
+    """None are known."""
+    return ()
+
+
+def make_property(
+    name: str,
+    kind: QueryKind,
+    formula: Callable[[System], Formula],
+    failure: str,
+    exercised: Exercised = no_cases,
+    **flags: bool,
+) -> Property:
+    """That a formula over a system holds; the rest, and the flags, are as in `Question`."""
+
+    def question(system: System) -> Question:
+        return Question(system, kind, formula(system), failure=failure, exercised=exercised(system), **flags)
+
+    return Property(name, question)
+
+
+def invariant(
+    name: str, term: Callable[[System], Any], failure: str, exercised: Exercised = no_cases, **flags: bool
+) -> Property:
+    """That a condition on a system is true at every step; the rest is as in `make_property`."""
+    return make_property(name, "invar", lambda s: atom(as_term(term(s), BOOL)), failure, exercised, **flags)
+
+
 def liveness() -> Property:
     """From every reachable state some continuation emits an output (AG EF out)."""
 
+    def emits(system: System) -> Formula:
+        return build("AG", build("EF", atom(disjunction(outputs(system)))))
+
+    def emits_in_bounds(system: System, overflow: Term) -> Formula:
+        soon = build("EF", atom(AND(disjunction(outputs(system)), NOT(overflow))))
+        return build("AG", build("or", atom(overflow), soon))
+
+    failure = "from here no continuation of the input emits an output"
+    found = make_property("liveness", "ctl", emits, failure, speaking, ends=False)
+
     def question(system: System) -> Question:
-        some: Term = disjunction(outputs(system))
-        text = "from here no continuation of the input emits an output"
+        return replace(found.question(system), in_bounds=partial(emits_in_bounds, system))
 
-        def in_bounds(overflow: Term) -> Formula:
-            soon = build("EF", atom(AND(some, NOT(overflow))))
-            return build("AG", build("or", atom(overflow), soon))
-
-        formula = build("AG", build("EF", atom(some)))
-        spoken = speaking(system)
-        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds, exercised=spoken)
-
-    return Property("liveness", question)
+    return replace(found, question=question)
 
 
 def again_and_again(terms: Sequence[Term]) -> Formula:
@@ -139,12 +172,11 @@ def again_and_again(terms: Sequence[Term]) -> Formula:
 def response() -> Property:
     """Events for ever on every input give outputs for ever (GF in -> GF out)."""
 
-    def question(system: System) -> Question:
-        formula = build("implies", again_and_again(arrivals(system)), again_and_again(outputs(system)))
-        text = "the loop feeds every input for ever, and an output falls silent"
-        return Question(system, "ltl", formula, ends=False, failure=text, exercised=speaking(system))
+    def answers(system: System) -> Formula:
+        return build("implies", again_and_again(arrivals(system)), again_and_again(outputs(system)))
 
-    return Property("response", question)
+    failure = "the loop feeds every input for ever, and an output falls silent"
+    return make_property("response", "ltl", answers, failure, speaking, ends=False)
 
 
 def bounded_liveness(k: int) -> Property:
@@ -173,40 +205,6 @@ def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
     speaks = disjunction(outputs(system))
     after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
     return observe(system, observer, [StateVariable(count.name, Range(0, k), 0, after)], []), count
-
-
-Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
-"""The `exercised` conditions of a question."""
-
-
-def no_cases(_: System) -> tuple[tuple[str, Term], ...]:
-    """None are known."""
-    return ()
-
-
-def invariant(
-    name: str,
-    term: Callable[[System], Any],
-    failure: str,
-    exercised: Exercised = no_cases,
-    *,
-    about_overflow: bool = False,
-    compares: bool = False,
-) -> Property:
-    """That a condition on a system is true at every step; the rest is as in `Question`."""
-
-    def question(system: System) -> Question:
-        return Question(
-            system,
-            "invar",
-            atom(as_term(term(system), BOOL)),
-            about_overflow=about_overflow,
-            failure=failure,
-            compares=compares,
-            exercised=exercised(system),
-        )
-
-    return Property(name, question)
 
 
 def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
@@ -269,12 +267,11 @@ def never_false() -> Property:
 def often_true() -> Property:
     """Every output says true again and again, for ever (GF out)."""
 
-    def question(system: System) -> Question:
-        formula = again_and_again([says_true(pipe) for pipe in _verdicts(system)])
-        text = "from some step on the monitor never says true"
-        return Question(system, "ltl", formula, stutter=False, ends=False, failure=text, exercised=speaking(system))
+    def speaks(system: System) -> Formula:
+        return again_and_again([says_true(pipe) for pipe in _verdicts(system)])
 
-    return Property("often-true", question)
+    failure = "from some step on the monitor never says true"
+    return make_property("often-true", "ltl", speaks, failure, speaking, stutter=False, ends=False)
 
 
 def silent() -> Property:
@@ -302,14 +299,8 @@ def _verdicts(system: System) -> list[Pipe]:
 
 def temporal(kind: QueryKind, make: Callable[[System], Formula], text: str, cases: Exercised = no_cases) -> Property:
     """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
-
-    def question(system: System) -> Question:
-        failure = f"the run violates {text}"
-        return Question(
-            system, kind, make(system), stutter=False, failure=failure, kleene=kind == "ctl", exercised=cases(system)
-        )
-
-    return Property(f"{kind}({text})", question)
+    name, failure = f"{kind}({text})", f"the run violates {text}"
+    return make_property(name, kind, make, failure, cases, stutter=False, kleene=kind == "ctl")
 
 
 def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Property:
