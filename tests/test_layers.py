@@ -147,7 +147,6 @@ AT_MODULE_LEVEL = {
     ("lab/web/pages.py", "starlette"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
-    ("executors/compiled/code/llvm.py", "llvmlite"),
     ("executors/compiled/code/llvm_program.py", "llvmlite"),
     ("verify/decide/explicit/kernels.py", "llvmlite"),
     ("verify/decide/explicit/kernels.py", "numba"),

@@ -25,7 +25,7 @@ from workbench import (
 )
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.repeated import Growth
+from workbench.verify.answer.growth import Growth
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
 from workbench.verify.buffers.pumping import _same_events_taken

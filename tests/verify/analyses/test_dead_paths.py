@@ -21,7 +21,7 @@ from workbench.verify.analyses import dead_paths
 from workbench.verify.analyses.as_good import BEHIND, FULLER, Truncated
 from workbench.verify.analyses.dead_paths import DeadPaths
 from workbench.verify.analyses.truncate import truncations, without_unread
-from workbench.verify.answer.problem import BOUNDS_EARLY
+from workbench.verify.answer.larger_models import BOUNDS_EARLY
 
 from .brute import Explored
 

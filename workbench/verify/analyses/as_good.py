@@ -15,7 +15,8 @@ from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import never_speaks
-from workbench.verify.answer.problem import check, discount_early
+from workbench.verify.answer.larger_models import discount_early
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side

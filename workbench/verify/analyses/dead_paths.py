@@ -28,7 +28,8 @@ from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, Truncated
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.answer.problem import BOUNDS_EARLY, check, discount_early
+from workbench.verify.answer.larger_models import BOUNDS_EARLY, discount_early
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict

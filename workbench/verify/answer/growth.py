@@ -1,46 +1,48 @@
-"""Growing bounds: a question is asked again of larger models, as long as the verdict says little and there is time."""
+"""Runs of which some steps can be repeated, so that something grows each time."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from workbench.budget import Budget
-from workbench.errors import LimitMet, Refused
-from workbench.verify.answer.verdict import Depth, Outcome, Verdict
+from workbench.core.domain import Value
+
+InputSteps = tuple[Mapping[str, Value], ...]
+"""What comes on the inputs at each step of a run."""
+ROUNDS = 4
+"""How often steps are repeated to show that something grows."""
 
 
-def grow(
-    verdict: Verdict,
-    larger: Iterable[Callable[[], Verdict]],
-    seconds: float,
-    enough: Callable[[Verdict], bool] = lambda found: not found.within_bounds,
-) -> Verdict:
-    """The verdict of the first model that says enough, else of the largest one that is decided in time.
+class Growth(NamedTuple):
+    """A run, the steps of it that can be repeated, and by how much at least something grows each time.
 
-    Parameters
+    Attributes
     ----------
-    larger: the same question of larger and larger models.
-    seconds: for all of them together.
-    enough: whether no larger model is needed.
+    start, length: the first of these steps, and how many they are.
+    endless: whether it is proved to go on for ever.
     """
-    end = time.monotonic() + seconds
-    for decide in larger:
-        left = end - time.monotonic()
-        if enough(verdict) or left <= 0:
-            break
-        try:
-            with Budget(left, soft=True):
-                found = decide()
-        except (LimitMet, Refused):  # with larger bounds there may be too many values
-            break
-        if found.outcome is Outcome.UNKNOWN and not found.within_bounds and found.vacuity is None:  # a limit was met
-            return replace(verdict, depth=deeper(verdict.depth, found.depth))
-        verdict = found
-    return verdict
 
+    inputs: InputSteps
+    start: int
+    by: int
+    length: int = 1
+    endless: bool = True
 
-def deeper(*found: Depth | None) -> Depth | None:
-    """What says something of the longest runs."""
-    return max(filter(None, found), key=lambda each: each.steps, default=None)
+    @property
+    def again(self) -> InputSteps:
+        """The steps that are repeated."""
+        return self.inputs[self.start : self.start + self.length]
+
+    @property
+    def types(self) -> str:
+        """The inputs on which they come."""
+        return ", ".join(name for step in self.again for name in step)
+
+    @property
+    def round(self) -> str:
+        """What is repeated, in words."""
+        return self.types if self.length == 1 else f"round of {self.types}"
+
+    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
+        """The run with so many more of them."""
+        return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])

@@ -20,7 +20,7 @@ from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
 from workbench.verify.answer.check import NO_RUN, decide, undecided
-from workbench.verify.answer.growth import grow
+from workbench.verify.answer.larger_models import grow
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -157,7 +157,7 @@ class Problem:
                 settings = replace(self.fitting, environment=self.environment)
                 verdict = self._decide(settings)
                 larger = (partial(self._decide, each) for each in settings.larger())
-                verdict = grow(verdict, larger, settings.grow, says_enough)
+                verdict = grow(verdict, larger, settings.grow)
         except LimitMet as met:
             verdict = self.undecided().given_up(met)
         return replace(verdict, seconds=time.monotonic() - start)
@@ -166,27 +166,6 @@ class Problem:
         found = decide(*self.pose(settings), settings)
         asked = self if settings.q == self.settings.q else replace(self, settings=settings)
         return replace(found, pipeline=self.name, property=self.text, system=self.system, problem=asked)
-
-
-EARLY = 8
-"""Where no queue overflows in so many steps, bounds are not met in the first ones."""
-
-
-def says_enough(verdict: Verdict) -> bool:
-    """Whether nothing is to be expected of longer queues."""
-    known = verdict.known_steps
-    return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
-
-
-BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
-
-
-def discount_early(verdict: Verdict) -> Verdict:
-    """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
-    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.proved:
-        return verdict.mark_vacuous(verdict.vacuity, unknown=True)
-    early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
-    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict
 
 
 def problem(

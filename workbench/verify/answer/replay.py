@@ -31,7 +31,7 @@ from workbench.ir.system import Input, System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
-from workbench.verify.answer.repeated import ROUNDS, Growth
+from workbench.verify.answer.growth import ROUNDS, Growth
 from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.waiting import Waiting
 from workbench.verify.ask.environment import Environment

@@ -25,7 +25,7 @@ from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import with_room
-from workbench.verify.answer.repeated import ROUNDS
+from workbench.verify.answer.growth import ROUNDS
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.rests_on import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.settings import Settings

@@ -18,8 +18,8 @@ from workbench.ir.simulate import Simulator
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
 from workbench.processors.held.waiting_copies import waiting_place
+from workbench.verify.answer.growth import Growth
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.repeated import Growth
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict

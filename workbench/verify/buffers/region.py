@@ -22,7 +22,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
-from workbench.verify.answer.repeated import InputSteps
+from workbench.verify.answer.growth import InputSteps
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.question import QueueMost, QueueQuestion
 from workbench.verify.buffers.search import QueueSearch

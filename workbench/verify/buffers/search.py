@@ -23,7 +23,7 @@ from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
-from workbench.verify.answer.repeated import InputSteps
+from workbench.verify.answer.growth import InputSteps
 from workbench.verify.answer.replay import inputs_of
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course

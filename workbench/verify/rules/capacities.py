@@ -21,15 +21,15 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
-from workbench.verify.answer.repeated import Growth, InputSteps
+from workbench.verify.answer.growth import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can
 from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.most import Counted, GivenUp, Most, find_most
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.growth import StepMeasure, growths
 from workbench.verify.rules.measurement import MOST_IN_TURN, MOST_TRIED, MeasuredRules
 from workbench.verify.rules.problems import growing_problem
+from workbench.verify.rules.pumping import StepMeasure, growths
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.subject import RuleSubject
 

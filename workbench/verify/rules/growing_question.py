@@ -14,7 +14,7 @@ from typing import Any
 from workbench.budget import Budget, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
-from workbench.verify.answer.growth import deeper
+from workbench.verify.answer.larger_models import deeper
 from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
 from workbench.verify.rules.subject import RuleSubject
 

@@ -20,7 +20,7 @@ from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_graph import LONGEST_CHAIN
-from workbench.verify.answer.repeated import InputSteps
+from workbench.verify.answer.growth import InputSteps
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""

@@ -29,7 +29,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import computes, growth_for
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
-from workbench.verify.answer.growth import deeper
+from workbench.verify.answer.larger_models import deeper
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.formula import atom

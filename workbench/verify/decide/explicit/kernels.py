@@ -26,9 +26,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from workbench.executors.compiled.code.llvm import LANES
 from workbench.executors.compiled.code.numba_cache import cache_folder, drop_unreadable
 from workbench.verify.decide.explicit import graph
+from workbench.verify.decide.explicit.native import LANES
 from workbench.verify.decide.explicit.records import BlockSteps
 
 BITMAP, WORDS, INDEX = 0, 1, 2

@@ -55,7 +55,6 @@ class CompiledSearch(Exploration):
     def __init__(self, space: Space, memory_mb: float, *, bitmap: bool = True) -> None:
         import numpy
 
-        from workbench.executors.compiled.code.llvm import LANES
         from workbench.verify.decide.explicit import kernels, native
 
         self._np: Any = numpy
@@ -64,7 +63,7 @@ class CompiledSearch(Exploration):
         self._budget = int(memory_mb * 2**20)
         self._code = native.compile_steps(space)
         self._many, words, bits = len(space.moves.chosen), space.layout.words, space.layout.bits
-        block = max(1, _BLOCK // self._many // LANES) * LANES
+        block = max(1, _BLOCK // self._many // native.LANES) * native.LANES
         steps = block * self._many
         np = self._np
         inputs = np.array(space.moves.columns(), np.int64).reshape(len(space.moves.names), self._many)

@@ -1,26 +1,33 @@
-"""The steps of a space as machine code: what `expand_function` says in Python, for blocks of states."""
+"""The steps of a space as machine code: what `expand_function` says in Python, for blocks of states.
+
+Terms become LLVM instructions in a fraction of a second, without a compiler in between. Every value is a vector of
+`LANES` integers of 64 bits, one for each of as many states that are stepped together. What the integers say is as in
+compiled pipelines, and a bool is 0 or 1, so that truth is computed like all else. Both sides of a conditional are
+computed and one is selected: the code has no jumps. `refuse_large` says what does not fit.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 
+from workbench.core.domain import Bool, Integer, Overflowing
+from workbench.core.fold import Fold
 from workbench.core.term import Term, var
-from workbench.executors.compiled.code.llvm import (
-    LANES,
-    NUMBER,
-    VECTOR,
-    Instructions,
-    MachineCode,
-    loop,
-    number,
-    same,
-    spread,
-)
+from workbench.executors.compiled.code.numbers import encode
+from workbench.executors.compiled.code.objects import host_machine, optimised
+from workbench.executors.compiled.lower.words import exact_ends, never_negative
 from workbench.verify.decide.explicit.space import WORD, Space
 
+LANES = 8
+NUMBER = ir.IntType(64)
+VECTOR = ir.VectorType(NUMBER, LANES)
 NUMBERS = ir.PointerType()
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_"}
+"""The operators that one instruction computes, but for what is to be fitted, and what llvmlite calls it."""
 
 
 def compile_steps(space: Space) -> MachineCode:
@@ -51,30 +58,30 @@ class _Body:
 
     def write(self) -> None:
         """All of it."""
-        loop(self.early, self.early.sdiv(self.count, number(LANES)), self._states)
+        loop(self.early, self.early.sdiv(self.count, number(LANES)), self._step_states)
         self.early.ret_void()
 
-    def _states(self, group: Any) -> None:
+    def _step_states(self, group: Any) -> None:
         """What needs the states only is computed before the loop over moves."""
         make, layout = self.early, self.space.layout
         j = make.mul(group, number(LANES))
         starts = [make.add(make.mul(number(i), self.stride), j) for i in range(layout.words)]
-        words = [make.load(self._place(make, self.words, start), align=8, typ=VECTOR) for start in starts]
+        words = [make.load(self._address(make, self.words, start), align=8, typ=VECTOR) for start in starts]
         given = {}
         for variable, (shift, mask, low) in zip(layout.variables, layout.fields, strict=True):
             field = make.lshr(words[min(shift // WORD, layout.words - 1)], same(shift % WORD))
             given[var(variable.name, variable.domain)] = make.add(make.and_(field, same(mask)), same(low))
         self.late.position_at_end(make.block)
-        loop(self.late, self.moves, lambda move: self._move(move, j, given))
+        loop(self.late, self.moves, lambda move: self._step_move(move, j, given))
         make.position_at_end(self.late.block)
 
-    def _move(self, move: Any, j: Any, given: dict[Term, Any]) -> None:
+    def _step_move(self, move: Any, j: Any, given: dict[Term, Any]) -> None:
         make, layout = self.late, self.space.layout
         self.early.position_before(self.early.block.terminator)
         chosen = {}
         for i, (name, domain) in enumerate(zip(self.space.moves.names, self.space.moves.domains, strict=True)):
             place = make.add(make.mul(number(i), self.moves), move)
-            chosen[var(name, domain)] = spread(make, make.load(self._place(make, self.inputs, place), typ=NUMBER))
+            chosen[var(name, domain)] = spread(make, make.load(self._address(make, self.inputs, place), typ=NUMBER))
         instructions = Instructions(self.early, make, given | chosen, chosen)
         roots = [*(v.next for v in self.space.system.variables), *self.space.seen]
         results = [instructions(root) for root in self.space.system.inlined(tuple(roots))]
@@ -85,12 +92,185 @@ class _Body:
                 packed[shift // WORD] = make.or_(packed[shift // WORD], field)
         k = make.add(make.mul(move, self.count), j)
         for i, word in enumerate(packed):
-            place = self._place(make, self.after, make.add(make.mul(number(i), self.plane), k))
+            place = self._address(make, self.after, make.add(make.mul(number(i), self.plane), k))
             make.store(word, place, align=8)
         flags = same(0)
         for bit, label in enumerate(results[len(layout.fields) :]):
             flags = make.or_(flags, make.shl(label, same(bit)))
-        make.store(flags, self._place(make, self.flags, k), align=8)
+        make.store(flags, self._address(make, self.flags, k), align=8)
 
-    def _place(self, make: Any, array: Any, index: Any) -> Any:
+    def _address(self, make: Any, array: Any, index: Any) -> Any:
         return make.gep(array, [index], source_etype=NUMBER)
+
+
+class Instructions(Fold[Any]):
+    """The instructions that compute terms.
+
+    Parameters
+    ----------
+    early, late: where they go; late what needs one of the variables in `inputs`.
+    given: the values of the variables.
+    """
+
+    def __init__(self, early: Any, late: Any, given: Mapping[Term, Any], inputs: Collection[Term]) -> None:
+        super().__init__()
+        self.builders = early, late
+        self.builder = late
+        self.memo.update(given)
+        self.fed = set(inputs)
+
+    def visit(self, term: Term) -> Any:
+        if not self.fed.isdisjoint(term.args):
+            self.fed.add(term)
+        self.builder = self.builders[term in self.fed]
+        return super().visit(term)
+
+    def on_const(self, term: Term) -> Any:
+        return same(encode(term.domain, term.payload))
+
+    def default(self, term: Term, *args: Any) -> Any:
+        if term.op is None:
+            return super().default(term)
+        name = term.op.name
+        if name in INSTRUCTIONS:
+            return self._fitted(term, self._exact(name, *args))
+        if name in COMPARISONS:
+            return self.builder.zext(self._compare(COMPARISONS[name], *args), VECTOR)
+        if name.startswith("escapes_"):
+            domain = term.args[0].domain
+            assert isinstance(domain, Integer)
+            exact = self._exact(name.removeprefix("escapes_"), *args)
+            above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # as is what is below 0
+            return self.builder.zext(above, VECTOR)
+        return super().default(term, *args)
+
+    def on_not(self, _: Term, a: Any) -> Any:
+        return self.builder.xor(a, same(1))
+
+    def on_implies(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.or_(self.builder.xor(a, same(1)), b)
+
+    def on_ite(self, term: Term, c: Any, a: Any, b: Any) -> Any:
+        make = self.builder
+        if isinstance(term.domain, Bool):
+            return make.xor(b, make.and_(c, make.xor(a, b)))
+        return make.select(self._compare("!=", c, same(0)), a, b)
+
+    def on_min(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.select(self._compare("<", a, b), a, b)
+
+    def on_max(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.select(self._compare(">", a, b), a, b)
+
+    def on_even(self, _: Term, a: Any) -> Any:
+        return self.builder.xor(self.builder.and_(a, same(1)), same(1))
+
+    def on_odd(self, _: Term, a: Any) -> Any:
+        return self.builder.and_(a, same(1))
+
+    def on_cast(self, term: Term, a: Any) -> Any:
+        return self._fitted(term, a)
+
+    def on_div(self, term: Term, a: Any, b: Any) -> Any:
+        zero = self._compare("==", b, same(0))
+        quotient, _ = self._divided(term, a, self.builder.select(zero, same(1), b))
+        return self._fitted(term, self.builder.select(zero, same(0), quotient))
+
+    def on_mod(self, term: Term, a: Any, b: Any) -> Any:
+        zero = self._compare("==", b, same(0))
+        _, remainder = self._divided(term, a, self.builder.select(zero, same(1), b))
+        return self._fitted(term, self.builder.select(zero, a, remainder))
+
+    def _exact(self, name: str, a: Any, b: Any) -> Any:
+        return getattr(self.builder, INSTRUCTIONS[name])(a, b)
+
+    def _compare(self, sign: str, a: Any, b: Any) -> Any:
+        return self.builder.icmp_signed(sign, a, b)
+
+    def _divided(self, term: Term, a: Any, b: Any) -> tuple[Any, Any]:
+        if all(map(never_negative, term.args)):
+            return self.builder.udiv(a, b), self.builder.urem(a, b)
+        return self._floored(a, b)
+
+    def _floored(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Quotient rounded towards minus infinity, and the remainder, with the sign of `b`, which is not 0."""
+        make = self.builder
+        quotient, remainder = make.sdiv(a, b), make.srem(a, b)
+        differ = self._compare("<", make.xor(remainder, b), same(0))
+        down = make.and_(self._compare("!=", remainder, same(0)), differ)
+        return (
+            make.select(down, make.sub(quotient, same(1)), quotient),
+            make.select(down, make.add(remainder, b), remainder),
+        )
+
+    def _fitted(self, term: Term, exact: Any) -> Any:
+        """`term.domain.fit(exact)`."""
+        domain = term.domain
+        if not isinstance(domain, Integer):
+            return exact
+        ends = exact_ends(term)
+        if ends and min(ends) >= 0 and max(ends) <= domain.hi:
+            return exact
+        if domain.overflow is not Overflowing.MODULAR:
+            return self.on_min(term, self.on_max(term, exact, same(0)), same(domain.hi))
+        if domain.n & domain.hi == 0:
+            return self.builder.and_(exact, same(domain.hi))
+        if ends and min(ends) >= -domain.n and max(ends) < 2 * domain.n:
+            return self._once_around(exact, domain.n)
+        _, remainder = self._floored(exact, same(domain.n))
+        return remainder
+
+    def _once_around(self, exact: Any, n: int) -> Any:
+        """`exact` modulo n, where it lies between -n and 2n - 1: a division costs far more."""
+        make = self.builder
+        low = make.select(self._compare("<", exact, same(0)), make.add(exact, same(n)), exact)
+        return make.select(self._compare(">=", exact, same(n)), make.sub(exact, same(n)), low)
+
+
+def number(value: int) -> Any:
+    """A constant."""
+    return ir.Constant(NUMBER, value)
+
+
+def same(value: int) -> Any:
+    """A constant in every lane."""
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+def spread(builder: Any, value: Any) -> Any:
+    """One integer in every lane."""
+    first = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, number(0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
+
+
+def loop(builder: Any, count: Any, body: Callable[[Any], None]) -> None:
+    """Append a loop that runs `body` for 0 .. count - 1; the builder goes on behind it."""
+    before = builder.block
+    head, inside, behind = (builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    turn = builder.phi(NUMBER)
+    turn.add_incoming(number(0), before)
+    builder.cbranch(builder.icmp_signed("<", turn, count), inside, behind)
+    builder.position_at_end(inside)
+    body(turn)
+    turn.add_incoming(builder.add(turn, number(1)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(behind)
+
+
+class MachineCode:
+    """A module compiled for this machine; its functions live as long as this object."""
+
+    def __init__(self, module: Any) -> None:
+        machine = host_machine()
+        parsed = binding.parse_assembly(str(module))
+        parsed.verify()
+        optimised(parsed, machine)
+        self._engine = binding.create_mcjit_compiler(parsed, machine)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function is."""
+        return int(self._engine.get_function_address(name))

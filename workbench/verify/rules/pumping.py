@@ -15,7 +15,7 @@ from itertools import pairwise
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.repeated import ROUNDS, Growth, InputSteps
+from workbench.verify.answer.growth import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measurement import MeasuredRules, MeasuredStep
 
 StepMeasure = Callable[[MeasuredStep], int]
