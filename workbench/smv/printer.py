@@ -94,7 +94,7 @@ def print_model(
     return _Printer(system, surroundings).model(assume, fair, header)
 
 
-def _domains_within(system: System) -> list[Domain]:
+def _find_domains(system: System) -> list[Domain]:
     """The domains of all terms: an enumeration may occur within one only, in what is compared there."""
     terms = [*(v.next for v in system.variables), *(d.term for d in system.definitions)]
     return list(dict.fromkeys(term.domain for term in postorder(terms)))
@@ -107,8 +107,8 @@ class _Printer:
         self.driven: Mapping[str, str] = around.inputs if around else {}
         self.taken: Set[str] = {around.name, around.module, *around.taken} if around else set()
         self.domains = system.domains
-        self.instance_names = _unique([i.name for i in system.instances], self.taken)
-        known = [*self.domains.values(), *_domains_within(system)]
+        self.instance_names = _make_unique([i.name for i in system.instances], self.taken)
+        known = [*self.domains.values(), *_find_domains(system)]
         inside = {*map(_local, self.domains), *(role for i in system.instances for role, _ in i.roles)}
         self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(inside - self.taken)})
         self.names = {name: self._global(name) for name in self.domains}
@@ -133,7 +133,7 @@ class _Printer:
 
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
         lines = []
-        rows = [(self.instance_names[i.name], *self._instance(i), i.comment) for i in self.system.instances]
+        rows = [(self.instance_names[i.name], *self._print_instance(i), i.comment) for i in self.system.instances]
         wide = max((len(f"{n} : {m}{p};") for n, m, p, _ in rows), default=0)
         for name, module, params, comment in rows:
             text = f"{name} : {module}{params};"
@@ -141,23 +141,23 @@ class _Printer:
         if self.around:
             lines.insert(0, f"    {self.around.name} : {self.around.module};")
         terms = SmvTerms(self.names, self.labels)
-        main = ["MODULE main", *self._constants(), *(["  VAR", *lines] if lines else [])]
+        main = ["MODULE main", *self._print_constants(), *(["  VAR", *lines] if lines else [])]
         main += [f"  INVAR {terms(term)};" for term in assume]
         main += [f"  JUSTICE {terms(term)};" for term in fair]
         top = [f"-- {line}".rstrip() for line in header]
         modules = [self.around.modules, *self.modules] if self.around else self.modules
         text = "\n".join([*top, "", *modules, *main, ""])
         watch = tuple(self.names[name] for name in self.driven if name in self.names)
-        return SmvModel(text, self._order(), self.names, self.domains, terms, watch)
+        return SmvModel(text, self._order_bits(), self.names, self.domains, terms, watch)
 
-    def _constants(self) -> list[str]:
+    def _print_constants(self) -> list[str]:
         """Enumeration labels that no variable's type declares."""
         held = {*self.system.free, *self.initial} - set(self.driven)
         declared = {label for n in held if isinstance(d := self.domains[n], Enum) for label in d.labels}
         missing = [smv for label, smv in self.labels.items() if label not in declared]
         return [f"  CONSTANTS {', '.join(missing)};"] if missing else []
 
-    def _instance(self, instance: Instance) -> tuple[str, str]:
+    def _print_instance(self, instance: Instance) -> tuple[str, str]:
         """Module name and actual parameters of an instance."""
         own = self.members.get(instance.name, {})
         used = {t.name: None for t in postorder(own.values()) if t.is_var}
@@ -168,16 +168,18 @@ class _Printer:
             others.append("overflow")
         ranks = {source: rank for rank, (_, source) in reversed(list(enumerate(instance.roles)))}
         others.sort(key=lambda o: ranks.get(o, len(roles)))
-        formal = _unique([roles.get(o, o) for o in others], self.taken)
+        formal = _make_unique([roles.get(o, o) for o in others], self.taken)
         params = {o: formal[roles.get(o, o)] for o in others}
-        body = self._body(instance, own, used, params)
+        body = self._print_body(instance, own, used, params)
         formals, actuals = list(params.values()), [self.instance_names[o] for o in others]
         if self.around and not self.driven.keys().isdisjoint(self.leaves.get(instance.name, ())):
             formals, actuals = [self.around.name, *formals], [self.around.name, *actuals]
-        name = self._module(instance, f"{_listed(formals)}\n{body}")
-        return name, _listed(actuals)
+        name = self._print_module(instance, f"{_list_names(formals)}\n{body}")
+        return name, _list_names(actuals)
 
-    def _body(self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]) -> str:
+    def _print_body(
+        self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]
+    ) -> str:
         local = {}
         for name in (*own, *(name for name in used if name in self.locals)):
             owner = instance_of(name)
@@ -201,10 +203,10 @@ class _Printer:
         for name in variables:
             initial = constant(self.domains[name], self.initial[name].initial, self.labels)
             lines.append(f"    init({self._local(name)}) := {initial};")
-            lines.append(f"    next({self._local(name)}) := {_cases(own[name], terms)};")
+            lines.append(f"    next({self._local(name)}) := {_print_cases(own[name], terms)};")
         return "\n".join(lines) + "\n"
 
-    def _module(self, instance: Instance, body: str) -> str:
+    def _print_module(self, instance: Instance, body: str) -> str:
         if body in self.bodies:
             return self.bodies[body]
         words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
@@ -219,7 +221,7 @@ class _Printer:
         self.modules.append(f"MODULE {name}{body}")
         return name
 
-    def _order(self) -> tuple[str, ...]:
+    def _order_bits(self) -> tuple[str, ...]:
         """Control first, then the data bits interleaved: all the high bits, then the next, ... (rule 3)."""
         flags: list[str] = []
         data: list[str] = []
@@ -229,9 +231,11 @@ class _Printer:
             control = name in present or not isinstance(self.domains[name], Integer)
             (flags if control else data).append(name)
         width = {name: bit_count(self.domains[name]) for name in (*flags, *data)}
-        first = [bit for name in flags for bit in _bits(self.names[name], width[name])]
+        first = [bit for name in flags for bit in _name_bits(self.names[name], width[name])]
         deepest = max((width[n] for n in data), default=0)
-        mixed = [_bits(self.names[n], width[n])[level] for level in range(deepest) for n in data if level < width[n]]
+        mixed = [
+            _name_bits(self.names[n], width[n])[level] for level in range(deepest) for n in data if level < width[n]
+        ]
         return (*first, *mixed)
 
 
@@ -248,7 +252,7 @@ def bit_count(domain: Domain) -> int:
     return 0 if str(domain) == "bool" else (size - 1).bit_length()
 
 
-def _bits(name: str, width: int) -> list[str]:
+def _name_bits(name: str, width: int) -> list[str]:
     return [f"{name}.{i}" for i in reversed(range(width))] if width else [name]
 
 
@@ -257,11 +261,11 @@ def _local(name: str) -> str:
     return f"{text}_" if text in RESERVED else text
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return f"({', '.join(names)})" if names else ""
 
 
-def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
+def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
     """SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
     found: dict[str, str] = {}
     used = set(taken)
@@ -277,7 +281,7 @@ def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, st
     return found
 
 
-def _cases(term: Term, terms: SmvTerms) -> str:
+def _print_cases(term: Term, terms: SmvTerms) -> str:
     """A next-state term, its conditionals as one case expression with a line per case."""
     rows = []
     if term.op is AND and term.args[0].op is NOT:  # a Boolean that the condition makes false

@@ -56,7 +56,7 @@ class SmvSystem:
 
     def part(self, module: str, definitions: Mapping[str, str]) -> str:
         """The text with `main` called `module`, and with definitions over its names."""
-        found = _main(_blank_comments(self.text))
+        found = _find_main(_blank_comments(self.text))
         assert found is not None
         sections = f" DEFINE {' '.join(f'{name} := {text};' for name, text in definitions.items())}"
         head = self.text[: found.start()] + f"MODULE {module}"
@@ -76,17 +76,17 @@ def read_system(path: str | Path) -> SmvSystem:
 def system_from(text: str, path: str = "<text>") -> SmvSystem:
     """The system that a text describes (see `read_system`)."""
     plain = _blank_comments(text)
-    main = _main(plain)
+    main = _find_main(plain)
     if main is None:
         raise LanguageError(
             f"{path} has no module main", where=Location(path), hint="the system is what MODULE main describes"
         )
     if main[2] and main[2].strip("() \t"):
-        raise LanguageError("the module main has parameters", where=_place(path, text, main.start()))
+        raise LanguageError("the module main has parameters", where=_locate(path, text, main.start()))
     if process := _PROCESS.search(plain):
         raise Refused(
             "processes run one at a time, so that a step of the system is no step of all its parts",
-            where=_place(path, text, process.start(1)),
+            where=_locate(path, text, process.start(1)),
             hint="say who moves with a variable of your own: VAR turn : {first, second}",
         )
     following = _MODULE.search(plain, main.end())
@@ -97,8 +97,8 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
         path,
         text,
         words,
-        tuple(dict.fromkeys(_declared(own, {"VAR", "FROZENVAR", "DEFINE"}))),
-        frozenset(_declared(plain, {"IVAR"})),
+        tuple(dict.fromkeys(_find_declared(own, {"VAR", "FROZENVAR", "DEFINE"}))),
+        frozenset(_find_declared(plain, {"IVAR"})),
         "compassion" if "COMPASSION" in words else fairness,
     )
 
@@ -113,7 +113,7 @@ def expression(text: str, where: str, system: SmvSystem) -> str:
     if not shown:
         raise wrong("it is empty", "write an SMV expression, e.g. count > 0")
     outside = re.sub(r"\bcase\b.*\besac\b", "", shown)
-    if ";" in outside or ":=" in shown or not _balanced(shown):
+    if ";" in outside or ":=" in shown or not _is_balanced(shown):
         raise wrong("it does not end where it should", "write one SMV expression, e.g. count > 0")
     words = set(_WORD.findall(shown))
     if "next" in words:
@@ -123,7 +123,7 @@ def expression(text: str, where: str, system: SmvSystem) -> str:
     return shown
 
 
-def _balanced(text: str) -> bool:
+def _is_balanced(text: str) -> bool:
     depth = 0
     for sign in text:
         depth += (sign in "([{") - (sign in ")]}")
@@ -137,11 +137,11 @@ def _blank_comments(text: str) -> str:
     return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-def _main(plain: str) -> re.Match[str] | None:
+def _find_main(plain: str) -> re.Match[str] | None:
     return next((found for found in _MODULE.finditer(plain) if found[1] == "main"), None)
 
 
-def _declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
+def _find_declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
     """What is declared in sections of these kinds."""
     starts = list(_SECTION.finditer(plain))
     for this, following in zip(starts, [*starts[1:], None], strict=True):
@@ -152,7 +152,7 @@ def _declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
                     yield found[1]
 
 
-def _place(path: str, text: str, position: int) -> Location:
+def _locate(path: str, text: str, position: int) -> Location:
     line = text.count("\n", 0, position) + 1
     column = position - (text.rfind("\n", 0, position) + 1) + 1
     return Location(path, line, column, text.splitlines()[line - 1])

@@ -69,13 +69,13 @@ def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
     return found
 
 
-def _comparison(sign: str) -> Callable[[Fold[str], Term, str, str], str]:
+def _write_comparison(sign: str) -> Callable[[Fold[str], Term, str, str], str]:
     """What is written for a comparison: numbers of unequal width are compared as integers."""
 
     def on_comparison(_: Fold[str], term: Term, a: str, b: str) -> str:
         left, right = (arg.domain for arg in term.args)
         if word_width(left) != word_width(right):
-            a, b = _plain(left, a), _plain(right, b)
+            a, b = _as_number(left, a), _as_number(right, b)
         return f"({a} {sign} {b})"
 
     return on_comparison
@@ -135,7 +135,7 @@ class SmvTerms(Fold[str]):
 
     # --- comparison ---
 
-    on_eq, on_ne, on_lt, on_le, on_gt, on_ge = map(_comparison, ("=", "!=", "<", "<=", ">", ">="))
+    on_eq, on_ne, on_lt, on_le, on_gt, on_ge = map(_write_comparison, ("=", "!=", "<", "<=", ">", ">="))
 
     def on_even(self, term: Term, a: str) -> str:
         return f"({a}[0:0] = 0ud1_0)" if word_width(term.args[0].domain) else f"(({a}) mod 2 = 0)"
@@ -176,14 +176,14 @@ class SmvTerms(Fold[str]):
 
     def on_escapes_add(self, term: Term, a: str, b: str) -> str:
         domain = term.args[0].domain
-        return f"({a} + {b} < {a})" if word_width(domain) else f"({a} + {b} > {_hi(domain)})"
+        return f"({a} + {b} < {a})" if word_width(domain) else f"({a} + {b} > {_top(domain)})"
 
     def on_escapes_sub(self, _: Term, a: str, b: str) -> str:
         return f"({a} < {b})"
 
     def on_escapes_mul(self, term: Term, a: str, b: str) -> str:
         domain = term.args[0].domain
-        return f"({self._product_escapes(domain, a, b)})" if word_width(domain) else f"({a} * {b} > {_hi(domain)})"
+        return f"({self._product_escapes(domain, a, b)})" if word_width(domain) else f"({a} * {b} > {_top(domain)})"
 
     def on_min(self, _: Term, a: str, b: str) -> str:
         return f"case {a} <= {b} : {a}; TRUE : {b}; esac"
@@ -194,15 +194,15 @@ class SmvTerms(Fold[str]):
     def on_div(self, term: Term, a: str, b: str) -> str:
         safe, zero, cases = self._divisor(term.args[1], b)
         whole = f"({a} / {safe})"
-        if _signed(term):
-            whole = f"case {_remainder(a, safe)} : {whole} - 1; TRUE : {whole}; esac"
+        if _is_signed(term):
+            whole = f"case {_differs(a, safe)} : {whole} - 1; TRUE : {whole}; esac"
         return f"case {b} = {zero} : {zero}; TRUE : {whole}; esac" if cases else whole
 
     def on_mod(self, term: Term, a: str, b: str) -> str:
         safe, zero, cases = self._divisor(term.args[1], b)
         rest = f"({a} mod {safe})"
-        if _signed(term):
-            rest = f"case {_remainder(a, safe)} : {rest} + {safe}; TRUE : {rest}; esac"
+        if _is_signed(term):
+            rest = f"case {_differs(a, safe)} : {rest} + {safe}; TRUE : {rest}; esac"
         return f"case {b} = {zero} : {a}; TRUE : {rest}; esac" if cases else rest
 
     def _divisor(self, divisor: Term, b: str) -> tuple[str, str, bool]:
@@ -219,7 +219,7 @@ class SmvTerms(Fold[str]):
         source, target = term.args[0].domain, term.domain
         if not isinstance(source, Range | Integer) or not isinstance(target, Range | Integer):
             return self.default(term)
-        plain = _plain(source, a)
+        plain = _as_number(source, a)
         modular = isinstance(target, Integer) and target.overflow is Overflowing.MODULAR
         if isinstance(target, Range) or (not word_width(target) and source.lo >= 0 and source.hi <= target.hi):
             return plain
@@ -247,20 +247,20 @@ def bare(text: str) -> str:
     return text
 
 
-def _hi(domain: Domain) -> int:
+def _top(domain: Domain) -> int:
     assert isinstance(domain, Integer | Range)
     return domain.hi
 
 
-def _plain(domain: Domain, text: str) -> str:
+def _as_number(domain: Domain, text: str) -> str:
     return f"toint({text})" if word_width(domain) else text
 
 
-def _signed(term: Term) -> bool:
+def _is_signed(term: Term) -> bool:
     return any(isinstance(arg.domain, Range) and arg.domain.lo < 0 for arg in term.args)
 
 
-def _remainder(a: str, b: str) -> str:
+def _differs(a: str, b: str) -> str:
     """Whether NuSMV's remainder, which has the dividend's sign, differs from ours, which has the divisor's."""
     return f"(({a} mod {b}) != 0) & ((({a} mod {b}) < 0) != ({b} < 0))"
 

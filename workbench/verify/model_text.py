@@ -43,14 +43,14 @@ def model_text(
     """
     flat = settings.flat(pipeline)
     system, questions = _list_questions(compose(flat, settings.q), asked)
-    roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
+    roots = [*_list_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
     model = focus(system, roots)
     env = settings.environment
     smv = print_model(
         model.system,
         assume=env.assumptions(model.system, stutter_reduced=False),
         fair=env.fairness(model.system),
-        header=[*_header(pipeline, settings, model.system), *legend, RUN],
+        header=[*_write_header(pipeline, settings, model.system), *legend, RUN],
     )
     lines = [smv.text.rstrip(), ""]
     for syntax, question in questions:
@@ -81,7 +81,7 @@ def _list_questions(
     return system, questions
 
 
-def _labels(system: System) -> Iterator[Any]:
+def _list_labels(system: System) -> Iterator[Any]:
     """Everything a user can name: all pipes and queues."""
     for pipe in system.pipes.values():
         yield pipe.slots
@@ -90,7 +90,7 @@ def _labels(system: System) -> Iterator[Any]:
         yield queue.overflow
 
 
-def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
+def _write_header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
     yield f"{pipeline.kind.capitalize()} {pipeline.name}"
     yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())
     sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in system.queues.values())

@@ -141,10 +141,10 @@ class LoadedModel:
         try:
             self._build(order)
         except NuSMVParsingError as error:
-            raise RejectedError(_syntax(error)) from error
+            raise RejectedError(_describe_syntax(error)) from error
         except PyNuSMVError as error:
             raise RejectedError("", printed=True) from error
-        self.fsm = BddFsm(ns_prop.Prop_get_bdd_fsm(ns_prop.PropDb_get_master(_database())))
+        self.fsm = BddFsm(ns_prop.Prop_get_bdd_fsm(ns_prop.PropDb_get_master(_get_database())))
         self._enc = self.fsm.bddEnc._ptr
         self._manager = self.fsm.bddEnc.DDmanager
         self._table = self.fsm.bddEnc.symbTable._ptr
@@ -174,13 +174,15 @@ class LoadedModel:
         """Parse and type-check a query; NuSMV prints what is wrong with it on stderr."""
         # NuSMV reads the formula as one line, and `--` would hide its own end-of-formula mark.
         line = " ".join(part.split("--")[0] for part in text.splitlines())
-        index = ns_prop.PropDb_prop_parse_and_add(_database(), self._table, line, propTypes[_TYPES[kind]])
+        index = ns_prop.PropDb_prop_parse_and_add(_get_database(), self._table, line, propTypes[_TYPES[kind]])
         if index < 0:
             errors = ns_parser.Parser_get_syntax_errors_list()
             if errors is None:
                 raise RejectedError("the formula is not correct", where=text, printed=True)
-            raise RejectedError(_syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text)
-        prop = ns_prop.PropDb_get_prop_at_index(_database(), index)
+            raise RejectedError(
+                _describe_syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text
+            )
+        prop = ns_prop.PropDb_get_prop_at_index(_get_database(), index)
         if kind == "invar" and ns_prop.Prop_needs_rewriting(prop):
             raise RejectedError("an invariant speaks of single states: no next(...) and no IVAR in it", where=text)
         return ParsedQuery(prop)
@@ -233,14 +235,14 @@ class LoadedModel:
 
     def values(self, state: Any) -> dict[str, str]:
         """The value of every VAR and FROZENVAR in a single state."""
-        return dict(self._assignment(state, self._state_vars))
+        return dict(self._read_assignment(state, self._state_vars))
 
     def inputs(self, before: Any, after: Any) -> dict[str, str]:
         """The value of every IVAR on one way from a state to another."""
         if not self.has_inputs:
             return {}
         between = self.fsm.get_inputs_between_states(before, after)
-        return dict(self._assignment(self.fsm.pick_one_inputs(between), self._input_vars))
+        return dict(self._read_assignment(self.fsm.pick_one_inputs(between), self._input_vars))
 
     def symbols(self, names: Sequence[str]) -> Any:
         """A list of VARs and DEFINEs, for `look`."""
@@ -249,15 +251,15 @@ class LoadedModel:
             node, failed = ns_parser.ReadIdentifierExprFromString(name)
             if failed:
                 raise RejectedError("not a name", where=name)
-            resolved = ns_symbols.SymbTable_resolve_symbol(self._table, _uncontext(ns_node.car(node)), None)
+            resolved = ns_symbols.SymbTable_resolve_symbol(self._table, _strip_context(ns_node.car(node)), None)
             ns_utils.NodeList_append(nodes, ns_symbols.ResolveSymbol_get_resolved_name(resolved))
         return nodes
 
     def look(self, state: Any, symbols: Any) -> list[str]:
         """The values of `symbols` in a single state, in their order."""
-        return [value for _, value in self._assignment(state, symbols)]
+        return [value for _, value in self._read_assignment(state, symbols)]
 
-    def _assignment(self, bdd: Any, symbols: Any) -> list[tuple[str, str]]:
+    def _read_assignment(self, bdd: Any, symbols: Any) -> list[tuple[str, str]]:
         values = []
         rest = ns_enc.BddEnc_assign_symbols(self._enc, bdd._ptr, symbols, 0, None)
         while rest:
@@ -271,7 +273,7 @@ class LoadedModel:
         """A path from `state` that shows why a CTL formula is false in it; [] when no path does."""
         start = ns_node.cons(ns_node.bdd2node(ns_dd.bdd_dup(state._ptr)), None)
         path = ns_mc.explain(self.fsm._ptr, self._enc, start, node, None)
-        return [] if path is None else list(self._every_other(ns_node.reverse(path)))
+        return [] if path is None else list(self._take_states(ns_node.reverse(path)))
 
     def ltl(self, formula: ParsedQuery, refuted: Callable[[], None]) -> tuple[bool, list[Any], int | None]:
         """Whether an LTL formula holds; if not, the states of a counterexample and where it loops to.
@@ -285,21 +287,21 @@ class LoadedModel:
             ns_ltl.Ltl_StructCheckLtlSpec_destroy(check)  # its tableau would be a layer of the next query
             return True, [], None
         refuted()
-        states, loop = self._violation(check)
+        states, loop = self._find_violation(check)
         cube = ns_enc.BddEnc_get_layer_vars_cube(check.bdd_enc, check.tableau_layer, ns_symbols.VFT_ALL)
         tableau = Cube(cube, dd_manager=self._manager)
         states = [self.pick(state.forsome(tableau)) for state in states]
         ns_ltl.Ltl_StructCheckLtlSpec_destroy(check)
         return False, states, loop
 
-    def _violation(self, check: Any) -> tuple[list[Any], int | None]:
+    def _find_violation(self, check: Any) -> tuple[list[Any], int | None]:
         """A run that violates a formula, as states of the model and the tableau; its last state closes the loop.
 
         The loop is looked for before the tableau's variables are removed: two states that differ in them only are
         not the same point of the counterexample.
         """
         fsm = BddFsm(check.fsm)
-        compassion = self._compassion(fsm)
+        compassion = self._read_compassion(fsm)
         if compassion:  # NuSMV has an algorithm of its own, which goes round for ever on some models
             graph = SymbolicGraph(lambda s: self.post(s, fsm), lambda s: self.pre(s, fsm), self.pick)
             # here `s0` is what can be visited for ever, not where a run begins
@@ -308,10 +310,10 @@ class LoadedModel:
         start = BDD(ns_enc.BddEnc_pick_one_state(check.bdd_enc, check.s0), self._manager)
         first = ns_node.cons(ns_node.bdd2node(ns_dd.bdd_dup(start._ptr)), None)
         path = ns_mc.explain(fsm._ptr, check.bdd_enc, first, check.spec_formula, None)
-        states = [start] if path is None else list(self._every_other(ns_node.reverse(path)))
+        states = [start] if path is None else list(self._take_states(ns_node.reverse(path)))
         return states, next((k for k, state in enumerate(states[:-1]) if state == states[-1]), None)
 
-    def _compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
+    def _read_compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
         """The COMPASSION constraints: if a run is in the first infinitely often, then in the second, too."""
         pairs = ns_fsm.BddFsm_get_compassion(fsm._ptr)
         place, found = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
@@ -321,22 +323,22 @@ class LoadedModel:
             place = ns_fsm.FairnessListIterator_next(place)
         return found
 
-    def _every_other(self, path: Any) -> Iterator[Any]:
+    def _take_states(self, path: Any) -> Iterator[Any]:
         """The states of a NuSMV path, a list that alternates states and inputs."""
         for index, bdd in enumerate(BDDList(path, self._manager, freeit=False)):
             if index % 2 == 0:
                 yield bdd
 
 
-def _database() -> Any:
+def _get_database() -> Any:
     return ns_prop.PropPkg_get_prop_database()
 
 
-def _uncontext(node: Any) -> Any:
+def _strip_context(node: Any) -> Any:
     return ns_node.cdr(node) if node.type == ns_parser.CONTEXT and ns_node.car(node) is None else node
 
 
-def _syntax(error: NuSMVParsingError, lines: bool = True) -> str:
+def _describe_syntax(error: NuSMVParsingError, lines: bool = True) -> str:
     """NuSMV's syntax errors; in a formula its line numbers are those of the model, and mean nothing."""
     place = "line {line}: " if lines else ""
     return "\n".join(

@@ -61,10 +61,10 @@ class Reach:
         for depth, layer in enumerate(self.walk()):
             hit = layer & bad
             if not hit.is_false():
-                return self._back(self.model.pick(hit), depth)
+                return self._go_back(self.model.pick(hit), depth)
         return []
 
-    def _back(self, state: Any, depth: int) -> list[Any]:
+    def _go_back(self, state: Any, depth: int) -> list[Any]:
         path = [state]
         for layer in reversed(self.layers[:depth]):
             state = self.model.pick(self.model.pre(state) & layer)
@@ -106,7 +106,7 @@ def check(
             kind, formula = formulas[index]
             emit({"deciding": index})
             found = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
-            steps = _listed(model, found.path, watched)
+            steps = _list_values(model, found.path, watched)
             frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}
             emit(frame | {"length": found.length})
 
@@ -144,13 +144,13 @@ class QueryResult(NamedTuple):
     length: int | None = None
 
 
-def _invariant(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_invariant(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     del refuted
     path = reach.path(~model.satisfying(formula.node))
     return QueryResult(not path, path)
 
 
-def _ctl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_ctl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reach.all())
     always = formula.always()
     if always is not None:
@@ -176,13 +176,13 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
     return path, None
 
 
-def _ltl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_ltl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reach.all())
     holds, states, loop = model.ltl(formula, refuted)
     return QueryResult(holds, states if loop is None else states[:-1], loop)
 
 
-def _longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+def _decide_longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     """Peel off, round by round, the states that cannot stay in the set any longer."""
     del refuted
     left = model.satisfying(formula.node) & reach.all() & model.fair()
@@ -190,12 +190,12 @@ def _longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Re
     while not left.is_false():
         staying = left & model.pre(left)
         if staying == left:
-            return QueryResult(False, *_staying(model, reach, left))
+            return QueryResult(False, *_find_staying(model, reach, left))
         left, length = staying, length + 1
     return QueryResult(True, [], length=length)
 
 
-def _staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
+def _find_staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
     """A lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
     path = reach.path(states)
     begin = len(path) - 1
@@ -208,14 +208,14 @@ def _staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], 
 
 
 _DECIDE: dict[str, Callable[[LoadedModel, Reach, ParsedQuery, Refuted], QueryResult]] = {
-    "invar": _invariant,
-    "ctl": _ctl,
-    "ltl": _ltl,
-    "longest": _longest,
+    "invar": _decide_invariant,
+    "ctl": _decide_ctl,
+    "ltl": _decide_ltl,
+    "longest": _decide_longest,
 }
 
 
-def _listed(model: LoadedModel, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
+def _list_values(model: LoadedModel, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
     """The values along a path, with the inputs under the step that they lead to."""
     names, symbols = watched
     listed = [

@@ -76,7 +76,7 @@ class Worker:
         try:
             self._folder = str(self._receive(_START_SECONDS)["folder"])
         except WorkerLostError as error:
-            words = self._last_words()
+            words = self._read_last_words()
             self.kill()
             raise EngineError(
                 f"the pynusmv worker does not start: {words or error}",
@@ -107,7 +107,7 @@ class Worker:
         try:
             write_frame(self._requests.fileno(), job)
         except BrokenPipeError:
-            raise WorkerLostError(self._how()) from None
+            raise WorkerLostError(self._describe_end()) from None
         return self._receive(limit)
 
     def _receive(self, seconds: float | None) -> Frame:
@@ -120,20 +120,20 @@ class Worker:
                 raise WorkerLostError("the worker does not answer")
             data = os.read(self._replies.fileno(), 1 << 20)
             if not data:
-                raise WorkerLostError(self._how())
+                raise WorkerLostError(self._describe_end())
             self._buffer += data
             frames = take_frames(self._buffer)
             if frames:
                 return frames[0]
 
-    def _how(self) -> str:
+    def _describe_end(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_GRACE_SECONDS)
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             return f"the worker process {how}"
         return "the worker process closed its pipe"
 
-    def _last_words(self) -> str:
+    def _read_last_words(self) -> str:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""

@@ -42,7 +42,7 @@ class PynusmvEngine:
         found = importlib.util.find_spec("pynusmv")
         if found is None or found.origin is None:
             raise EngineMissing("the engine 'pynusmv' is not installed", hint=INSTALL_HINT)
-        self._version = f"pynusmv {_version_beside(Path(found.origin).parent)} ({_EMBEDDED})"
+        self._version = f"pynusmv {_find_version(Path(found.origin).parent)} ({_EMBEDDED})"
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
@@ -54,7 +54,7 @@ class PynusmvEngine:
 
     def start(self) -> None:
         """Have a worker ready, so that the next check does not pay for its start (0.2 s)."""
-        with self._worker():
+        with self._borrow_worker():
             pass
 
     def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
@@ -68,7 +68,7 @@ class PynusmvEngine:
         }
         reply = self._call(job, task.model, task.order, limits)
         _refuse_defects(reply, task.model, limits)
-        reason = _ending(reply, limits).reason() if _unfinished(reply) else ""
+        reason = _read_ending(reply, limits).reason() if _unfinished(reply) else ""
         depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
         reached = Reached(self.name, f"the states up to {depth} steps away")
         answers = [Answer(None, reason=reason, reached=(reached,) if depth else ())] * len(task.queries)
@@ -124,7 +124,7 @@ class PynusmvEngine:
         reply = self._call(job, model, order, limits)
         _refuse_defects(reply, model, limits)
         if _unfinished(reply):
-            raise EngineError(f"the simulation did not finish: {_ending(reply, limits).reason()}")
+            raise EngineError(f"the simulation did not finish: {_read_ending(reply, limits).reason()}")
         return [
             SimulatedRun([dict(zip(watch, values, strict=True)) for values in frame["values"]], frame["ambiguous"])
             for frame in reply["frames"]
@@ -134,7 +134,7 @@ class PynusmvEngine:
     @uninterruptible
     def close(self) -> None:
         """End the idle workers. The engine stays usable: the next job starts a new one."""
-        self._adopt()
+        self._disown_inherited()
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -149,7 +149,7 @@ class PynusmvEngine:
         }
         begin = time.monotonic()
         try:
-            with self._worker() as worker:
+            with self._borrow_worker() as worker:
                 return worker.call(job)
         except WorkerLostError as error:
             return {
@@ -164,9 +164,9 @@ class PynusmvEngine:
 
     @contextlib.contextmanager
     @uninterruptible
-    def _worker(self) -> Iterator[Worker]:
+    def _borrow_worker(self) -> Iterator[Worker]:
         """An idle worker that is alive, or a new one; kept afterwards if it is still good."""
-        self._adopt()
+        self._disown_inherited()
         worker = None
         while worker is None:
             with self._lock:
@@ -187,7 +187,7 @@ class PynusmvEngine:
                 return
         worker.close()
 
-    def _adopt(self) -> None:
+    def _disown_inherited(self) -> None:
         """After a fork, leave the workers to the process that started them."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
@@ -197,7 +197,7 @@ class PynusmvEngine:
                 worker.disown()
 
 
-def _ending(reply: Frame, limits: EngineLimits) -> Ending:
+def _read_ending(reply: Frame, limits: EngineLimits) -> Ending:
     return Ending(
         status=reply["status"],
         log=reply["log"],
@@ -208,7 +208,7 @@ def _ending(reply: Frame, limits: EngineLimits) -> Ending:
     )
 
 
-def _version_beside(package: Path) -> str:
+def _find_version(package: Path) -> str:
     """The version in the name of a package's metadata; reading them takes longer than a small check."""
     names = [folder.stem for folder in package.parent.glob(f"{package.name}-*.dist-info")]
     return names[0].partition("-")[2] if names else "of unknown version"
@@ -224,7 +224,7 @@ def _refuse_defects(reply: Frame, model: str, limits: EngineLimits) -> None:
         if "rejected" in frame:
             log = reply["log"] if frame["printed"] else ""
             raise defect(log, model, what=frame["rejected"], where=frame["where"], hint=frame["hint"])
-    ending = _ending(reply, limits)
+    ending = _read_ending(reply, limits)
     accepted = any(frame.get("phase") == "search" for frame in reply["frames"])
     # NuSMV exits the process when it meets, for example, a value outside of a variable's range.
     if not accepted and ending.status == 1 and not ending.memory_limit_met():

@@ -124,7 +124,7 @@ class ExecutableEngine:
         files = {MODEL_FILE: task.model}
         if task.order:
             files["model.ord"] = "\n".join(task.order) + "\n"
-        finished = self.run(_script(task), files, limits)
+        finished = self.run(_write_script(task), files, limits)
         parts = finished.parts
         self._refuse_defects(task, finished.ending, parts)
         reason = "the engine did not say" if "end" in parts else finished.ending.reason()
@@ -161,7 +161,7 @@ class ExecutableEngine:
             return
         if "built" not in parts:
             raise defect(ending.log, task.model)
-        open_ = next((index for index in _sequence(task) if f"{index}.done" not in parts), None)
+        open_ = next((index for index in _order_queries(task) if f"{index}.done" not in parts), None)
         if open_ is not None:
             formula = task.queries[open_].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
@@ -182,7 +182,7 @@ class ExecutableEngine:
         for loop in loops:
             trace = RawTrace(answer.trace.steps, loop)
             confined = Task(confine(task.model, trace), (query,))
-            finished = self.run(_script(confined), {MODEL_FILE: confined.model}, limits)
+            finished = self.run(_write_script(confined), {MODEL_FILE: confined.model}, limits)
             read = read_answer(finished.parts.get("0", ""), complete=True)
             if read is not None and read[0].truth is False:
                 return Answer(False, trace)
@@ -194,7 +194,7 @@ class ExecutableEngine:
         With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
         """
         prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
-        with _at_work([*prefix, self.path, "-source", "script"], {**files, "script": script}) as child:
+        with _start([*prefix, self.path, "-source", "script"], {**files, "script": script}) as child:
             begin = time.monotonic()
             _restrict(child.pid, limits)
             deadline = math.inf if limits.seconds is None else begin + limits.seconds
@@ -255,7 +255,7 @@ class _Child:
 
 @contextlib.contextmanager
 @uninterruptible
-def _at_work(command: Sequence[str], files: dict[str, str]) -> Iterator[_Child]:
+def _start(command: Sequence[str], files: dict[str, str]) -> Iterator[_Child]:
     """A process in a folder with these files; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
         child = _Child(command, files, folder, log)
@@ -305,7 +305,7 @@ def _read(fd: int, deadline: float, side: Path) -> tuple[str, str]:
         data += chunk
 
 
-def _script(task: Task) -> str:
+def _write_script(task: Task) -> str:
     """The commands that decide a task.
 
     Each writes to a file of its own: standard output is buffered, and lost when the process is killed.
@@ -326,19 +326,19 @@ def _script(task: Task) -> str:
     ]
     if any(query.kind != "invar" for query in task.queries):
         lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
-    for position, index in enumerate(_sequence(task), 1):
+    for position, index in enumerate(_order_queries(task), 1):
         query = task.queries[index]
         commands = _commands(query.kind, one_line(query.formula), index)
         lines += [*commands, f"echo -o {_OUTPUT}{index}.done yes"]
         if position == task.required:
-            lines += [*_count(task), f"echo -o {_SIDE} yes"]
+            lines += [*_count_states(task), f"echo -o {_SIDE} yes"]
     if not task.required:
-        lines += _count(task)
+        lines += _count_states(task)
     lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
     return "\n".join(lines)
 
 
-def _sequence(task: Task) -> list[int]:
+def _order_queries(task: Task) -> list[int]:
     """The queries in the order in which they are decided."""
     kinds, required = [query.kind for query in task.queries], task.required
     return [*slowest_last(kinds, 0, required), *slowest_last(kinds, required, len(kinds))]
@@ -379,5 +379,5 @@ def one_line(formula: str) -> str:
     return text
 
 
-def _count(task: Task) -> list[str]:
+def _count_states(task: Task) -> list[str]:
     return [f"print_reachable_states -o {_OUTPUT}count"] if task.count_states else []

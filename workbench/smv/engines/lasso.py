@@ -3,7 +3,8 @@
 Rule: this module knows sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a
 `SymbolicGraph`.
 
-Source of `_core`: Kesten, Pnueli, Raviv, Algorithmic verification of linear temporal logic specifications, ICALP 1998.
+Source of `_find_core`: Kesten, Pnueli, Raviv, Algorithmic verification of linear temporal logic specifications, ICALP
+1998.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple
 
     No states and None if there is no such run. The way to the loop is a shortest one.
     """
-    core = _core(graph, _closure(graph.post, start), fairness)
+    core = _find_core(graph, _close(graph.post, start), fairness)
     if core.is_false():
         return [], None
-    component = _terminal(graph, core)
+    component = _find_terminal(graph, core)
     path = _walk(graph, start, component)
     loop = len(path) - 1
     goals = [*fairness.justice, *(q for p, q in fairness.compassion if not (p & component).is_false())]
@@ -58,32 +59,32 @@ def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple
     return path, loop
 
 
-def _core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
+def _find_core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
     """Those of the states that can go on among themselves, and so do what is fair; all of a fair loop is in it."""
     while True:
         before = states
         for goal in fairness.justice:
-            states = _closure(graph.pre, states & goal, states)
+            states = _close(graph.pre, states & goal, states)
         for p, q in fairness.compassion:
-            states = (states & ~p) | _closure(graph.pre, states & q, states)
+            states = (states & ~p) | _close(graph.pre, states & q, states)
         while (staying := states & graph.pre(states)) != states:
             states = staying
         if states == before:
             return states
 
 
-def _terminal(graph: SymbolicGraph, states: States) -> States:
-    """A strongly connected component that the states cannot leave: what `_core` promises comes true in it."""
+def _find_terminal(graph: SymbolicGraph, states: States) -> States:
+    """A strongly connected component that the states cannot leave: what `_find_core` promises comes true in it."""
     state = graph.pick(states)
     while True:
-        ahead = _closure(graph.post, state, states)
-        beyond = ahead & ~_closure(graph.pre, state, ahead)
+        ahead = _close(graph.post, state, states)
+        beyond = ahead & ~_close(graph.pre, state, ahead)
         if beyond.is_false():
             return ahead
         state = graph.pick(beyond)
 
 
-def _closure(step: Callable[[States], States], states: States, within: States | None = None) -> States:
+def _close(step: Callable[[States], States], states: States, within: States | None = None) -> States:
     """What is reached from the states by any number of steps, `within` a set."""
     new = states
     while not new.is_false():

@@ -71,7 +71,7 @@ class Ending:
             return self.limits.time
         if self.gone:
             return self.gone
-        died = f"signal {_signal_name(-self.status)}" if self.status < 0 else f"exit status {self.status}"
+        died = f"signal {_name_signal(-self.status)}" if self.status < 0 else f"exit status {self.status}"
         if self.memory_limit_met():
             return f"{self.limits.memory or 'out of memory'} (reached {self.peak_mb:.0f} MB, {died})"
         words = "; ".join(_words(self.log)[-_LAST_WORDS:])
@@ -103,7 +103,7 @@ def _words(log: str) -> list[str]:
     return [line.strip() for line in log.splitlines() if not _NOISE.match(line)]
 
 
-def _signal_name(number: int) -> str:
+def _name_signal(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

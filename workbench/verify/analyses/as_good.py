@@ -56,7 +56,7 @@ class Truncated:
             verdict = discount_early(self._compare(mode, times))
             if not verdict.meets_bounds:
                 return verdict
-            both, _, given = self._beside("stepwise", times)
+            both, _, given = self._put_beside("stepwise", times)
             if check(both, _fits(), given).outcome is Outcome.HOLDS:
                 return verdict
         return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
@@ -69,15 +69,15 @@ class Truncated:
         """
         if verdict.outcome is not Outcome.WITHIN_BOUNDS:
             return verdict.outcome is Outcome.HOLDS
-        both, _, given = self._beside("sequence")
+        both, _, given = self._put_beside("sequence")
         comparisons = zip((name for name, _ in self.pipeline.outputs), (name for name, _ in both.outputs), strict=True)
         asked = [same for name, same in comparisons if name in speaking]
         return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
 
     def _compare(self, mode: PathMode, times: int) -> Verdict:
         if mode == "stepwise":
-            return check(*self._beside("stepwise", times))
-        both, same, given = self._beside("sequence", times)
+            return check(*self._put_beside("stepwise", times))
+        both, same, given = self._put_beside("sequence", times)
         comparisons = [name for name, _ in both.outputs]
         verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
         for name in comparisons:
@@ -89,7 +89,7 @@ class Truncated:
                     verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
         return verdict
 
-    def _beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
+    def _put_beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
         """Both side by side, that they agree, and settings with the capacities of the queues; see `ROOMS`."""
         whole, truncated = replace(self.pipeline, name="whole"), replace(self.truncated, name="truncated")
         both, same = side_by_side(whole, truncated, mode)

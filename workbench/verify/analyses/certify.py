@@ -68,11 +68,11 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     settings = replace((settings or Settings()).fitted(pipeline), vacuity=False)  # it is for its domains alone
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
-        verdict = _pipelined_self(pipeline, node, events, settings)
+        verdict = _check_pipelined(pipeline, node, events, settings)
         if verdict.outcome is Outcome.HOLDS:
-            return _certificate(processor, domains, events, verdict, settings)
+            return _make_certificate(processor, domains, events, verdict, settings)
     assert verdict is not None
-    raise _refusal(processor, history or LONGEST, verdict)
+    raise _make_refusal(processor, history or LONGEST, verdict)
 
 
 def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
@@ -88,7 +88,7 @@ def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
     return found
 
 
-def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
+def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
     """Whether the pipeline is stepwise equivalent to its history."""
     own = Node("pipelined", History(events, node.processor), node.inputs, node.outputs)
     other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(shown(pipeline, node)))
@@ -105,7 +105,7 @@ def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Setti
         ) from error
 
 
-def _certificate(
+def _make_certificate(
     processor: Processor, inputs: tuple[Domain, ...], events: int, verdict: Verdict, settings: Settings
 ) -> Certificate:
     """What the model checker has found, over the domains that it has looked at."""
@@ -123,7 +123,7 @@ def _certificate(
     return Certificate.established(processor, checked, events, why)
 
 
-def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:
+def _make_refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:
     claim = f"`{processor}` depends on more than the last {events} event{'s' if events > 1 else ''}"
     if verdict.outcome is Outcome.FAILS and verdict.counterexample is not None:
         return NotCertified(

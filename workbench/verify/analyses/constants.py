@@ -47,7 +47,9 @@ CONSTANT = {
 
 def never_speaks(pipe: str) -> Property:
     """The pipe never carries an event."""
-    return invariant(f"{pipe} never speaks", lambda s: negate(_pipe(s, pipe).present), f"'{pipe}' carries an event")
+    return invariant(
+        f"{pipe} never speaks", lambda s: negate(_find_pipe(s, pipe).present), f"'{pipe}' carries an event"
+    )
 
 
 def always_carries(pipe: str, value: Value) -> Property:
@@ -55,7 +57,7 @@ def always_carries(pipe: str, value: Value) -> Property:
 
     def term(system: System) -> Any:
         terms = []
-        for slot in _pipe(system, pipe).slots:
+        for slot in _find_pipe(system, pipe).slots:
             constant = split(domain_of(slot.value), value)
             equal = [EQ(a, b) for a, b in zip(leaves(slot.value), constant, strict=True)]
             terms.append(either(negate(slot.present), conjunction(equal)))
@@ -64,7 +66,7 @@ def always_carries(pipe: str, value: Value) -> Property:
     return invariant(f"{pipe} is constant", term, f"'{pipe}' carries another value")
 
 
-def _pipe(system: System, name: str) -> Pipe:
+def _find_pipe(system: System, name: str) -> Pipe:
     """The pipe that a name of a pipe or an output means."""
     return system.pipes[dict(system.outputs).get(name, name)]
 
@@ -82,7 +84,7 @@ def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Find
 
 
 def _decide_constant(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Finding:
-    seen = _seen(pipeline, pipe, sampled)
+    seen = _sample_values(pipeline, pipe, sampled)
     if isinstance(seen, Trace):
         return _report(pipeline, pipe, None, witness=seen)
     if not seen:
@@ -128,7 +130,7 @@ def constant_lines(found: Sequence[Finding]) -> Iterator[str]:
         yield f"  {'the others vary' if lines else 'all vary'}: {', '.join(varying)}"
 
 
-def _seen(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:
+def _sample_values(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:
     """The value that random runs saw on a pipe, as a list of at most one; or a run on which there are two."""
     known: list[Value] = []
     for sample in sampled.samples:

@@ -117,14 +117,14 @@ class Reduced:
 def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
     """What `dead_paths` finds, as an analysis."""
     found = dead_paths(pipeline, settings)
-    needed = tuple(_needed_finding(each) for each in found.needed)
-    dead = [_dead_finding(each, each.truncation.node) for each in found.dead]
+    needed = tuple(_report_needed(each) for each in found.needed)
+    dead = [_report_dead(each, each.truncation.node) for each in found.dead]
     data = {
         "deletable": found.deletable, "unread": found.unread, "silent_outputs": list(found.silent),
         "unheard": found.unheard, "dead": dead, "needed": needed,
-        "reduced": found.reduced and _reduced_finding(found.reduced),
+        "reduced": found.reduced and _report_reduced(found.reduced),
     }  # fmt: skip
-    says = "\n".join(_lines(found, needed)) or "  there is no processor"
+    says = "\n".join(_list_lines(found, needed)) or "  there is no processor"
     answer = "deletable" if found.deletable else "needed"
     decided = all(each.decided for each in needed)
     form = {name: name for name in data}
@@ -136,7 +136,7 @@ def dead_path_lines(found: Sequence[Finding]) -> list[str]:
     return found[0].says.splitlines()
 
 
-def _dead_finding(dead: Dead, name: str) -> Finding:
+def _report_dead(dead: Dead, name: str) -> Finding:
     """That a short cut deletes a processor."""
     cut = dead.truncation
     others = [f"'{other}'" for other in cut.removed if other != name]
@@ -147,14 +147,14 @@ def _dead_finding(dead: Dead, name: str) -> Finding:
     return Finding(name, dead.mode, says, dead.verdict, data=data, form=form)
 
 
-def _needed_finding(needed: Needed) -> Finding:
+def _report_needed(needed: Needed) -> Finding:
     form = {"processor": "about", "without": "without", "reason": "reason", "counterexample": "counterexample"}
     says = f"needed; {needed.without}" if needed.decided else needed.reason
     data = {"without": needed.without, "reason": needed.reason}
     return Finding(needed.node, "needed", says, needed.verdict, decided=needed.decided, data=data, form=form)
 
 
-def _reduced_finding(reduced: Reduced) -> Finding:
+def _report_reduced(reduced: Reduced) -> Finding:
     kept = [node.name for node in reduced.pipeline.nodes]
     names = ", ".join(f"'{name}'" for name in kept) or "no processor at all"
     form = {"removed": "removed", "kept": "kept", "mode": "answer", "verdict": "outcome"}
@@ -163,17 +163,17 @@ def _reduced_finding(reduced: Reduced) -> Finding:
     return Finding("together", reduced.mode, says, reduced.verdict, data=data, form=form)
 
 
-def _lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
+def _list_lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
     yield from (f"  {name}: can be deleted; no output depends on it" for name in found.unread)
     silent = ", ".join(f"'{name}'" for name in found.silent)
     yield from (f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in found.unheard)
     for node in found.pipeline.nodes:
         best = found.best(node.name)
         if best is not None and node.name not in {*found.unread, *found.unheard}:
-            yield _dead_finding(best, node.name).line
+            yield _report_dead(best, node.name).line
     yield from (each.line for each in needed)
     if found.reduced is not None:
-        yield _reduced_finding(found.reduced).line
+        yield _report_reduced(found.reduced).line
 
 
 def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
@@ -182,17 +182,17 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
     Where bounds that nobody has chosen leave that open, larger ones are tried, as in `check`.
     """
     settings = (settings or Settings()).fitted(pipeline)
-    found, end = _dead_paths(pipeline, settings), time.monotonic() + settings.grow
+    found, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
         left = end - time.monotonic()
         if left <= 0 or not any(needed.reason in (BOUNDS_EARLY, FULLER) for needed in found.needed):
             break
         with contextlib.suppress(LimitMet), Budget(left):
-            found = _dead_paths(pipeline, larger)
+            found = _find_dead_paths(pipeline, larger)
     return found
 
 
-def _dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
+def _find_dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     whole = settings.flat(pipeline)
     live = without_unread(whole)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
@@ -233,8 +233,8 @@ class _Search:
         found: list[Dead] = []
         undecided: dict[str, str] = {}
         for cut in truncations(self.pipeline):
-            beside = self._beside(cut.pipeline)
-            for mode in _not_refuted(sampled, cut.pipeline, self.settings):
+            beside = self._put_beside(cut.pipeline)
+            for mode in _find_unrefuted(sampled, cut.pipeline, self.settings):
                 verdict = beside.compare(mode)
                 if beside.is_as_good(verdict, self.speaking):
                     found.append(Dead(cut, mode, verdict))
@@ -244,23 +244,23 @@ class _Search:
                     undecided |= dict.fromkeys(cut.removed, BOUNDS_EARLY if early else verdict.reason)
         return tuple(found), undecided
 
-    def _beside(self, truncated: Pipeline) -> Truncated:
+    def _put_beside(self, truncated: Pipeline) -> Truncated:
         return Truncated(self.pipeline, truncated, self.settings)
 
     def find_needed(self, name: str, reason: str) -> Needed:
         """What is different without a processor; `reason`: why it is not known whether a short cut can do without."""
         for cut in truncations(self.pipeline):
             if cut.node == name and cut.direct:
-                verdict = self._beside(cut.pipeline).compare("up to pace")
+                verdict = self._put_beside(cut.pipeline).compare("up to pace")
                 if verdict.outcome is Outcome.FAILS:
-                    where = _last_step(verdict)
+                    where = _name_last_step(verdict)
                     return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
         outputs = reached(self.pipeline, self.pipeline.node(name))
         output = next(output for output in outputs if output in self.speaking)
         verdict = self.speaking[output]
         if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
             reason = reason or verdict.reason or BOUNDS_EARLY
-        return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
+        return Needed(name, verdict, f"without it '{output}' would not speak{_name_last_step(verdict)}", reason)
 
     def reduce(self, dead: Sequence[Dead]) -> Reduced | None:
         """Short cuts one on top of the other, as long as the whole stays as good."""
@@ -270,14 +270,14 @@ class _Search:
             if cut.node not in {node.name for node in current.nodes} or cut.source not in current.domains:
                 continue
             mode = found.mode if best is None or best.mode == "stepwise" else best.mode
-            beside = self._beside(short_cut(current, current.node(cut.node), cut.source).pipeline)
+            beside = self._put_beside(short_cut(current, current.node(cut.node), cut.source).pipeline)
             verdict = found.verdict if best is None else beside.compare(mode)
             if best is None or beside.is_as_good(verdict, self.speaking):
                 best = Reduced(beside.truncated, (), mode, verdict)
         return best
 
 
-def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
+def _find_unrefuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
     """The modes that no random run refutes. Stepwise equivalence is the stronger one."""
     other = Sampled(truncated, settings)
     able = list(MODES)
@@ -298,6 +298,6 @@ def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> b
     return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
 
 
-def _last_step(verdict: Verdict) -> str:
+def _name_last_step(verdict: Verdict) -> str:
     run = verdict.counterexample
     return "" if run is None else f" at step {len(run.steps) - 1}"

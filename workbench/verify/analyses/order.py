@@ -58,9 +58,9 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     columns_hold(flat, settings)
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
-    verdicts = [(queue, *_verdicts(flat, queue, settings)) for queue in (flat.queues if len(inputs) > 1 else ())]
+    verdicts = [(queue, *_decide_queue(flat, queue, settings)) for queue in (flat.queues if len(inputs) > 1 else ())]
     some = any(free.outcome is Outcome.FAILS for _, free, _ in verdicts)
-    queues = tuple(_queue(*each, others=some) for each in verdicts)
+    queues = tuple(_report_queue(*each, others=some) for each in verdicts)
     if len(inputs) < 2:
         says = "there is one input: nothing to interleave"
     elif unsure:
@@ -77,7 +77,7 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     return Finding(flat.name, answer, says, decided=decided, data=data, form=form)
 
 
-def _verdicts(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdict, Verdict | None]:
+def _decide_queue(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdict, Verdict | None]:
     """That a queue does not overflow, whatever the order, and with all inputs in the same steps."""
     free = check(pipeline, fits(queue), replace(settings, environment=Environment("free")))
     if free.outcome is not Outcome.FAILS:
@@ -85,7 +85,7 @@ def _verdicts(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdi
     return free, check(pipeline, fits(queue), replace(settings, environment=Environment("synchronised")))
 
 
-def _queue(queue: str, free: Verdict, together: Verdict | None, *, others: bool) -> Finding:
+def _report_queue(queue: str, free: Verdict, together: Verdict | None, *, others: bool) -> Finding:
     """When a queue overflows; where another one can, nothing is known of what follows."""
     overflows = Overflows.SOME_ORDERS
     if Outcome.UNKNOWN in (free.outcome, together and together.outcome):

@@ -48,7 +48,9 @@ class Sampled:
     def samples(self) -> list[SampledRun]:
         """Runs on random inputs."""
         chosen = random.Random(0)
-        return [self.run(list(_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)]
+        return [
+            self.run(list(_draw_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)
+        ]
 
     def run(self, inputs: list[dict[str, Value]]) -> SampledRun:
         """The run on these inputs, up to the last step before something overflows."""
@@ -62,7 +64,9 @@ class Sampled:
         return SampledRun(inputs[: len(steps)], steps)
 
 
-def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length: int) -> Iterator[dict[str, Value]]:
+def _draw_inputs(
+    pipeline: Pipeline, env: Environment, chosen: random.Random, length: int
+) -> Iterator[dict[str, Value]]:
     """Steps as the environment allows them, each with some event."""
     names = list(pipeline.ports.arrivals)
     # every run has its own habit, so that a rare order of events is not rare in all of them
@@ -70,14 +74,14 @@ def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length:
     for _ in range(length):
         present = env.row.draw(chosen, names, weight)
         said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
-        yield {name: _value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
+        yield {name: _draw_value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
 
 
-def _value(domain: Any, chosen: random.Random) -> Value:
+def _draw_value(domain: Any, chosen: random.Random) -> Value:
     """A value of a finite domain, without listing a large one."""
     fields = getattr(domain, "fields", None)
     if fields is not None:
-        return tuple(_value(field, chosen) for field in fields)
+        return tuple(_draw_value(field, chosen) for field in fields)
     if domain.numeric:
         return chosen.randint(domain.lo, domain.hi)
     return chosen.choice(list(domain.values()))

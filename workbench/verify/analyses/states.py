@@ -52,7 +52,7 @@ def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding
             declared |= {(name, name): None for name in node.processor.names}
             verdicts = [discount_early(check(flat, _never(node, *pair), settings)) for pair in declared]
             steps = tuple(_step(*pair, never) for pair, never in zip(declared, verdicts, strict=True))
-            found.append(_machine(node.name, node.processor.names, steps))
+            found.append(_report_machine(node.name, node.processor.names, steps))
     return tuple(found)
 
 
@@ -66,7 +66,7 @@ def _step(source: str, target: str, never: Verdict) -> Finding:
     return Finding(f"{source} -> {target}", says, says, never, runs, happens is not None, data=data, form=STEP)
 
 
-def _machine(name: str, names: tuple[str, ...], steps: tuple[Finding, ...]) -> Finding:
+def _report_machine(name: str, names: tuple[str, ...], steps: tuple[Finding, ...]) -> Finding:
     possible = [step for step in steps if step["happens"] is not False]
     unreached = tuple(each for each in names[1:] if each not in {step["to"] for step in possible})
     left = {step["from"] for step in possible if step["from"] != step["to"]}

@@ -65,26 +65,26 @@ class Tagged(Processor):
         return self.inner.ports
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        return self.inner.burst(_plain(inputs))
+        return self.inner.burst(_strip_tags(inputs))
 
     @property
     def finishes(self) -> int:
         return self.inner.finishes
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, inner=self.inner.typed(_plain(inputs)))
+        return replace(self, inner=self.inner.typed(_strip_tags(inputs)))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return tuple(Tuple((domain, BOOL)) for domain in self.inner.results(_plain(inputs)))
+        return tuple(Tuple((domain, BOOL)) for domain in self.inner.results(_strip_tags(inputs)))
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
         """The results of stepping: tags have no meaning apart from firings."""
-        return self._results(streams, ended=True)
+        return self._collect_results(streams, ended=True)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
-        return self._results(streams, ended=False)
+        return self._collect_results(streams, ended=False)
 
-    def _results(self, streams: tuple[Stream, ...], *, ended: bool) -> tuple[list[Any], ...]:
+    def _collect_results(self, streams: tuple[Stream, ...], *, ended: bool) -> tuple[list[Any], ...]:
         state = self.initial()
         found: tuple[list[Any], ...] = tuple([] for _ in range(self.out_arity))
         for front in zip(*streams, strict=False):
@@ -98,7 +98,7 @@ class Tagged(Processor):
         return self.inner.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        return self._tagging(self.inner.step, state, front)
+        return self._step_tagged(self.inner.step, state, front)
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         return tuple(_with_tag(out, False) for out in self.inner.finish(state))
@@ -107,10 +107,10 @@ class Tagged(Processor):
         return self.inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        inner = self.inner.machine(_plain(inputs), horizon)
+        inner = self.inner.machine(_strip_tags(inputs), horizon)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            return self._tagging(inner.step, state, front)
+            return self._step_tagged(inner.step, state, front)
 
         def finish(state: State) -> tuple[Emission, ...]:
             assert inner.finish is not None
@@ -118,7 +118,7 @@ class Tagged(Processor):
 
         return Machine(inner.slots, step, finish if inner.finish else None)
 
-    def _tagging(self, step: Push, state: State, front: tuple[Any, ...]) -> Stepped:
+    def _step_tagged(self, step: Push, state: State, front: tuple[Any, ...]) -> Stepped:
         plain, tag = self._split(front)
         state, results = step(state, plain)
         return state, tuple(_with_tag(out, tag) for out in results)
@@ -204,7 +204,7 @@ class Untagged(Processor):
         return state, (event((front[0], False)),)
 
 
-def _plain(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+def _strip_tags(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
     found = []
     for domain in inputs:
         assert isinstance(domain, Tuple)
@@ -222,7 +222,7 @@ def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> Non
         stream.extend(events_of(out))
 
 
-def _following(processor: Processor) -> Processor:
+def _tag_processor(processor: Processor) -> Processor:
     """The processor on tagged events. What is on a faulty pipe keeps its tag: only the condition looks at values."""
     if not isinstance(processor, Unreliable):
         if isinstance(processor, Deferring):
@@ -240,7 +240,7 @@ def tag_events(pipeline: Pipeline, source: str) -> Pipeline:
         Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
     ]
     nodes = [
-        replace(n, processor=_following(n.processor), inputs=tuple(pairs.get(p, p) for p in n.inputs))
+        replace(n, processor=_tag_processor(n.processor), inputs=tuple(pairs.get(p, p) for p in n.inputs))
         for n in pipeline.nodes
     ]
     outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)

@@ -29,7 +29,7 @@ def advise(prepared: Prepared, reached: Sequence[Reached]) -> Iterator[str]:
     roomy = [queue for queue in model.queues if queue.capacity > 1]
     if roomy:
         yield f"shorter queues: -Q 1 ({max(queue.capacity for queue in roomy)} now)"
-    yield from _engines(settings, reached)
+    yield from _advise_engines(settings, reached)
     if settings.seconds is not None:
         yield f"more time: --timeout {_LONGER * settings.seconds:g}"
     if settings.memory_mb is not None:
@@ -46,7 +46,7 @@ def _state(system: System) -> str:
     return f"a smaller window, k or range where the state is: {whole}, most of them in {largest}" if largest else whole
 
 
-def _engines(settings: Settings, reached: Sequence[Reached]) -> Iterator[str]:
+def _advise_engines(settings: Settings, reached: Sequence[Reached]) -> Iterator[str]:
     """One engine for all of the time, where it has come some way in its share of it; otherwise all of them."""
     going = {each.engine for each in reached if each.further}
     if settings.engine not in ("auto", "all"):

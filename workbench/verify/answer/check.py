@@ -62,14 +62,14 @@ def _ask_engines(prepared: Prepared) -> Decision:
     found = Decision({}, "")
     if prepared.main.asked or settings.count_states:
         with phase(f"deciding with {decider.name}"):
-            found = decider.decide(prepared.main, _limits_for_deciding(), count_states=settings.count_states)
+            found = decider.decide(prepared.main, _limit_deciding(), count_states=settings.count_states)
     if prepared.structure:
         if found.answers.get("property", Answer(True)).truth is False:
             raise EngineDisagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
         engines = ", ".join(filter(None, ("structure", found.engine)))
         found = replace(found, answers={**found.answers, "property": Answer(True)}, engine=engines)
     if prepared.bound:
-        limits, known = _limits_for_deciding(), found.answers.get("property")
+        limits, known = _limit_deciding(), found.answers.get("property")
         if limits.seconds is not None and known is not None and known.trace is not None:  # which does not depend on it
             limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
@@ -79,7 +79,7 @@ def _ask_engines(prepared: Prepared) -> Decision:
     return found
 
 
-def _limits_for_deciding() -> EngineLimits:
+def _limit_deciding() -> EngineLimits:
     """What engines may use: all that is left but for the time that it takes to replay what they find."""
     limits = limits_left()
     return replace(limits, seconds=limits.seconds and limits.seconds - min(REPLAYING, limits.seconds / 10))
@@ -98,8 +98,8 @@ class _Conclusion:
     def verdict(self) -> Verdict:
         """The verdict; vacuous where it holds for want of cases."""
         prepared, remarks, unknown = self.prepared, self.remarks, self.outcome is Outcome.UNKNOWN
-        run = self._trace("property", self.question.failure) if remarks.outcome is Outcome.FAILS else None
-        witness = self._trace("overflow", beyond(prepared.model)) if remarks.outcome is Outcome.WITHIN_BOUNDS else None
+        run = self._replay("property", self.question.failure) if remarks.outcome is Outcome.FAILS else None
+        witness = self._replay("overflow", beyond(prepared.model)) if remarks.outcome is Outcome.WITHIN_BOUNDS else None
         found = undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
         return self._mark_vacuous(
             replace(
@@ -108,12 +108,12 @@ class _Conclusion:
                 outcome=self.outcome,
                 engine=self.decision.engine,
                 cpu_seconds=self.decision.cpu_seconds,
-                grounds=tuple(self._grounds()),
+                grounds=tuple(self._list_grounds()),
                 counterexample=run,
                 witness=witness,
-                reason="; ".join([*filter(None, [self._reason(), self._lacking()]), *self.unshown]),
+                reason="; ".join([*filter(None, [self._find_reason(), self._explain_lack()]), *self.unshown]),
                 phase="deciding" if unknown else "",
-                depth=self._depth() if unknown else None,
+                depth=self._measure_depth() if unknown else None,
                 reached=self.known.reached if unknown else (),
                 advice=tuple(advise(prepared, self.known.reached)) if unknown else (),
                 reachable_states=self.decision.reachable_states,
@@ -128,7 +128,7 @@ class _Conclusion:
         """What the engines said, beside the property too."""
         late = self.answers.get("in bounds")
         return EngineRemarks(
-            outcome=self._outcome(),
+            outcome=self._conclude_outcome(),
             overflow=self._happens("overflow"),
             wraps=self._happens("wraps"),
             clamps=self._happens("clamps"),
@@ -137,7 +137,7 @@ class _Conclusion:
             trivial=self.prepared.trivial,
         )
 
-    def _outcome(self) -> Outcome:
+    def _conclude_outcome(self) -> Outcome:
         """That of the formula, which a run that is wanted refutes."""
         if self.known.truth is not True:
             return Outcome.UNKNOWN if self.known.truth is None else Outcome.FAILS
@@ -159,21 +159,21 @@ class _Conclusion:
         """That of the property."""
         return self.remarks.outcome.opposite if self.question.wanted else self.remarks.outcome
 
-    def _lacking(self) -> str:
+    def _explain_lack(self) -> str:
         """Why there is no run that is wanted."""
         outcome = self.remarks.outcome
         if not self.question.wanted or not outcome.proved:
             return ""
         return NO_RUN + (" before the bounds are met" if outcome is Outcome.WITHIN_BOUNDS else "")
 
-    def _reason(self) -> str:
+    def _find_reason(self) -> str:
         """Why it is undecided, or fails without a run that shows it."""
         outcome = self.remarks.outcome
         roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
         reasons = (self.answers[role].reason for role in roles if role in self.answers)
         return next(filter(None, reasons), "")
 
-    def _depth(self) -> Depth | None:
+    def _measure_depth(self) -> Depth | None:
         """For how many steps something is known that is not known of all runs.
 
         The engine's question is weakened by overflow, so what it says of runs is so of those that do not overflow.
@@ -189,7 +189,7 @@ class _Conclusion:
 
     # --- what shows it, and what it rests on ---
 
-    def _trace(self, role: str, shows: str) -> Trace | None:
+    def _replay(self, role: str, shows: str) -> Trace | None:
         """The run that was found in a role, replayed."""
         answer = self.answers.get(role)
         if answer is None or answer.trace is None:
@@ -218,11 +218,11 @@ class _Conclusion:
         """Whether a pipe carries what `int` stands for."""
         return any(self.settings.domain in within(domain) for domain in self.prepared.pipeline.domains.values())
 
-    def _grounds(self) -> Iterator[Ground]:
+    def _list_grounds(self) -> Iterator[Ground]:
         model, domain = self.prepared.model, self.settings.domain
         every_n = not self.own_values and depends_on_no_n(model, domain)
         yield from find_grounds(model, self.remarks, domain, every_n=every_n)
-        assumed = (*_explain_n(self.prepared), *self.own_values, *_assumptions(self.prepared))
+        assumed = (*_explain_n(self.prepared), *self.own_values, *_list_assumptions(self.prepared))
         yield from (Ground("assumed", text) for text in assumed)
         if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
@@ -258,7 +258,7 @@ def _explain_n(prepared: Prepared) -> Iterator[str]:
         yield f"N = {n} was chosen since {n.why}"
 
 
-def _assumptions(prepared: Prepared) -> Iterator[str]:
+def _list_assumptions(prepared: Prepared) -> Iterator[str]:
     """What is assumed of inputs, and how structure proves it."""
     if prepared.trivial:
         return

@@ -65,15 +65,15 @@ class _Examination:
             yield _report("vacuity", Reliance.WEAK, "true by construction: there is nothing it could be false of")
             return
         if self.verdict.outcome is not Outcome.FAILS:
-            yield from self._vacuity()
+            yield from self._examine_vacuity()
         yield self._arithmetic()
-        yield from self._queues()
-        yield from self._more_values()
-        yield from self._larger_queues()
+        yield from self._examine_queues()
+        yield from self._examine_values()
+        yield from self._examine_larger_queues()
 
     # --- is it vacuous? ---
 
-    def _vacuity(self) -> Iterator[Ground]:
+    def _examine_vacuity(self) -> Iterator[Ground]:
         cases = self.prepared.question.exercised
         if not cases:
             yield _report("vacuity", Reliance.UNKNOWN, "no condition is known without which it says nothing")
@@ -110,7 +110,7 @@ class _Examination:
             return _report("arithmetic", Reliance.UNKNOWN, "not decided whether it wraps or saturates")
         return _report("arithmetic", Reliance.CONFIRMED, "never wraps or saturates where the property sees it")
 
-    def _queues(self) -> Iterator[Ground]:
+    def _examine_queues(self) -> Iterator[Ground]:
         full = []
         undecided = []
         queues = [queue for queue in self.prepared.model.queues if queue.capacity > 0]
@@ -134,7 +134,7 @@ class _Examination:
 
     # --- other bounds ---
 
-    def _again(self, aspect: str, words: str, settings: Settings) -> Ground:
+    def _decide_again(self, aspect: str, words: str, settings: Settings) -> Ground:
         try:
             pipeline, prop = self.pose(settings)
             outcome = check(pipeline, prop, settings).outcome
@@ -145,14 +145,14 @@ class _Examination:
         finding = Reliance.UNKNOWN if outcome is Outcome.UNKNOWN else Reliance.WEAK
         return _report(aspect, finding, f"{outcome} for {words}")
 
-    def _more_values(self) -> Iterator[Ground]:
+    def _examine_values(self) -> Iterator[Ground]:
         if self.verdict.for_every_n:
             yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
             return
         more = self.settings.n + 1
-        yield self._again("N + 1", f"N = {more}", replace(self.settings, n=more))
-        enough = self._enough(self.settings)
-        if enough is None or enough != self._enough(replace(self.settings, n=more)):
+        yield self._decide_again("N + 1", f"N = {more}", replace(self.settings, n=more))
+        enough = self._find_enough(self.settings)
+        if enough is None or enough != self._find_enough(replace(self.settings, n=more)):
             text = "not known: values are computed with, or ordered"
             yield _report("every N", Reliance.UNKNOWN, text)
             return
@@ -160,10 +160,10 @@ class _Examination:
         if self.settings.n >= enough:
             yield _report("every N", Reliance.CONFIRMED, f"the same {argument}")
             return
-        found = self._again("every N", f"N = {enough}", replace(self.settings, n=enough))
+        found = self._decide_again("every N", f"N = {enough}", replace(self.settings, n=enough))
         yield replace(found, text=f"{found.text}, and so {argument}")
 
-    def _enough(self, settings: Settings) -> int | None:
+    def _find_enough(self, settings: Settings) -> int | None:
         """The N from which on it is the same, found with these settings."""
         pipeline, prop = self.pose(settings)
         flat = settings.flat(pipeline)
@@ -172,7 +172,7 @@ class _Examination:
         prepared = prepare(flat, prop, settings)
         return enough_values(prepared.model.system, prepared.question.formula.atoms(), settings.domain)
 
-    def _larger_queues(self) -> Iterator[Ground]:
+    def _examine_larger_queues(self) -> Iterator[Ground]:
         queues = self.prepared.model.queues
         if not queues:
             yield _report("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
@@ -182,7 +182,7 @@ class _Examination:
         if isinstance(given, int):
             # queues out of its way keep their size, so that the pipeline is the same but for what matters
             given = {name: self.pipeline.capacities.get(name, given) for name in self.pipeline.queues}
-        yield self._again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
+        yield self._decide_again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
         if self._looks_at_queues():
             return
         overflow = self.verdict.ground("overflow")

@@ -81,30 +81,30 @@ class _Preparation:
         question, self.structure = _merge_equal(question)
         self.model = focus(question.system, tuple(question.formula.atoms()))
         if not question.compares and question.kind == "invar":
-            question = replace(question, exercised=(*question.exercised, *_implications(self.model.system)))
+            question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
         self.hidden = FALSE if question.about_overflow else self.model.overflow
 
     def prepared(self) -> Prepared:
         """The questions to the engines, side questions last."""
-        bound = self._bound()
-        asked, settled = self._property(), dict[str, bool]()
+        bound = self._ask_bound()
+        asked, settled = self._ask_property(), dict[str, bool]()
         if self.structure and self.settings.engine != "all":  # which asks the engines, too
             settled["property"] = True
             del asked["property"]
-        for role, term in self._limits(bound).items():
+        for role, term in self._list_limits(bound).items():
             if term is FALSE:
                 settled[role] = False
             else:
                 # of a run that is wanted it does not count what others meet
                 unless = "property" if self.question.wanted else ""
-                asked[role] = _never(term, side=role != "overflow")._replace(unless=unless)
-        asked |= self._besides()
+                asked[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
+        asked |= self._ask_besides()
         main = self._part(self.model, asked)
         given = self.pipeline, self.prop, self.settings, self.question
         return Prepared(*given, main, bound, settled, self.structure)
 
-    def _property(self) -> dict[str, Asked]:
+    def _ask_property(self) -> dict[str, Asked]:
         """The property itself, as far as overflow does not hide it."""
         question = self.question
         measures = question.kind == "longest"  # only what overflow does not hide is measured
@@ -113,14 +113,14 @@ class _Preparation:
             asked["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
         return asked
 
-    def _limits(self, bound: Part | None) -> dict[str, Term]:
+    def _list_limits(self, bound: Part | None) -> dict[str, Term]:
         """What happens where a model ends: conditions that may come true on some run."""
         model, found = self.model, dict[str, Term]()
         if bound is None:
             found["overflow"] = model.escapes if self.question.about_overflow else model.overflow
         return {**found, "wraps": model.wraps, "clamps": model.clamps}
 
-    def _besides(self) -> dict[str, Asked]:
+    def _ask_besides(self) -> dict[str, Asked]:
         """How far the bounds reach, and the cases without which the property says nothing."""
         question, asked = self.question, dict[str, Asked]()
         if question.in_bounds and self.hidden is not FALSE:
@@ -133,7 +133,7 @@ class _Preparation:
                 asked[role] = Asked("invar", case, side=True, unless="property")
         return asked
 
-    def _bound(self) -> Part | None:
+    def _ask_bound(self) -> Part | None:
         """The question whether the bounds are ever met, without the data that only the property looks at."""
         question, model = self.question, self.model
         if question.about_overflow or model.overflow is FALSE:
@@ -141,7 +141,7 @@ class _Preparation:
         alone = flag_alone(question.system, model)
         if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
             return None
-        return self._part(alone, {"overflow": _never(alone.overflow)})
+        return self._part(alone, {"overflow": _ask_never(alone.overflow)})
 
     def _part(self, model: Model, asked: Mapping[str, Asked]) -> Part:
         env, settings = self.settings.environment, self.settings
@@ -157,11 +157,11 @@ def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
         yield f"case {number}", words, term
 
 
-def _never(term: Term, *, side: bool = False) -> Asked:
+def _ask_never(term: Term, *, side: bool = False) -> Asked:
     return Asked("invar", atom(NOT(term)), side)
 
 
-def _implications(system: System) -> Iterator[tuple[str, Term]]:
+def _find_implications(system: System) -> Iterator[tuple[str, Term]]:
     """The left sides of the implications that a system computes."""
     for name, term, *_ in system.definitions:
         for part in postorder([term]):

@@ -110,7 +110,7 @@ class Problem:
         try:
             pipeline, _ = self.pose(found)
         except DomainError as error:
-            found, pipeline = self._larger(found, error)
+            found, pipeline = self._enlarge(found, error)
         if len(self.sides) == 1 or not isinstance(found.q, Mapping):
             return found
         queues, spread = flatten(pipeline).every_queue, dict[str, int]()
@@ -119,7 +119,7 @@ class Problem:
             spread |= dict.fromkeys([name] if name in queues else inside or [name], size)
         return replace(found, q=spread)
 
-    def _larger(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
+    def _enlarge(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
         needs = error.needs
         while needs is not None and needs > found.n:
             found = replace(found, n=needs)

@@ -66,17 +66,17 @@ def decode(
     inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
     bounds = {queue.name: queue.capacity for queue in model.queues}
     run = _simulate(pipeline, bounds, inputs, raw.loop, model)
-    gap = _engine_gap(smv, raw, run.steps)
+    gap = _find_engine_gap(smv, raw, run.steps)
     if gap is None and raw.loop is not None and not _comes_back(smv, run.steps, raw.loop, len(inputs)):
         gap = len(inputs) - 1
-    replay = f"model gap at step {gap}" if gap is not None else _outside(environment, raw, run.replay)
+    replay = f"model gap at step {gap}" if gap is not None else _confirm_outside(environment, raw, run.replay)
     keeping = {node: node.processor for node in pipeline.nodes if isinstance(node.processor, Keeping)}
-    kept_inside = _kept(pipeline, keeping, bounds, inputs)
+    kept_inside = _hold_inside(pipeline, keeping, bounds, inputs)
     steps = tuple(
         replace(step, outside=environment.outside(state), contents={**step.contents, **kept})
         for step, state, kept in zip(shown_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
     )
-    varies = () if raw.loop is None else _varying(run, len(inputs), raw.loop)
+    varies = () if raw.loop is None else _find_varying(run, len(inputs), raw.loop)
     inside = {
         queue: as_ for node, each in keeping.items() for queue, as_ in zip(node.inside, each.held_as, strict=False)
     }
@@ -105,7 +105,7 @@ def _simulate(
     `unseen`: what may leave its checked domain, in words.
     """
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
-    steps = _simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
+    steps = _make_simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
     waiting = contents(pipeline, steps)
     return Rerun(steps, waiting, executed(pipeline, bounds, rounds, steps, waiting, unseen))
 
@@ -141,7 +141,7 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
     return found
 
 
-def _kept(
+def _hold_inside(
     pipeline: Pipeline, keeping: Mapping[Node, Keeping], bounds: Mapping[str, int], inputs: Inputs
 ) -> Iterator[dict[str, Sequence[Value]]]:
     """What queues inside of processors hold at the end of each step, as far as they show it."""
@@ -170,7 +170,7 @@ def events_of(carried: Value | None) -> list[Value]:
     return carried if isinstance(carried, list) else [carried]
 
 
-def _varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
+def _find_varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
     """The pipes and queues that show something else in the second round of a loop than in the first."""
     found: dict[str, None] = {}
     shown = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
@@ -179,7 +179,7 @@ def _varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
+def _confirm_outside(environment: Environment, raw: RawTrace, replay: str) -> str:
     """The replay's words with what the system that drives the inputs, if one does, says of its part of the run."""
     if not any(environment.outside(state) for state in raw.steps):
         return replay
@@ -188,12 +188,12 @@ def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
     return f"{replay}, and a run of the system alone" if replay == CONFIRMED else replay
 
 
-def _simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int, model: Model | None) -> Simulator:
+def _make_simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int, model: Model | None) -> Simulator:
     """The whole system; queues without a bound get room for the whole run.
 
     Labels: a checked number that the model sees, if there is one, leaves its domain; any checked number does.
     """
-    everything = _roomy(pipeline, bounds, longest)
+    everything = _give_room(pipeline, bounds, longest)
     if model is not None:
         counted = everything.names().keys()
         looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
@@ -202,7 +202,7 @@ def _simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int, mode
     return Simulator(everything, [FALSE if model is None else model.escapes, escapes])
 
 
-def _roomy(pipeline: Pipeline, bounds: Mapping[str, int], steps: int) -> System:
+def _give_room(pipeline: Pipeline, bounds: Mapping[str, int], steps: int) -> System:
     """The system of a pipeline, in which queues without a bound have room for a run of so many steps."""
     widest = max(width or 1 for width in pipeline.widths.values())
     return outline(pipeline, {**dict.fromkeys(pipeline.queues, steps * widest), **bounds})
@@ -224,7 +224,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
         present = bool(smv.value(name, state[smv.names[name]]))
         seen += [present] if source.heard is None else []
         if present:
-            found[source.name] = _value(source, smv, state)
+            found[source.name] = _read_value(source, smv, state)
     over = system.end.over.name if system.end else ""
     if over in smv.names and smv.value(over, state[smv.names[over]]):
         return found
@@ -234,7 +234,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     return found
 
 
-def _value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
+def _read_value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
     unseen = split(source.domain, source.domain.default)
     return joined(
         source.domain,
@@ -245,7 +245,7 @@ def _value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
     )
 
 
-def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:
+def _find_engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:
     """The first step at which a variable differs between the engine and the direct evaluation."""
     for position, (state, step) in enumerate(zip(raw.steps, simulated, strict=False)):
         for name, value in step.state.items():
@@ -279,12 +279,12 @@ def executed(
         # last step, which may overflow
         whole = position >= len(expected) - 2
         waits = executor.contents() == held if whole else all(held[q].ends_as(x) for q, x in executor.lines.items())
-        if step.overflows or any_escape or not _same(record, step) or not waits:
+        if step.overflows or any_escape or not _is_same(record, step) or not waits:
             return f"model gap at step {position}"
     return CONFIRMED
 
 
-def _same(record: StepRecord, step: Step) -> bool:
+def _is_same(record: StepRecord, step: Step) -> bool:
     """Whether the executor shows on every pipe and queue what the transition system does."""
     for pipe, value in step.pipes.items():
         maybe = record.pipes[pipe]

@@ -101,7 +101,7 @@ class Trace:
                 },
                 "overflows": list(s.overflows),
                 **({"ends": True} if s.ends else {}),
-                **_strikes(flat, s.pipes),
+                **_list_strikes(flat, s.pipes),
                 **({"system": dict(s.outside)} if s.outside else {}),
             }
             for s in self.steps
@@ -120,7 +120,7 @@ class Trace:
         }
 
 
-def _strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
+def _list_strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
     """The faults that strike at a step, where any do."""
     found = [] if flat is None else struck(flat, pipes)
     faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]

@@ -53,17 +53,17 @@ def find_vacuity(
     if never:
         # of a condition beside `x < 0` it is not known whether numbers below zero would make it true
         known = [each.bound for each in branches if not each.bound.startswith("int")]
-        room = _room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
-        return Vacuity(_sentence(never[0]), next(iter(known), room), certain=bool(known))
+        room = _name_room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
+        return Vacuity(_write_sentence(never[0]), next(iter(known), room), certain=bool(known))
     return branches[0] if branches else None
 
 
-def _sentence(words: str) -> str:
+def _write_sentence(words: str) -> str:
     condition = words.startswith("'") and words.endswith("'")
     return f"{words.replace(chr(39), '')} is never true" if condition else f"no run on which {words}"
 
 
-def _room(model: Model) -> str:
+def _name_room(model: Model) -> str:
     """The capacities that are in the way."""
     sizes = {queue.capacity for queue in model.queues}
     return f"Q = {sizes.pop()}" if len(sizes) == 1 else ", ".join(f"{q.name} = {q.capacity}" for q in model.queues)

@@ -128,7 +128,7 @@ def make_property(
     formula: Callable[[System], Formula],
     failure: str,
     exercised: Exercised = no_cases,
-    **flags: bool,
+    **flags: Any,
 ) -> Property:
     """That a formula over a system holds; the rest, and the flags, are as in `Question`."""
 
@@ -139,7 +139,7 @@ def make_property(
 
 
 def invariant(
-    name: str, term: Callable[[System], Any], failure: str, exercised: Exercised = no_cases, **flags: bool
+    name: str, term: Callable[[System], Any], failure: str, exercised: Exercised = no_cases, **flags: Any
 ) -> Property:
     """That a condition on a system is true at every step; the rest is as in `make_property`."""
     return make_property(name, "invar", lambda s: atom(as_term(term(s), BOOL)), failure, exercised, **flags)

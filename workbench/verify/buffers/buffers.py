@@ -199,7 +199,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fitted(pipeline)
     try:
-        return _buffers(pipeline, settings, most)
+        return _find_buffers(pipeline, settings, most)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
         if error.needs is None or error.needs <= settings.n:
             raise
@@ -209,7 +209,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
         return found
 
 
-def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
+def _find_buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     search = _BufferSearch(settings.flat(pipeline).with_capacities({}), settings, most)  # else no queue could be named
     start = time.monotonic()
     found = tuple(search.run())
@@ -287,7 +287,7 @@ def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) 
         says=f"{answer}: {reason}" if reason else answer,
         runs={} if run is None else {"": run},
         decided=status is not QueueStatus.UNKNOWN,
-        grounds=_rests_on(found, settings),
+        grounds=_list_grounds(found, settings),
         data={"status": status},
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
@@ -316,7 +316,7 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _rests_on(found: QueueMost, settings: Settings) -> tuple[str, ...]:
+def _list_grounds(found: QueueMost, settings: Settings) -> tuple[str, ...]:
     model = found.model
     if found.verdict:
         return found.verdict.rests_on[1:]

@@ -66,7 +66,7 @@ class Course:
         escapes = escape_in(cut, set(cut.names()), Overflowing.CHECKED)
         present = (slot.present for slots in self._slots.values() for slot in slots)
         self._simulator = Simulator(cut, [escapes, *present])
-        self._fields = {name: self._seen(brim.stores[0]) for name, brim in self._places.items()}
+        self._fields = {name: self._find_seen(brim.stores[0]) for name, brim in self._places.items()}
         self.control: list[tuple[Value, ...]] = []
         """Before each step, and after the last: the state of the cone without its queues."""
         self.moments: dict[str, list[Moment]] = {name: [] for name in self._places}
@@ -77,7 +77,7 @@ class Course:
         """The length of the queue before each step, and after the last."""
         return [moment.length for moment in self.moments[self.queue]]
 
-    def _seen(self, store: str) -> list[str]:
+    def _find_seen(self, store: str) -> list[str]:
         """The ends of the names of what the cone sees of an event: nothing, all, or some fields."""
         return [name.removeprefix(store) for name in self._index if name == store or name.startswith(f"{store}.")]
 

@@ -42,7 +42,7 @@ class Regions:
         before = question.upstream()
         if len(before.nodes) < LONG or before.late or before.oracles:
             return None
-        source = self._source(before.nodes[-1])
+        source = self._find_source(before.nodes[-1])
         if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
             return None
         free = replace(question.settings, environment=Environment())
@@ -58,7 +58,7 @@ class Regions:
         reaching: InputSteps = (self._events,) * (1 + lengths.index(capacity)) if capacity else ()
         return replace(found, at_least=capacity, reaching=reaching, shortest=False, region=source)
 
-    def _source(self, last: Node) -> str | None:
+    def _find_source(self, last: Node) -> str | None:
         """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""
         common = set.intersection(*(self._through[pipe] for pipe in last.inputs))
         return next((pipe for pipe in reversed(list(self.pipeline.domains)) if pipe in common), None)

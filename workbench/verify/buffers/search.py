@@ -133,7 +133,7 @@ class QueueSearch:
 
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
         """The inputs of runs of the model on which the queue gets longer than these lengths; None: there are none."""
-        system, asked = self._system(capacity, lengths)
+        system, asked = self._make_system(capacity, lengths)
         # no other queue overflows, so none needs the flag, but those inside processors, whose room is given
         inside = {name: system.queues[name] for name in self.pipeline.rooms}
         model = focus(replace(system, queues=inside), asked)
@@ -153,7 +153,7 @@ class QueueSearch:
         if model.wraps is not FALSE:
             questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
         part = Part(model, lambda: smv, questions, assume)
-        result = get_decider(self.settings.engine).decide(part, self._limits())
+        result = get_decider(self.settings.engine).decide(part, self._find_limits())
         self.found.engine = result.engine
         if "wraps" in questions and self.found.wraps is not True:
             truth = result.answers["wraps"].truth
@@ -164,9 +164,9 @@ class QueueSearch:
             full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
             what = full or "a number can leave its checked domain"
             raise GivenUp(f"{what}, and nothing is concluded from what follows")
-        return [self._inputs(system, smv, answer) for answer in answers]
+        return [self._read_inputs(system, smv, answer) for answer in answers]
 
-    def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
+    def _make_system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
         open_ = {name: max(self.room, self.taken[name]) for name in self.open}
         sizes = {**open_, **self.proven, self.queue: capacity}
         system = outline(self.pipeline, sizes)
@@ -174,13 +174,13 @@ class QueueSearch:
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
         return opened(self.pipeline, system, self.open), asked
 
-    def _limits(self) -> EngineLimits:
+    def _find_limits(self) -> EngineLimits:
         left = limits_left()
         if left.seconds == 0.0:
             raise GivenUp(left.time)
         return left
 
-    def _inputs(self, system: System, smv: SmvModel, answer: Answer) -> InputSteps | None:
+    def _read_inputs(self, system: System, smv: SmvModel, answer: Answer) -> InputSteps | None:
         if answer.truth is None:
             raise GivenUp(answer.reason)
         if answer.truth:

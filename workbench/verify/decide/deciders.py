@@ -36,12 +36,12 @@ class SmvDecider:
         except FormulaTooLong as error:  # a limit of its own
             return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
-            role: replace(answer, shortest=self._shortest(part, role))
+            role: replace(answer, shortest=self._is_shortest(part, role))
             for role, answer in zip(part.asked, result.answers, strict=True)
         }
         return Decision(answers, result.engine, result.cpu_seconds, result.wall_seconds, result.reachable_states)
 
-    def _shortest(self, part: Part, role: str) -> bool:
+    def _is_shortest(self, part: Part, role: str) -> bool:
         """Whether its counterexample is a shortest one."""
         asked, row = part.asked[role], engine_rows().get(self.name)
         return row is not None and (asked.kind if asked.kind == "invar" else asked.formula.op) in row.shortest
@@ -72,35 +72,35 @@ class AutoDecider:
         begin = time.monotonic()
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
-        for decider, turn in _turns(part):
+        for decider, turn in _list_deciders(part):
             left = limits.seconds_left(begin)
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
                 break  # who has said that it is false has had its time for a counterexample
-            given = limits.within(_least(turn, left))
+            given = limits.within(_limit_turn(turn, left))
             rest = part.without([role for role, answer in found.answers.items() if not answer.open])
             with phase(f"deciding with {decider.name}"):
                 found = _join(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if not any(found.answers[role].open for role in part.required):
-                return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
+                return replace(_decide_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_report_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
 
-def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
+def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
     """What was decided, and what the SAT solver soon finds out about side questions that were given up."""
     rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
     if not rest.asked:
         return found
     try:
-        more = get_decider("bmc").decide(rest, limits.within(_least(Turn(0.25, patience(0)), limits.seconds)))
+        more = get_decider("bmc").decide(rest, limits.within(_limit_turn(Turn(0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
     joined = _join(part, found, more, "bmc")
     return replace(joined, engine=found.engine or joined.engine)
 
 
-def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
+def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
     """Who has a turn to decide a part, as far as it is installed.
 
     Raises
@@ -119,7 +119,7 @@ def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
         raise incomplete
 
 
-def _least(turn: Turn, left: float | None) -> float | None:
+def _limit_turn(turn: Turn, left: float | None) -> float | None:
     if left is None:
         return None if turn.seconds == math.inf else turn.seconds
     return min(turn.seconds, left * turn.share)
@@ -131,11 +131,13 @@ def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     for role, answer in more.answers.items():
         known = answers[role]
         if {known.truth, answer.truth} == {True, False}:
-            raise _disagreement(part, role, (found.engine, known), (name, answer))
+            raise _make_disagreement(part, role, (found.engine, known), (name, answer))
         if known.truth is None and answer.truth is None:
             said = f"{known.reason}; " if known.reason else ""
             met = answer.reached or (Reached(name, answer.reason, further=False),)
-            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}", reached=_latest(known.reached, met))
+            answers[role] = Answer(
+                None, reason=f"{said}{name}: {answer.reason}", reached=_keep_latest(known.reached, met)
+            )
         elif known.truth is None or not answer.open:
             answers[role] = answer
     useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
@@ -148,7 +150,7 @@ def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     )
 
 
-def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
+def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
     """How far each engine got; of one that was asked twice, the last time that it got as far."""
     found: dict[str, Reached] = {}
     for each in (each for some in reached for each in some):
@@ -200,8 +202,8 @@ class AllDecider:
                 found[decider.name] = decider.decide(part, given, count_states=count_states)
             _refuse_disagreement(part, found, decider.name)
         return Decision(
-            {role: _best([each.answers[role] for each in found.values()], found) for role in part.asked},
-            _agreement(part, found),
+            {role: _choose_best([each.answers[role] for each in found.values()], found) for role in part.asked},
+            _describe_agreement(part, found),
             sum(each.cpu_seconds for each in found.values()),
             time.monotonic() - begin,
             next((each.reachable_states for each in found.values() if each.reachable_states is not None), None),
@@ -223,29 +225,29 @@ def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) ->
         for role in part.asked:
             truths = old.answers[role].truth, new.answers[role].truth
             if None not in truths and truths[0] is not truths[1]:
-                raise _disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
+                raise _make_disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
         counts = old.reachable_states, new.reachable_states
         if None not in counts and counts[0] != counts[1]:
             said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
             raise EngineDisagreement(said, model=part.smv.text)
 
 
-def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> EngineDisagreement:
+def _make_disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> EngineDisagreement:
     query = part.queries[role]
     both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
     return EngineDisagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 
-def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
+def _choose_best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
     """The answer with the shortest run, if there is one; else why nobody decided."""
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
-        return Answer(None, reason="; ".join(reasons), reached=_latest(*(answer.reached for answer in answers)))
+        return Answer(None, reason="; ".join(reasons), reached=_keep_latest(*(answer.reached for answer in answers)))
     return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
 
 
-def _agreement(part: Part, found: dict[str, Decision]) -> str:
+def _describe_agreement(part: Part, found: dict[str, Decision]) -> str:
     """Who decided all that was asked, and who did not."""
     done = [n for n, each in found.items() if all(each.answers[role].truth is not None for role in part.required)]
     silent = [name for name in found if name not in done]

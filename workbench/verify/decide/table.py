@@ -122,7 +122,7 @@ def get_engine(name: str = "auto") -> Engine:
     EngineMissing: it is not installed; the hint says what to install.
     """
     if name == "auto":
-        return _auto()
+        return _choose_engine()
     readers = {row.name: row.reader for row in engine_rows().values() if row.reader}
     if name not in readers:
         raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: auto, {', '.join(readers)}")
@@ -149,7 +149,7 @@ def get_simulator() -> PynusmvEngine:
     return engine
 
 
-def _auto() -> Engine:
+def _choose_engine() -> Engine:
     reasons, hint = [], ""
     for row in (row for row in engine_rows().values() if row.reader and row.complete):
         try:

@@ -96,7 +96,7 @@ def _bind_term(
         parts = []
         for path, part in scalars(ports.domains[name]):
             label = ".".join((name, *path))
-            text = bind.pop(label) if label in bind else _by_name(source, label)
+            text = bind.pop(label) if label in bind else _bind_by_name(source, label)
             local = f"{name}:{'.'.join(('value', *path))}"
             parts.append(_Wanted(name, label, local, part, expression(text, label, source)))
         found.append((presence, parts))
@@ -108,7 +108,7 @@ def _bind_term(
     return found
 
 
-def _by_name(source: SmvSystem, name: str) -> str:
+def _bind_by_name(source: SmvSystem, name: str) -> str:
     if name in source.names:
         return name
     close = difflib.get_close_matches(name, source.names, n=1)
@@ -182,16 +182,16 @@ class _Driver:
             self._stays(leaf, inside, given, present)
             return leaf.wire(f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = self._word(leaf, given) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
+            number = self._read_word(leaf, given) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
             self._check_type(leaf, "", f"{number} >= 0", "numbers")
             if not self._find_error("", f"({given} -> TRUE) & FALSE"):
                 raise self._report_type(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, given, present)
-            return leaf.wire(_number(leaf.domain, number, inside))
+            return leaf.wire(_convert_number(leaf.domain, number, inside))
         raise self._report_type(leaf, "truth values", "compare it, e.g. count > 0")
 
-    def _word(self, leaf: _Wanted, given: str) -> str:
+    def _read_word(self, leaf: _Wanted, given: str) -> str:
         """A word as a number, which takes a case for each of its values."""
         if not self._find_error("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
@@ -207,7 +207,7 @@ class _Driver:
 
     def _report_type(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
         return TypingError(
-            f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' does not give {what}",
+            f"{_name_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' does not give {what}",
             where=self.source.path,
             hint=hint,
         )
@@ -220,7 +220,7 @@ class _Driver:
             value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
             wider = "choose a larger -N" if isinstance(leaf.domain, Integer) else "widen the type of the input"
             raise DomainError(
-                f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
+                f"{_name_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
                 where=self.source.path,
                 hint=f"{wider}, or bind another expression",
             )
@@ -246,11 +246,11 @@ class _Driver:
         return result
 
 
-def _carrier(leaf: _Wanted) -> str:
+def _name_carrier(leaf: _Wanted) -> str:
     return leaf.shown if leaf.local.endswith(":present") else f"input '{leaf.shown}'"
 
 
-def _number(domain: Integer | Range, number: str, inside: str) -> str:
+def _convert_number(domain: Integer | Range, number: str, inside: str) -> str:
     """A number as a value of a domain; outside of it, where no run comes, it is the default."""
     if not word_width(domain):
         return f"case {inside} : {number}; TRUE : {domain.default}; esac"

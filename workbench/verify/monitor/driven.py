@@ -105,7 +105,7 @@ class Driven(Environment):
     def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
         """The model of the system and the pipeline; every input is in it, so that traces show them all."""
         names = {i.name for i in system.inputs}
-        inputs = [Instance(i.name, f"Input {i.name}", self._comment(i.name), ()) for i in system.inputs]
+        inputs = [Instance(i.name, f"Input {i.name}", self._write_comment(i.name), ()) for i in system.inputs]
         whole = replace(
             system,
             free={leaf.name: leaf.domain for i in system.inputs for leaf in leaves((i.present, i.value))}
@@ -124,7 +124,7 @@ class Driven(Environment):
             raise Refused(f"the constant '{renamed[0]}' cannot be used in a model", hint="give it another name")
         return model
 
-    def _comment(self, name: str) -> str:
+    def _write_comment(self, name: str) -> str:
         return "; ".join(w.text for w in self.wires if w.local.startswith(f"{name}:") and w.text != "TRUE")
 
     def outside(self, state: Mapping[str, str]) -> dict[str, str]:

@@ -198,7 +198,7 @@ class CapacitySearch:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
         bounded = searched.at_most != WITHOUT_END
         most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
-        firings = [each for each in map(self._firing, searched.causing) if each]
+        firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
             self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, most)), searched)
         if not bounded:
@@ -243,7 +243,7 @@ class CapacitySearch:
         """A stream on which a rule fires and something grows; one of which that is proved, if there is."""
         found: Growth | None = None
         for rule in searched.causing:
-            for each in growths(self.measured, self.rules, rule, self._firing(rule), searched.measure):
+            for each in growths(self.measured, self.rules, rule, self._find_firing(rule), searched.measure):
                 if each.endless:
                     return each
                 found = found or each
@@ -251,13 +251,13 @@ class CapacitySearch:
 
     # --- the model ---
 
-    def _firing(self, rule: t.Rule) -> InputSteps:
+    def _find_firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
         if rule.name not in self.firings:
-            self.firings[rule.name] = self.measured.firing(rule) or self._modelled_firing(rule)
+            self.firings[rule.name] = self.measured.firing(rule) or self._model_firing(rule)
         return self.firings[rule.name]
 
-    def _modelled_firing(self, rule: t.Rule) -> InputSteps:
+    def _model_firing(self, rule: t.Rule) -> InputSteps:
         with suppress(Refused):
             verdict = firing(self.subject, rule)
             if verdict.counterexample is not None:
@@ -269,9 +269,9 @@ class CapacitySearch:
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
         seen = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
-        rooms = {name: self._room(name) for name in self.model.rooms if name in seen}
+        rooms = {name: self._find_room(name) for name in self.model.rooms if name in seen}
         if searched.queue:
-            self._enough(rooms, searched.queue, searched.at_least)
+            self._give_room(rooms, searched.queue, searched.at_least)
 
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
             roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **rooms})
@@ -288,55 +288,55 @@ class CapacitySearch:
     def _learn(self, searched: RuleMost, verdict: Verdict, rooms: dict[str, int]) -> bool | None:
         """Whether there is more: a run of the model shows it, or to where the column itself is full."""
         queue = searched.queue
-        run = verdict.counterexample or (verdict.witness if queue and queue in _full(verdict) else None)
+        run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
         if verdict.counterexample is not None and not more:
             raise AssertionError(f"{searched.about}: a run of the model is no run of the rules")
-        if more and (verdict.counterexample is not None or self._enough(rooms, queue, searched.at_least)):
+        if more and (verdict.counterexample is not None or self._give_room(rooms, queue, searched.at_least)):
             return True
         if verdict.outcome is Outcome.FAILS and rooms.get(queue, 0) > searched.at_least:
             rooms[queue] = searched.at_least  # in the middle of a step it may need more than it holds then
         elif verdict.outcome is Outcome.FAILS:
             searched.verdict = verdict
             return False
-        elif not self._more_room(verdict, rooms):
+        elif not self._double_room(verdict, rooms):
             searched.verdict = verdict
-            raise GivenUp(self._reason(verdict, searched))
+            raise GivenUp(self._explain_unknown(verdict, searched))
         return None
 
-    def _enough(self, rooms: dict[str, int], queue: str, room: int) -> bool:
+    def _give_room(self, rooms: dict[str, int], queue: str, room: int) -> bool:
         """Give a column so much room, if models may have so much."""
         fits = sum(rooms.values()) + max(0, room - rooms[queue]) <= min(self.most, MOST_MODELLED)
         if fits:
             rooms[queue] = max(rooms[queue], room)
         return fits
 
-    def _room(self, name: str) -> int:
+    def _find_room(self, name: str) -> int:
         """How much room the model has for a column at first."""
         if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
             return self.proved[name]
         return self.model.rooms[name] or 0
 
-    def _more_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
+    def _double_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
         """Whether columns that were full have more room now; one that grows without end will be full again."""
-        names = _full(verdict)
+        names = _find_full(verdict)
         more = rooms | {name: max(1, 2 * rooms[name]) for name in names}
         if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
             return False
         rooms |= more
         return True
 
-    def _reason(self, verdict: Verdict, searched: RuleMost) -> str:
+    def _explain_unknown(self, verdict: Verdict, searched: RuleMost) -> str:
         if not verdict.within_bounds:
             return verdict.reason
         if searched.growth is not None:
             grown = f"each further {searched.growth.round} adds {searched.growth.by}"
             return f"{grown}, and whether that goes on is not proved"
-        full = ", ".join(f"{self.rules.name}.{name}" for name in _full(verdict))
+        full = ", ".join(f"{self.rules.name}.{name}" for name in _find_full(verdict))
         return f"the model says no more before {full or 'its bounds'} is full" if full else "its bounds are met"
 
 
-def _full(verdict: Verdict) -> list[str]:
+def _find_full(verdict: Verdict) -> list[str]:
     """The columns that are full where a run of the model ends."""
     full = verdict.witness.steps[-1].overflows if verdict.witness else ()
     return [name.partition(".")[2] for name in full]

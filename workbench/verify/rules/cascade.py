@@ -35,10 +35,10 @@ def cascade(subject: RuleSubject) -> tuple[Finding, ...]:
     longest = subject.rules.graph.longest_chain
     if longest is not None:
         return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
-    return findings_in_turn([(CHAINS, partial(_longer, subject))])
+    return findings_in_turn([(CHAINS, partial(_find_long_chain, subject))])
 
 
-def _longer(subject: RuleSubject) -> Iterator[Finding]:
+def _find_long_chain(subject: RuleSubject) -> Iterator[Finding]:
     length = subject.bounds.depth + 1
     subject = subject.within(replace(subject.bounds, depth=length, chain=length))
     names = subject.rules.rule_names

@@ -45,10 +45,10 @@ def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
 
 def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     """The rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
-    return ((what, written(each)) for what, each in _shorter(rule))
+    return ((what, written(each)) for what, each in _shorten(rule))
 
 
-def _shorter(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+def _shorten(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for place, part in enumerate(rule.predicates, 1):
         shorter = without_part(rule, place)
         if not _is_read(shorter, part, place):
@@ -56,13 +56,13 @@ def _shorter(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     for place, part in enumerate(rule.parts):
         of = f"{part.function} of {part.type}" if isinstance(part, t.Aggregate) else part.name
         for at, constraint in enumerate(part.constraints):
-            looser = replace(part, constraints=_without(part.constraints, at))
+            looser = replace(part, constraints=_drop(part.constraints, at))
             yield f"'{constraint}' of {of}", with_part(rule, place, looser)
     for at, condition in enumerate(rule.where_clause):
-        yield f"'where {condition}'", replace(rule, where_clause=_without(rule.where_clause, at))
+        yield f"'where {condition}'", replace(rule, where_clause=_drop(rule.where_clause, at))
 
 
-def _without(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
+def _drop(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
     return (*of[:at], *of[at + 1 :])
 
 

@@ -35,10 +35,10 @@ def effects(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ..
     at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
     names = [name for name in rules.primitives if name in at_once]
     names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
-    return findings_in_turn([(_about(name), partial(_find_caused, search, name)) for name in names])
+    return findings_in_turn([(_name_cause(name), partial(_find_caused, search, name)) for name in names])
 
 
-def _about(name: str) -> str:
+def _name_cause(name: str) -> str:
     return "a moment" if name == ELAPSED else f"one {name}"
 
 
@@ -50,9 +50,10 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
     types = search.subject.rules.graph.led_to(rule.emits for rule in causing)
     searched = RuleMost(
-        about=_about(name), unit="composite", at_most=counted, surely=surely, argument=STATIC, grows=name != ELAPSED,
-        measure=lambda step: step.caused if step.name == name else 0, more_than=partial(_more, name),
-        causing=causing, looking=[rule for rule in at_once if rule.trigger.type in types],
+        about=_name_cause(name), unit="composite", at_most=counted, surely=surely, argument=STATIC,
+        grows=name != ELAPSED, measure=lambda step: step.caused if step.name == name else 0,
+        more_than=partial(_more, name), causing=causing,
+        looking=[rule for rule in at_once if rule.trigger.type in types],
     )  # fmt: skip
     return search.find(searched)
 
@@ -65,4 +66,4 @@ def _more(name: str, count: int) -> Property:
             total = ADD(total, ite(slot.present, 1, 0))
         return both(system.pipes[name].present, GT(held_in(total, Range(0, len(slots))), count))
 
-    return can(happens, f"{_about(name)} causes more than {count}")
+    return can(happens, f"{_name_cause(name)} causes more than {count}")

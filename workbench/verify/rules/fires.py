@@ -26,7 +26,7 @@ def fires(subject: RuleSubject) -> tuple[Finding, ...]:
     Refused: the rules have no finite model.
     """
     rules = subject.rules
-    found = list(findings_in_turn([(rule.name, partial(_fires, subject, rule)) for rule in rules.rules]))
+    found = list(findings_in_turn([(rule.name, partial(_report_firing, subject, rule)) for rule in rules.rules]))
     silent = {each.about for each in found if each.answer == "never"}
     for name in rules.composites:
         emitting = [rule.name for rule in rules.rules if rule.emits == name]
@@ -49,7 +49,7 @@ def find_firing(subject: RuleSubject, rule: Rule) -> tuple[Verdict, RuleStream |
     return verdict, stream and stream.made_by(subject.rules)
 
 
-def _fires(subject: RuleSubject, rule: Rule) -> Iterator[Finding]:
+def _report_firing(subject: RuleSubject, rule: Rule) -> Iterator[Finding]:
     verdict, stream = find_firing(subject, rule)
     if stream is not None:
         yield Finding(rule.name, "fires", "can fire", verdict, {"": stream})

@@ -120,14 +120,14 @@ class GrowingQuestion:
             return verdict
         never = self.never if happens is False else f"as far as is known {self.never}"
         values = next((said.partition(";")[0] for said in verdict.rests_on if said.endswith(" null")), "")
-        least = _met(verdict) if verdict.within_bounds else ""
-        bound = self._preventing() if happens is False else ""
+        least = _name_bound(verdict) if verdict.within_bounds else ""
+        bound = self._find_preventing() if happens is False else ""
         if may := bound or " or ".join(filter(None, [least, values if self.computes else ""])):
             vacuity = Vacuity(never, least if bound == "-Q" else may, certain=bool(bound))
             return replace(verdict.mark_vacuous(vacuity, unknown=True), depth=verdict.depth)
         return verdict if self.itself else verdict.mark_vacuous(Vacuity(never))
 
-    def _preventing(self) -> str:
+    def _find_preventing(self) -> str:
         """What was given without which something happens; empty if that is not known."""
         facts = {name: 2 * most for name, most in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
@@ -139,7 +139,7 @@ class GrowingQuestion:
         return ""
 
 
-def _met(verdict: Verdict) -> str:
+def _name_bound(verdict: Verdict) -> str:
     """The bound at which a run of the model ends."""
     run = verdict.witness
     if run is None:

@@ -112,7 +112,7 @@ class MeasuredRules:
             if name == ELAPSED:
                 now += ticks_of(given)
             elif rate is not None and len(before) >= rate.most and before[-rate.most] + rate.ticks > now:
-                pauses = self._pauses(before[-rate.most] + rate.ticks - now)
+                pauses = self._choose_pauses(before[-rate.most] + rate.ticks - now)
                 now += sum(map(ticks_of, pauses))
                 found += [{ELAPSED: each} for each in pauses]
             before.append(now)
@@ -138,13 +138,13 @@ class MeasuredRules:
 
     def firing(self, rule: t.Rule) -> InputSteps:
         """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
-        for inputs in itertools.chain(self._short(), self.streams_of_one_kind()):
+        for inputs in itertools.chain(self._list_short(), self.streams_of_one_kind()):
             place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
             if place is not None:
                 return inputs[:place]
         return ()
 
-    def _short(self) -> Iterator[InputSteps]:
+    def _list_short(self) -> Iterator[InputSteps]:
         """All streams of the same few events and pauses, as far as they are not too many."""
         pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
         steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
@@ -169,7 +169,7 @@ class MeasuredRules:
             if name not in self.model.frame.fact_inputs:
                 yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
 
-    def _pauses(self, ticks: int) -> list[Value]:
+    def _choose_pauses(self, ticks: int) -> list[Value]:
         """Pauses that the model has, of so many ticks together."""
         found = list[Value]()
         for each in sorted(self.model.shapes[0].values(), key=ticks_of, reverse=True):

@@ -102,7 +102,7 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
     if subject.deepen and subject.bounds.room is None:
         subject = subject.within(replace(subject.bounds, growth=growth_for(subject.rules)))
     model = modelled_in(subject.model())
-    orders, verdict = _two_events(model), None
+    orders, verdict = _find_two_events(model), None
     if not orders:
         happens_in = partial(can_any_fire, [subject.rules], subject.rules.rule_names, subject.settings)
         ask = lambda bounds: _decide_order(subject.within(bounds))  # noqa: E731
@@ -124,7 +124,7 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
 def _decide_order(subject: RuleSubject) -> Verdict:
     """Whether two events of a time, in whichever order, have one outcome in the model with these bounds."""
     model, settings = subject.model(), subject.settings
-    both_ways = _both_ways(model)
+    both_ways = _put_both_ways(model)
     same = _same_outcome([name for name, _ in model.outputs if name != ALL])
     first: Verdict | None = None
     if settings.engine == "auto":
@@ -139,7 +139,7 @@ def _decide_order(subject: RuleSubject) -> Verdict:
     return replace(verdict, depth=_without_exchange(deeper(verdict.depth, first.depth if first else None)))
 
 
-def _two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
+def _find_two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
     """Two events that cause something else the other way round, with nothing before, and in both orders, if any do."""
     measured = MeasuredRules(model)
     events = [] if model.frame.fact_inputs else list(measured.events())
@@ -156,7 +156,7 @@ def _without_exchange(depth: Depth | None) -> Depth | None:
     return replace(depth, steps=depth.steps - 2) if depth is not None and depth.steps > 2 else None
 
 
-def _both_ways(model: Pipeline) -> Pipeline:
+def _put_both_ways(model: Pipeline) -> Pipeline:
     """Two copies of a model, of which the second gets two events the other way round."""
     names = tuple(name for name, _ in model.inputs)
     swapped = SwappedEvents(names, len(modelled_in(model).frame.fact_inputs))
@@ -164,14 +164,14 @@ def _both_ways(model: Pipeline) -> Pipeline:
     outputs = list[str]()
     for side in ("first", "second"):
         inputs = tuple(f"{side}_{name}" for name in names)
-        made = tuple(_output_name(side, name) for name, _ in model.outputs)
+        made = tuple(_name_output(side, name) for name, _ in model.outputs)
         nodes.append(Node(f"{side}_rules", Group(model), inputs, made))
         outputs += made
     inputs_of_both, named = (("swap", COMES), *model.inputs), tuple((name, name) for name in (*outputs, "turn"))
     return Pipeline(f"{model.name}_both_ways", inputs_of_both, tuple(nodes), named)
 
 
-def _output_name(side: str, output: str) -> str:
+def _name_output(side: str, output: str) -> str:
     return f"{side}_makes_{output}"
 
 
@@ -184,7 +184,7 @@ def _same_outcome(outputs: list[str]) -> Property:
         variables: list[StateVariable] = []
         same = []
         for output in outputs:
-            first, second = (carried_by(system, _output_name(side, output)) for side in ("first", "second"))
+            first, second = (carried_by(system, _name_output(side, output)) for side in ("first", "second"))
             early = _remember(f"{output}_1", first, begins, follows, variables)
             late = _remember(f"{output}_2", first, follows, FALSE, variables)
             other = _remember(f"{output}_3", second, follows, FALSE, variables)

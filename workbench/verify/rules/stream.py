@@ -99,7 +99,7 @@ class RuleStream:
     @cached_property
     def unconfirmed(self) -> Mapping[str, str]:
         """The engines that do not find what the rules mean, and why: they refuse them, or are at fault."""
-        found, meant = dict[str, str](), _outlines(self.meant)
+        found, meant = dict[str, str](), _outline(self.meant)
         for name in ENGINES:
             try:
                 steps = self.caused(name)
@@ -107,7 +107,7 @@ class RuleStream:
                 found[name] = f"it refuses these rules: {error.what}"
                 continue
             made = None if len(steps) < len(self.steps) else [each for caused in steps for each in caused]
-            if _outlines(made) != meant:
+            if _outline(made) != meant:
                 found[name] = GAP
         return found
 
@@ -118,7 +118,7 @@ class RuleStream:
 
     def differs_from(self, other: RuleStream) -> bool:
         """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
-        one, two = (_outlines(each.meant, 3) for each in (self, other))
+        one, two = (_outline(each.meant, 3) for each in (self, other))
         return (one is None) != (two is None) or Counter(one) != Counter(two)
 
     def text(self) -> str:
@@ -143,25 +143,27 @@ class RuleStream:
             "composites": [self._row(each) | {"rule": each.rule} for each in self.meant or ()],
             "ends": self.meant is not None,
             **({"facts": [self._row(each) for each in self.chosen]} if self.chosen else {}),
-            **({"facts_change": changes} if (changes := self._changes()) else {}),
+            **({"facts_change": changes} if (changes := self._describe_changes()) else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
             **({"unconfirmed": dict(self.unconfirmed)} if self.unconfirmed else {}),
         }
 
-    def _changes(self) -> list[dict[str, Any]]:
+    def _describe_changes(self) -> list[dict[str, Any]]:
         """The facts that are others, and behind how many events."""
         found, came, facts = list[dict[str, Any]](), 0, self.facts
         for step in self.steps:
             came += isinstance(step, Occurrence)
             if isinstance(step, Mapping):
-                rows = [self._row(Occurrence(name, 0, row)) for name in _others(facts, step) for row in step[name]]
-                found.append({"behind": came, "types": _others(facts, step), "facts": rows})
+                rows = [
+                    self._row(Occurrence(name, 0, row)) for name in _find_changed(facts, step) for row in step[name]
+                ]
+                found.append({"behind": came, "types": _find_changed(facts, step), "facts": rows})
                 facts = step
         return found
 
     def _list_changes(self, before: Facts, after: Facts) -> Iterator[str]:
-        for name in _others(before, after):
+        for name in _find_changed(before, after):
             rows = ", ".join(self._name(Occurrence(name, 0, row)) for row in after[name])
             yield f"now there is {rows or f'no {name}'}"
 
@@ -181,7 +183,7 @@ class RuleStream:
         return format_time(time) if self.unit and time else str(time)
 
 
-def _others(before: Facts, after: Facts) -> list[str]:
+def _find_changed(before: Facts, after: Facts) -> list[str]:
     """The types of facts that are not as they were."""
     return [name for name in after if list(after[name]) != list(before.get(name, ()))]
 
@@ -190,7 +192,7 @@ def _time(step: HappensOrFacts) -> int:
     return step if isinstance(step, int) else step.time if isinstance(step, Occurrence) else 0
 
 
-def _outlines(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[Any] | None:
+def _outline(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[Any] | None:
     """Type, time, values and rule of each, or the first of these; None where there is no end of them."""
     if composites is None:
         return None

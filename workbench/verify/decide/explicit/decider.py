@@ -118,13 +118,13 @@ class _Run:
         """Search until these goals are decided, or a limit is met."""
         reason = ""
         try:
-            while not self.search.complete and (whole or not self._note_goals(goals)):
+            while not self.search.complete and (whole or not self._are_decided(goals)):
                 self._advance()
         except Stopped as stop:
             reason = str(stop)
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
-    def _note_goals(self, goals: Mapping[str, Goal]) -> bool:
+    def _are_decided(self, goals: Mapping[str, Goal]) -> bool:
         hit = {r for r, goal in goals.items() if isinstance(goal, Never) and self.search.hit(goal.label) is not None}
         return all(role in hit or self.part.asked[role].unless in hit for role in goals)
 
@@ -134,7 +134,7 @@ class _Run:
         if self.deadline is not None and now > self.deadline:
             raise Stopped(self.too_late)
         if isinstance(self.search, CompiledSearch):
-            self.search.advance(self._pace(2_000_000))
+            self.search.advance(self._count_states(2_000_000))
             return
         if self._compiles(now):
             self.search = CompiledSearch(self.space, self.memory_mb)
@@ -142,7 +142,7 @@ class _Run:
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
             raise Stopped(f"{self.search.size} states, and no memory for more")
-        self.search.advance(self._pace(2000))
+        self.search.advance(self._count_states(2000))
 
     def _compiles(self, now: float) -> bool:
         """Whether it is time for machine code, and there is enough of it."""
@@ -150,7 +150,7 @@ class _Run:
             return False
         return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 
-    def _pace(self, steps: int) -> int:
+    def _count_states(self, steps: int) -> int:
         """How many states are about this many steps."""
         return max(1, steps // len(self.space.moves.chosen))
 
@@ -162,11 +162,11 @@ class _Run:
             reached = Reached("explicit", f"states seen: {self.search.size:,}", steps=depth)
             return Answer(None, reason=reason, reached=(reached,))
         try:
-            return self._of_graph(goal)
+            return self._answer_on_graph(goal)
         except Stopped as error:
             return Answer(None, reason=str(error))
 
-    def _of_graph(self, goal: Goal) -> Answer:
+    def _answer_on_graph(self, goal: Goal) -> Answer:
         """What the steps between all states say."""
         if isinstance(goal, Soon):
             edge = self.search.graph().dead_end(goal.label, goal.escape)
@@ -176,7 +176,7 @@ class _Run:
             for case in goal.cases:
                 cycle = self.search.graph().recurring(case.needed, case.avoided)
                 if cycle is not None:
-                    return Answer(False, self._lasso([self._step(edge) for edge in cycle]))
+                    return Answer(False, self._make_lasso([self._step(edge) for edge in cycle]))
         return Answer(True)
 
     def _step(self, edge: int) -> Edge:
@@ -185,7 +185,7 @@ class _Run:
         words = self.search.state(before), self.search.state(after)
         return Edge(before, self.space.move(*words, int(graph.edges.flags[edge])))
 
-    def _lasso(self, cycle: Sequence[Edge]) -> RawTrace:
+    def _make_lasso(self, cycle: Sequence[Edge]) -> RawTrace:
         first = self._run_to(cycle[0])
         return RawTrace((*first, *(self._show(step) for step in cycle[1:])), len(first) - 1)
 

@@ -70,32 +70,32 @@ class Agenda:
 
     def add(self, role: str, asked: Asked) -> None:
         """One more question."""
-        goal = self._goal(asked)
+        goal = self._make_goal(asked)
         if goal is None:
             self.refused[role] = REFUSAL
         else:
             self.goals[role] = goal
 
-    def _goal(self, asked: Asked) -> Goal | None:
+    def _make_goal(self, asked: Asked) -> Goal | None:
         formula, invariant = asked.formula, asked.kind == "invar"
         if asked.kind in ALWAYS and formula.op == ALWAYS[asked.kind]:
             formula, invariant = formula.args[0], True
         if invariant and formula.term is not None:
-            return Never(self._label(NOT(formula.term)))
+            return Never(self._number_label(NOT(formula.term)))
         if asked.kind == "ltl":
-            cases = _violations(nnf(asked.formula, negated=True))
-            return None if cases is None else Recurring(tuple(self._case(*case) for case in cases))
-        soon = _recurrence(formula) if asked.kind == "ctl" and invariant else None
+            cases = _list_violations(nnf(asked.formula, negated=True))
+            return None if cases is None else Recurring(tuple(self._make_case(*case) for case in cases))
+        soon = _read_recurrence(formula) if asked.kind == "ctl" and invariant else None
         if soon is None:
             return None
         escape, target = soon
-        return Soon(self._label(target), None if escape is None else self._label(escape))
+        return Soon(self._number_label(target), None if escape is None else self._number_label(escape))
 
-    def _case(self, again: Sequence[Term], finally_: Sequence[Term]) -> Recurrence:
-        needed = [self._label(term) for term in (*again, *self.fair)]
-        return Recurrence(tuple(dict.fromkeys(needed)), tuple(self._label(NOT(term)) for term in finally_))
+    def _make_case(self, again: Sequence[Term], finally_: Sequence[Term]) -> Recurrence:
+        needed = [self._number_label(term) for term in (*again, *self.fair)]
+        return Recurrence(tuple(dict.fromkeys(needed)), tuple(self._number_label(NOT(term)) for term in finally_))
 
-    def _label(self, term: Term) -> int:
+    def _number_label(self, term: Term) -> int:
         """The number of a label, a new one if need be."""
         for number, label in enumerate(self.labels):
             if label is term:
@@ -104,7 +104,7 @@ class Agenda:
         return len(self.labels) - 1
 
 
-def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
+def _read_recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
     """The p and q of `p | EF q`, or of `EF q` alone."""
     parts = formula.args if formula.op == "or" else (formula,)
     escapes = [part.term for part in parts if part.term is not None]
@@ -117,7 +117,7 @@ def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
 TermTuple = tuple[Term, ...]
 
 
-def _violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
+def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
     """The cases of a formula in negation normal form over GF p and FG p: the p of each; None where it is another."""
     if formula.term is TRUE:
         return [((), ())]
@@ -131,7 +131,7 @@ def _violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
             return [((), (term,))]
     if formula.op not in ("and", "or"):
         return None
-    left, right = (_violations(arg) for arg in formula.args)
+    left, right = (_list_violations(arg) for arg in formula.args)
     if left is None or right is None or len(left) * len(right) > MOST_CASES:
         return None
     if formula.op == "or":

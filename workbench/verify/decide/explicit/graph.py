@@ -58,9 +58,9 @@ class Graph:
         self.functions.components(self.edges, avoid, part, *(self.zeros(self.size) for _ in range(5)))
         has = self.zeros(self.size + 1)
         here = int(self.functions.cover(self.edges, avoid, bits(needed), part, has))
-        return None if here < 0 else self._around(here, set(needed), avoid, part)
+        return None if here < 0 else self._find_cycle(here, set(needed), avoid, part)
 
-    def _around(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
+    def _find_cycle(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
         """A cycle from a state through its component that has every needed label."""
         found: list[int] = []
         here = root

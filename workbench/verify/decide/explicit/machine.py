@@ -83,10 +83,10 @@ class CompiledSearch(Exploration):
         self._parents[0] = 0
         self._size, self._done = 1, 0
         if self._bitmap:
-            self._found = self._set_of(kernels.BITMAP, self._reserve)
+            self._found = self._make_set(kernels.BITMAP, self._reserve)
             self._reserve[space.initial // WORD] = _to_signed(1 << space.initial % WORD)
         else:
-            self._found = self._filled(kernels.INDEX if words > 1 else kernels.WORDS, self._reserve[:_SMALL])
+            self._found = self._fill(kernels.INDEX if words > 1 else kernels.WORDS, self._reserve[:_SMALL])
         self._hits = np.full((space.labels, 2), -1, np.int64)
         self._graph: Graph | None = None
 
@@ -104,35 +104,35 @@ class CompiledSearch(Exploration):
         last = self._done + states
         while self._done < min(last, self._size):
             checkpoint()
-            room = self._room(self._size + self._expander.block * self._many)
+            room = self._find_room(self._size + self._expander.block * self._many)
             wanted = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
             reach = SearchProgress(self._size, self._done, last, room)
             self._size, self._done = self._kernels.explore(
                 self._expander, self._found, self._listed, reach, wanted, self._hits
             )
 
-    def _room(self, states: int) -> int:
+    def _find_room(self, states: int) -> int:
         """How many states there is room for, which are at least so many."""
         if self._bitmap:
             states = min(states, 1 << self.space.layout.bits)
             self._afford(self._found.slots.nbytes + states * self._state_bytes)
             return len(self._parents)
         if states > self._found.slots.size * _FULL:
-            size = _table_size(states, 4 * self._found.slots.size)
+            size = _size_table(states, 4 * self._found.slots.size)
             self._afford(size * 8 + states * self._state_bytes)
             self._found.slots[:] = 0
-            self._found = self._filled(self._found.kind, self._reserve[:size])
+            self._found = self._fill(self._found.kind, self._reserve[:size])
         table = self._found.slots
         left = (self._budget - table.nbytes) // self._state_bytes
         self._afford(table.nbytes + states * self._state_bytes)
         return int(min(left, table.size * _FULL))
 
-    def _set_of(self, kind: int, slots: Any) -> StateSet:
+    def _make_set(self, kind: int, slots: Any) -> StateSet:
         return StateSet(kind, slots, self._np.uint64(WORD + 1 - int(slots.size).bit_length()))
 
-    def _filled(self, kind: int, slots: Any) -> StateSet:
+    def _fill(self, kind: int, slots: Any) -> StateSet:
         """The set of all states, in an empty hash table."""
-        found = self._set_of(kind, slots)
+        found = self._make_set(kind, slots)
         self._kernels.fill(found, self._listed.states, self._size)
         return found
 
@@ -147,11 +147,11 @@ class CompiledSearch(Exploration):
 
     def count_moves(self) -> list[int]:
         counts = self._np.zeros(self._many, self._np.int64)
-        for steps in self._blocks():
+        for steps in self._expand_blocks():
             self._kernels.count_moves(steps, self.space.void, counts)
         return [int(count) for count in counts]
 
-    def _blocks(self) -> Iterator[BlockSteps]:
+    def _expand_blocks(self) -> Iterator[BlockSteps]:
         """The steps of all states, block by block, each in the same buffers."""
         address, inputs, block, after, flags = self._expander
         for first in range(0, self._size, block):
@@ -174,15 +174,15 @@ class CompiledSearch(Exploration):
         np, kernels, block = self._np, self._kernels, self._expander.block * self._many
         index, table = self._found, self._found.slots
         if index.kind != kernels.INDEX:
-            size = _table_size(self._size, _SMALL)
+            size = _size_table(self._size, _SMALL)
             self._afford(table.nbytes + size * 8 + self._size * self._state_bytes)
-            index = self._filled(kernels.INDEX, np.zeros(size, np.int64))
+            index = self._fill(kernels.INDEX, np.zeros(size, np.int64))
         used = table.nbytes + index.slots.nbytes + self._size * (self._state_bytes + 4)
         most = min(self._size * self._many, _MOST, (self._budget - used) // 12 - block)
         if most <= 0:
             raise Stopped(f"{self._size} states, and no memory for the steps between them")
         edges = Edges(np.zeros(self._size + 1, np.int32), *(np.empty(most + block, np.int32) for _ in range(2)))
-        for steps in self._blocks():
+        for steps in self._expand_blocks():
             if kernels.join(steps, index, self._listed.states, edges) > most:
                 raise Stopped(f"{self._size} states, and no memory for the steps between them")
         return Graph(edges, lambda n: np.zeros(n, np.int32), kernels.graphs, self.space.void)
@@ -191,7 +191,7 @@ class CompiledSearch(Exploration):
         return sum((int(word) % (1 << WORD)) << WORD * i for i, word in enumerate(self._listed.states[:, number]))
 
 
-def _table_size(states: int, size: int) -> int:
+def _size_table(states: int, size: int) -> int:
     """The size of a hash table for so many states, at least `size`, which is a power of two."""
     while states > size * _FULL:
         size *= 2

@@ -64,7 +64,7 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
     count = math.prod(each.count for each in choices)
     if count > MOST_MOVES:
         raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
-    allowed = _allowed(system, assume)
+    allowed = _find_allowed(system, assume)
     chosen, valuations = [], []
     for options in itertools.product(*(each.options() for each in choices)):
         given = {name: value for values, _ in options for name, value in values.items()}
@@ -75,7 +75,7 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
     return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), tuple(valuations))
 
 
-def _allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
+def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
     """Whether a move is allowed in some state, by the values of what the assumptions look at there.
 
     Those that look at definitions, which each step makes anew, forbid none here: they make moves void where they fail.
