@@ -24,7 +24,7 @@ from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
-from workbench.smv.engines.own_process import forget_peak, limit_memory, own_memory_mb
+from workbench.smv.engines.own_process import forget_peak, limit_memory, read_peak_mb
 
 LAST_WORDS = 12
 """The most calls that are told of an error."""
@@ -68,7 +68,7 @@ def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
         return True
     except BaseException as error:
         write_frame(answers, {"begin": time.monotonic(), "cpu": own_cpu()})
-        write_frame(answers, {**_describe_error(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_memory_mb()})
+        write_frame(answers, {**_describe_error(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": read_peak_mb()})
         return False
 
 
@@ -90,7 +90,7 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
     wall = time.monotonic() - begin
     sys.stdout.flush()
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    peak = max(own_memory_mb(), after / 1024 if after > before else 0.0)
+    peak = max(read_peak_mb(), after / 1024 if after > before else 0.0)
     write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
 
 

@@ -1,4 +1,4 @@
-"""The memory of this process: its limit, and how much it is."""
+"""The memory of this process: its limit, and the most that it was."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def forget_peak() -> None:
         file.write("5")
 
 
-def own_memory_mb(field: str = "VmHWM") -> float:
-    """Resident memory in megabytes: the largest since `forget_peak`, or what it is now (`VmRSS`)."""
+def read_peak_mb() -> float:
+    """The largest resident memory since `forget_peak`, in megabytes."""
     try:
         with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

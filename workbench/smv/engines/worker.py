@@ -25,12 +25,12 @@ import tempfile
 import time
 import traceback
 
-from workbench.budget import end_with_parent
+from workbench.budget import end_with_parent, resident_mb
 
 from .engine import patience
 from .frames import Frame, take_frames, write_frame
 from .outcome import PATIENCE, TIME, out_of_memory
-from .own_process import forget_peak, limit_memory, own_memory_mb
+from .own_process import forget_peak, limit_memory, read_peak_mb
 
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
@@ -180,7 +180,7 @@ def _serve(jobs: int, answers: int) -> None:
     from . import bindings
 
     buffer = bytearray()
-    base_mb = own_memory_mb("VmRSS")
+    base_mb = resident_mb()
     for count in range(1, _JOBS_OF_A_RUNNER + 1):
         while not (todo := take_frames(buffer)):
             data = os.read(jobs, 1 << 20)
@@ -195,10 +195,10 @@ def _serve(jobs: int, answers: int) -> None:
         clean = _run(todo[0], answers)
         limit_memory(None)
         total = time.process_time()
-        grown = own_memory_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
+        grown = resident_mb() - base_mb > _GROWTH_OF_A_RUNNER
         retires = not clean or grown or count == _JOBS_OF_A_RUNNER
         done = {"done": True, "cpu": total - begin, "cpu_total": total, "retires": retires}
-        write_frame(answers, done | {"peak_mb": own_memory_mb("VmHWM")})
+        write_frame(answers, done | {"peak_mb": read_peak_mb()})
         if retires:
             os._exit(0)
         bindings.reset()  # after the answer: nobody waits for it

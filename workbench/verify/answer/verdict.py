@@ -273,8 +273,26 @@ class Verdict(Displayed):
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints."""
-        trace = self.counterexample
-        found: dict[str, Any] = {
+        trace = self.counterexample and self.counterexample.to_json()
+        undecided = self.outcome is Outcome.UNKNOWN
+        where_known = {
+            "system": self.system or None,
+            "rests_on": None if self.trivial is None else {kind: self.ground(kind) for kind in GROUNDS_IN_JSON},
+            "rests_on_checked": [item.to_json() for item in self.examined] or None,
+            "reason": self.reason or None,
+            "vacuous": self.vacuity and self.vacuity.to_json(),
+            "phase": self.phase or None,
+            "depth": self.depth and self.depth.to_json(),
+            "known_steps": self.known_steps,
+            "reached": [str(each) for each in self.reached] if undecided else None,
+            "advice": list(self.advice) if undecided else None,
+            "length": self.length,
+            "reachable_states": self.reachable_states,
+            "counterexample": trace and [step["pipes"] for step in trace["steps"]],
+            "trace": trace,
+            "witness": self.witness and self.witness.to_json(),
+        }
+        return {
             "pipeline": self.pipeline,
             "property": self.property,
             "verdict": str(self.outcome),
@@ -287,33 +305,5 @@ class Verdict(Displayed):
             "for_every_N": self.for_every_n,
             "wraps": self.wraps,
             "assumptions": list(self.rests_on),
+            **{name: value for name, value in where_known.items() if value is not None},
         }
-        if self.system:
-            found["system"] = self.system
-        if self.trivial is not None:
-            found["rests_on"] = {kind: self.ground(kind) for kind in GROUNDS_IN_JSON}
-        if self.examined:
-            found["rests_on_checked"] = [item.to_json() for item in self.examined]
-        if self.reason:
-            found["reason"] = self.reason
-        if self.vacuity is not None:
-            found["vacuous"] = self.vacuity.to_json()
-        if self.phase:
-            found["phase"] = self.phase
-        if self.depth is not None:
-            found["depth"] = self.depth.to_json()
-        if self.known_steps is not None:
-            found["known_steps"] = self.known_steps
-        if self.outcome is Outcome.UNKNOWN:
-            found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
-        if self.length is not None:
-            found["length"] = self.length
-        if self.reachable_states is not None:
-            found["reachable_states"] = self.reachable_states
-        if trace is not None:
-            whole = trace.to_json()
-            found["counterexample"] = [step["pipes"] for step in whole["steps"]]
-            found["trace"] = whole
-        if self.witness is not None:
-            found["witness"] = self.witness.to_json()
-        return found

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE
 from workbench.ir.compose import outline
-from workbench.ir.simulate import Simulator
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
 from workbench.processors.held.waiting_copies import waiting_place
@@ -24,7 +24,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
-from workbench.verify.buffers.pumping import cone, find_growth
+from workbench.verify.buffers.pumping import cone, find_growth, record_run
 from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.most import Counted, GivenUp, find_most
 
@@ -80,17 +80,12 @@ def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -
         elif name in decide and (place := waiting_place(name)) is not None:
             kept.setdefault(place, []).append(i)
     verdicts = [slot.present for slot in system.pipes[part.outputs[0][1]].slots]
-    simulator, lengths, states, silent = Simulator(system, verdicts), [0], [], []
-    for events in inputs:
-        states.append(simulator.state)
-        step = simulator.step(events)
-        lengths.append(step.queues[queue])
-        silent.append(not any(step.labels))
-    states.append(simulator.state)
+    run = record_run(system, [FALSE, *verdicts], inputs)
+    lengths, silent = run.lengths[queue], [not any(labels) for labels in run.labels]
 
     def repeats(start: int, end: int) -> bool:
         first = [i for place in range(lengths[start]) for i in kept.get(place, ())]
-        same = all(states[start][i] == states[end][i] for i in first)
+        same = all(run.states[start][i] == run.states[end][i] for i in first)
         return same and all(silent[start:end]) and bool(lengths[start] or not kept)
 
-    return find_growth(inputs, [tuple(state[i] for i in control) for state in states], lengths, repeats)
+    return find_growth(inputs, [tuple(state[i] for i in control) for state in run.states], lengths, repeats)

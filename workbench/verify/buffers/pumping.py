@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term
 from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.relax import brims, look_ahead
@@ -35,6 +36,29 @@ class Moment(NamedTuple):
     length: int
     content: SeenEvents
     arriving: int
+
+
+class RecordedRun(NamedTuple):
+    """A run of a system: states and lengths of queues before each step and after the last, and labels of each step."""
+
+    states: list[tuple[Value, ...]]
+    lengths: dict[str, list[int]]
+    labels: list[tuple[Value, ...]]
+
+
+def record_run(system: System, labels: Sequence[Term], inputs: InputSteps) -> RecordedRun:
+    """Run a system, up to the first step at which a queue overflows, or the first of the labels is true."""
+    simulator = Simulator(system, labels)
+    run = RecordedRun([simulator.state], {name: [0] for name in system.queues}, [])
+    for events in inputs:
+        step = simulator.step(events)
+        if step.overflows or step.labels[0]:
+            break
+        run.states.append(simulator.state)
+        run.labels.append(step.labels)
+        for name, length in step.queues.items():
+            run.lengths[name].append(length)
+    return run
 
 
 class Course:
@@ -57,54 +81,33 @@ class Course:
         self._inputs = tuple(inputs)
         system = outline(pipeline, room)
         cut = cone(system, queue)
-        self._places = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
-        joins = {instance_of(brim.level) for brim in self._places.values()}
-        self._control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
-        self._index = {v.name: i for i, v in enumerate(cut.variables)}
-        self._slots = {name: system.pipes[pipeline.sources[name]].slots for name in self._places}
         self._rounds = look_ahead(pipeline)
+        heads = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
+        slots = {name: system.pipes[pipeline.sources[name]].slots for name in heads}
         escapes = escape_in(cut, set(cut.names()), Overflowing.CHECKED)
-        present = (slot.present for slots in self._slots.values() for slot in slots)
-        self._simulator = Simulator(cut, [escapes, *present])
-        self._fields = {name: self._find_seen(brim.stores[0]) for name, brim in self._places.items()}
-        self.control: list[tuple[Value, ...]] = []
+        run = record_run(cut, [escapes, *(slot.present for name in heads for slot in slots[name])], inputs)
+        joins = {instance_of(brim.level) for brim in heads.values()}
+        control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
+        self.control = [tuple(state[i] for i in control) for state in run.states]
         """Before each step, and after the last: the state of the cone without its queues."""
-        self.moments: dict[str, list[Moment]] = {name: [] for name in self._places}
-        self._run(inputs)
+        self.moments: dict[str, list[Moment]] = {}
+        index, first = {v.name: i for i, v in enumerate(cut.variables)}, 1
+        for name, brim in heads.items():
+            arriving = [sum(map(bool, labels[first : first + len(slots[name])])) for labels in run.labels]
+            first += len(slots[name])
+            # what the cone sees of an event: nothing, all, or some fields
+            seen = [
+                [i for own, i in index.items() if own == store or own.startswith(f"{store}.")] for store in brim.stores
+            ]
+            self.moments[name] = [
+                Moment(length, tuple(tuple(state[i] for i in fields) for fields in seen[:length]), arrived)
+                for state, length, arrived in zip(run.states, run.lengths[name], [*arriving, 0], strict=True)
+            ]
 
     @property
     def lengths(self) -> list[int]:
         """The length of the queue before each step, and after the last."""
         return [moment.length for moment in self.moments[self.queue]]
-
-    def _find_seen(self, store: str) -> list[str]:
-        """The ends of the names of what the cone sees of an event: nothing, all, or some fields."""
-        return [name.removeprefix(store) for name in self._index if name == store or name.startswith(f"{store}.")]
-
-    def _run(self, inputs: Sequence[Mapping[str, Value]]) -> None:
-        lengths = dict.fromkeys(self._places, 0)
-        for events in inputs:
-            state = self._simulator.state
-            step = self._simulator.step(events)
-            escapes, *present = step.labels
-            if step.overflows or escapes:
-                self._simulator.state = state
-                break
-            self._note(state, lengths, present)
-            lengths = step.queues
-        self._note(self._simulator.state, lengths, ())
-
-    def _note(self, state: tuple[Value, ...], lengths: Mapping[str, int], present: Sequence[Any]) -> None:
-        """Take down the moment before a step; `present` says which events arrive in it, for one queue after another."""
-        self.control.append(tuple(state[i] for i in self._control))
-        arrivals = iter(present)
-        for name, brim in self._places.items():
-            content = tuple(
-                tuple(state[self._index[store + field]] for field in self._fields[name])
-                for store in brim.stores[: lengths[name]]
-            )
-            arriving = sum(bool(next(arrivals)) for _ in self._slots[name]) if present else 0
-            self.moments[name].append(Moment(lengths[name], content, arriving))
 
     # --- pumping ------------------------------------------------------------------------------------------
 
