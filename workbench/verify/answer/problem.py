@@ -101,25 +101,21 @@ class Problem:
 
     @cached_property
     def fitting(self) -> Settings:
-        """The settings for what is really asked.
-
-        Where a constant needs more integers and the property does not look at data, N is larger: the verdict is the
-        same for every N. Where two pipelines are compared, a capacity for a queue of one is for it side by side.
-        """
+        """The settings for what is really asked: with enough integers, and capacities for queues side by side."""
         found = self.settings.fitted(*self.sides, syntax=self.syntax)
         try:
             pipeline, _ = self.pose(found)
         except DomainError as error:
-            found, pipeline = self._enlarge(found, error)
-        if len(self.sides) == 1 or not isinstance(found.q, Mapping):
-            return found
-        queues, spread = flatten(pipeline).every_queue, dict[str, int]()
-        for name, size in found.q.items():
-            inside = [queue for queue in queues if queue.endswith(f".{name}")]
-            spread |= dict.fromkeys([name] if name in queues else inside or [name], size)
-        return replace(found, q=spread)
+            found, pipeline = self._with_enough_values(found, error)
+        return found if len(self.sides) == 1 else _with_spread_capacities(found, pipeline)
 
-    def _enlarge(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
+    def _with_enough_values(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
+        """The settings with the N that a constant needs, where the verdict is the same for every N, and the pipeline.
+
+        Raises
+        ------
+        DomainError: the property looks at data.
+        """
         needs = error.needs
         while needs is not None and needs > found.n:
             found = replace(found, n=needs)
@@ -166,6 +162,17 @@ class Problem:
         found = decide(*self.pose(settings), settings)
         asked = self if settings.q == self.settings.q else replace(self, settings=settings)
         return replace(found, pipeline=self.name, property=self.text, system=self.system, problem=asked)
+
+
+def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
+    """The settings in which a capacity for a queue of one pipeline is for it where both are side by side."""
+    if not isinstance(settings.q, Mapping):
+        return settings
+    queues, spread = flatten(pipeline).every_queue, dict[str, int]()
+    for name, size in settings.q.items():
+        inside = [queue for queue in queues if queue.endswith(f".{name}")]
+        spread |= dict.fromkeys([name] if name in queues else inside or [name], size)
+    return replace(settings, q=spread)
 
 
 def problem(
