@@ -18,7 +18,7 @@ from workbench.ir.system import System
 from workbench.language import PROPERTIES, PropertySyntax
 from workbench.smv.printer import print_model
 from workbench.tesla.model.machine import ModelledRules
-from workbench.verify.answer.rests_on import misfortunes
+from workbench.verify.answer.grounds import misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import to_smv, weaken
 from workbench.verify.ask.from_syntax import property_from

@@ -6,8 +6,8 @@ import pytest
 
 from workbench.errors import EngineError, Location
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.ending import out_of_memory
 from workbench.smv.engines.engine import Engine, EngineLimits, Query, Task
-from workbench.smv.engines.outcome import out_of_memory
 
 from .models import COUNTER, HARD, LASSO
 

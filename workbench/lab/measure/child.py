@@ -24,7 +24,7 @@ from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
-from workbench.smv.engines.own_process import forget_peak, limit_memory, read_peak_mb
+from workbench.smv.engines.process_memory import forget_peak, limit_memory, read_peak_mb
 
 LAST_WORDS = 12
 """The most calls that are told of an error."""

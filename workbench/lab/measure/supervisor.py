@@ -32,8 +32,8 @@ from workbench.lab.measure.machine import MachineLoad
 from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
+from workbench.smv.engines.ending import out_of_memory
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
-from workbench.smv.engines.outcome import out_of_memory
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 MOST_TASKS = 300

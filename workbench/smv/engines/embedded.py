@@ -16,9 +16,9 @@ from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing
 
 from .client import Worker, WorkerLostError
+from .ending import Ending, defect
 from .engine import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
 from .frames import Frame
-from .outcome import Ending, defect
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds

@@ -24,11 +24,11 @@ from typing import IO
 from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
+from .confinement import confine
+from .ending import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
-from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, deadlock
-from .smv import confine
 
 _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}

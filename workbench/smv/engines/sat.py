@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from .ending import MODEL_FILE, PATIENCE, Ending, defect
 from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, patience
 from .executable import ExecutableEngine, one_line
-from .outcome import MODEL_FILE, PATIENCE, Ending, defect
 from .output import read_answer
 
 DEEPEST = 1000

@@ -10,8 +10,8 @@ from typing import Any
 
 from .bindings import LoadedModel
 from .checker import Emit
+from .confinement import insert_into_main
 from .rejected import RejectedError
-from .smv import insert_into_main
 
 _WATCH = "workbench_watch_{}"
 

@@ -27,10 +27,10 @@ import traceback
 
 from workbench.budget import end_with_parent, resident_mb
 
+from .ending import PATIENCE, TIME, out_of_memory
 from .engine import patience
 from .frames import Frame, take_frames, write_frame
-from .outcome import PATIENCE, TIME, out_of_memory
-from .own_process import forget_peak, limit_memory, read_peak_mb
+from .process_memory import forget_peak, limit_memory, read_peak_mb
 
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time

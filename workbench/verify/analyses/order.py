@@ -16,10 +16,10 @@ from enum import StrEnum
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
+from workbench.verify.answer.column_room import refuse_full_columns
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.answer.whole_columns import columns_hold
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
 from workbench.verify.finding import Finding
@@ -55,7 +55,7 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     """
     settings = (settings or Settings()).fitted(pipeline)
     flat = settings.flat(pipeline)
-    columns_hold(flat, settings)
+    refuse_full_columns(flat, settings)
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     verdicts = [(queue, *_decide_queue(flat, queue, settings)) for queue in (flat.queues if len(inputs) > 1 else ())]

@@ -18,8 +18,8 @@ from workbench.errors import EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
+from workbench.verify.answer.grounds import EngineRemarks, beyond, depends_on_no_n, ending, find_grounds, misfortunes
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
-from workbench.verify.answer.rests_on import EngineRemarks, beyond, depends_on_no_n, ending, find_grounds, misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.vacuity import find_vacuity

@@ -32,8 +32,8 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
 from workbench.verify.answer.growth import ROUNDS, Growth
+from workbench.verify.answer.queue_contents import Waiting
 from workbench.verify.answer.trace import Trace, TraceStep
-from workbench.verify.answer.waiting import Waiting
 from workbench.verify.ask.environment import Environment
 
 CONFIRMED = "confirmed by execution"

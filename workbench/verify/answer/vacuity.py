@@ -20,7 +20,7 @@ from workbench.ir.reduce import Model
 from workbench.ir.system import instance_of
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.rests_on import depends_on_no_n
+from workbench.verify.answer.grounds import depends_on_no_n
 from workbench.verify.answer.verdict import Outcome, Vacuity
 from workbench.verify.ask.reach import (
     ConstantComparison,

@@ -72,7 +72,7 @@ class Ground:
 
     Attributes
     ----------
-    kind: what it is about, for programs: `queues`, `wraps`, ... (`answer.rests_on`); where it was examined `vacuity`,
+    kind: what it is about, for programs: `queues`, `wraps`, ... (`answer.grounds`); where it was examined `vacuity`,
         `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
     text: a sentence; empty where nothing is to be said.
     data: the same as data.

@@ -15,9 +15,9 @@ from workbench.core.ops import disjunction, either, negate
 from workbench.core.term import Term, leaves
 from workbench.errors import EngineError, Refused
 from workbench.ir.system import Instance, System
+from workbench.smv.engines.confinement import CLOCK, confine
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.engine import EngineLimits, Query, RawTrace, Task
-from workbench.smv.engines.smv import CLOCK, confine
 from workbench.smv.printer import SmvModel, Surroundings, print_model
 from workbench.smv.system import SmvSystem
 from workbench.verify.ask.environment import Environment

@@ -1,4 +1,4 @@
-"""The little that engines must know about SMV text itself."""
+"""SMV models whose runs are confined to one: what engines must know about SMV text itself."""
 
 from __future__ import annotations
 

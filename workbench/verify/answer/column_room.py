@@ -17,7 +17,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import no_overflow
 
 
-def columns_hold(flat: Pipeline, settings: Settings) -> None:
+def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
     """Refused where rules in a model may keep more events than it has room for: then queues hold other events."""
     for node in flat.nodes:
         kept = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
