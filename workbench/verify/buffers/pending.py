@@ -80,12 +80,12 @@ def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -
         elif name in decide and (place := waiting_place(name)) is not None:
             kept.setdefault(place, []).append(i)
     verdicts = [slot.present for slot in system.pipes[part.outputs[0][1]].slots]
-    run = record_run(system, [FALSE, *verdicts], inputs)
-    lengths, silent = run.lengths[queue], [not any(labels) for labels in run.labels]
+    recorded = record_run(system, [FALSE, *verdicts], inputs)
+    lengths, silent = recorded.lengths[queue], [not any(labels) for labels in recorded.labels]
 
     def repeats(start: int, end: int) -> bool:
         first = [i for place in range(lengths[start]) for i in kept.get(place, ())]
-        same = all(run.states[start][i] == run.states[end][i] for i in first)
+        same = all(recorded.states[start][i] == recorded.states[end][i] for i in first)
         return same and all(silent[start:end]) and bool(lengths[start] or not kept)
 
-    return find_growth(inputs, [tuple(state[i] for i in control) for state in run.states], lengths, repeats)
+    return find_growth(inputs, [tuple(state[i] for i in control) for state in recorded.states], lengths, repeats)

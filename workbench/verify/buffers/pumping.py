@@ -85,7 +85,7 @@ class Course:
         heads = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
         slots = {name: system.pipes[pipeline.sources[name]].slots for name in heads}
         escapes = escape_in(cut, set(cut.names()), Overflowing.CHECKED)
-        run = record_run(cut, [escapes, *(slot.present for name in heads for slot in slots[name])], inputs)
+        run = record_run(cut, [escapes, *(slot.present for name in heads for slot in slots[name])], self._inputs)
         joins = {instance_of(brim.level) for brim in heads.values()}
         control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
         self.control = [tuple(state[i] for i in control) for state in run.states]
