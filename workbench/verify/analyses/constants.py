@@ -17,7 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.core.term import domain_of, leaves
-from workbench.ir.system import Pipe, System
+from workbench.ir.system import System
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.larger_models import discount_early
 from workbench.verify.answer.problem import check
@@ -25,7 +25,7 @@ from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace, plain
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.ask.properties import Property, invariant
+from workbench.verify.ask.properties import Property, invariant, pipe_named
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 
@@ -48,7 +48,7 @@ CONSTANT = {
 def never_speaks(pipe: str) -> Property:
     """The pipe never carries an event."""
     return invariant(
-        f"{pipe} never speaks", lambda s: negate(_find_pipe(s, pipe).present), f"'{pipe}' carries an event"
+        f"{pipe} never speaks", lambda s: negate(pipe_named(s, pipe).present), f"'{pipe}' carries an event"
     )
 
 
@@ -57,18 +57,13 @@ def always_carries(pipe: str, value: Value) -> Property:
 
     def term(system: System) -> Any:
         terms = []
-        for slot in _find_pipe(system, pipe).slots:
+        for slot in pipe_named(system, pipe).slots:
             constant = split(domain_of(slot.value), value)
             equal = [EQ(a, b) for a, b in zip(leaves(slot.value), constant, strict=True)]
             terms.append(either(negate(slot.present), conjunction(equal)))
         return conjunction(terms)
 
     return invariant(f"{pipe} is constant", term, f"'{pipe}' carries another value")
-
-
-def _find_pipe(system: System, name: str) -> Pipe:
-    """The pipe that a name of a pipe or an output means."""
-    return system.pipes[dict(system.outputs).get(name, name)]
 
 
 def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:

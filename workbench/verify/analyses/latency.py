@@ -29,7 +29,7 @@ from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.ask.formula import atom, build
-from workbench.verify.ask.properties import Property, Question, arrivals
+from workbench.verify.ask.properties import Property, Question, arrivals, pipe_named
 from workbench.verify.finding import Finding
 
 WATCH = "latency"
@@ -47,7 +47,7 @@ def _watch(system: System, source: str) -> tuple[System, Term]:
 
 def _is_caused(system: System, output: str) -> Term:
     """An event that the tagged one causes comes out."""
-    slots = system.pipes[dict(system.outputs)[output]].slots
+    slots = pipe_named(system, output).slots
     found: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
     return found
 

@@ -346,6 +346,11 @@ def conjoined(name: str, parts: list[Property]) -> Property:
     return Property(name, question)
 
 
+def pipe_named(system: System, name: str) -> Pipe:
+    """The pipe that a name of a pipe, or of an output, means."""
+    return system.pipes[dict(system.outputs).get(name, name)]
+
+
 def queue_named(system: System, name: str) -> Queue:
     """The queue of that name; PipelineError listing those there are."""
     if name not in system.queues:

@@ -14,7 +14,7 @@ from functools import partial
 from workbench.tesla.model.outputs import CHAIN
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.ask.properties import Property, can
+from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_problem
 from workbench.verify.rules.stream import stream_of
@@ -58,5 +58,5 @@ def _find_long_chain(subject: RuleSubject) -> Iterator[Finding]:
 
 def _chain(length: int) -> Property:
     """A chain has so many composites; one that goes on leaves the model at the same step, and counts."""
-    long = can(lambda system: system.pipes[dict(system.outputs)[CHAIN]].present, f"a chain of {length} composites")
+    long = can(lambda system: pipe_named(system, CHAIN).present, f"a chain of {length} composites")
     return Property(str(long), lambda system: replace(long.question(system), about_overflow=True))

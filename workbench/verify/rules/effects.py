@@ -16,7 +16,7 @@ from workbench.core.term import const
 from workbench.ir.system import System
 from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.rule_processor import ALL
-from workbench.verify.ask.properties import Property, can
+from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import Finding, findings_in_turn
 from workbench.verify.rules.capacities import MOST_KEPT, CapacitySearch, RuleMost
 from workbench.verify.rules.measurement import ELAPSED
@@ -60,7 +60,7 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
 
 def _more(name: str, count: int) -> Property:
     def happens(system: System) -> Any:
-        slots = system.pipes[dict(system.outputs)[ALL]].slots
+        slots = pipe_named(system, ALL).slots
         total: Any = const(0, Range(0, 0))
         for slot in slots:
             total = ADD(total, ite(slot.present, 1, 0))

@@ -10,12 +10,12 @@ from workbench.core.ops import ADD, EQ, GE, both, conjunction, either, ite, nega
 from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, Term, const, leaves
 from workbench.ir.system import System
+from workbench.verify.ask.properties import pipe_named
 
 
 def carried_by(system: System, output: str) -> list[Maybe]:
     """What an output may carry in a step."""
-    pipe = system.pipes[dict(system.outputs).get(output, output)]
-    return [slot for slot in pipe.slots if slot.present is not FALSE]
+    return [slot for slot in pipe_named(system, output).slots if slot.present is not FALSE]
 
 
 def all_among(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:

@@ -25,7 +25,7 @@ from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.properties import Property, can
+from workbench.verify.ask.properties import Property, can, pipe_named
 
 WITH_TIME = Settings({}, environment=Environment("one"))
 """How models of rules are checked: at each step one event comes, or time passes."""
@@ -104,7 +104,7 @@ class RuleSubject:
 def can_fire(rule: t.Rule) -> Property:
     """That a rule fires, of a model with outputs by rule."""
     name = output_of(rule)
-    return can(lambda system: system.pipes[dict(system.outputs)[name]].present, name)
+    return can(lambda system: pipe_named(system, name).present, name)
 
 
 def can_any_fire(
