@@ -23,12 +23,14 @@ from workbench import (
     parse,
     read_file,
 )
+from workbench.core.term import FALSE
 from workbench.errors import Overflow, PipelineError
+from workbench.ir.compose import outline
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.growth import Growth
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
-from workbench.verify.buffers.pumping import _same_events_taken
+from workbench.verify.buffers.pumping import _same_events_taken, record_run
 from workbench.verify.buffers.search import never_ahead
 from workbench.verify.most import spread
 
@@ -195,6 +197,17 @@ def test_the_same_events_are_taken_for_ever(waiting: list[str], arrived: list[st
         line = line[taken:]
     asked = _same_events_taken(tuple((c,) for c in waiting), tuple((c,) for c in arrived), taken)
     assert asked == all(events == rounds[0] for events in rounds)
+
+
+def test_a_recorded_run_ends_before_the_step_for_which_there_is_no_room() -> None:
+    flat = flatten(figure_2a().resolve(Integer(4)))
+    executor, lengths = Reference(flat, {}), [0]
+    for _ in range(5):
+        lengths.append(executor.step({"x": 0}).queues["add.right"])
+    assert max(lengths) == 3
+    run = record_run(outline(flat, dict.fromkeys(flat.queues, 2)), [FALSE], ({"x": 0},) * 5)
+    assert run.lengths["add.right"] == lengths[: lengths.index(3)]
+    assert len(run.states) == len(run.labels) + 1 == lengths.index(3)
 
 
 def test_a_stream_that_does_not_pump_is_a_gap() -> None:
