@@ -54,7 +54,7 @@ class RuleStream:
         """The stream that the inputs of a model are, step by step."""
         inputs = list(inputs)
         facts = model.with_facts(inputs).frame.facts
-        chosen = tuple(Occurrence(name, 0, row) for name in model.frame.given for row in facts[name])
+        chosen = tuple(_list_facts(facts, model.frame.given))
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
 
     def made_by(self, rules: RuleSet) -> RuleStream:
@@ -124,11 +124,12 @@ class RuleStream:
     def text(self) -> str:
         """The stream, and under each event what it causes."""
         lines = [f"there is {self._name(each)}" for each in self.chosen]
-        facts = self.facts
-        for step, caused in zip_longest(self.steps, self.caused()):
+        changed = {number: names for number, names, _ in self._list_changes()}
+        for number, (step, caused) in enumerate(zip_longest(self.steps, self.caused())):
             if isinstance(step, Mapping):
-                lines += self._list_changes(facts, step)
-                facts = step
+                for name in changed[number]:
+                    rows = ", ".join(map(self._name, _list_facts(step, [name])))
+                    lines.append(f"now there is {rows or f'no {name}'}")
             else:
                 lines.append(self._describe(step) if isinstance(step, Occurrence) else f"it is {self._time(step)}")
             lines += [f"  -> {self._describe(each)} by {each.rule}" for each in caused or ()]
@@ -137,35 +138,33 @@ class RuleStream:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: rows as in a log."""
+        changes = [
+            {
+                "behind": sum(isinstance(each, Occurrence) for each in self.steps[:number]),
+                "types": names,
+                "facts": [self._row(each) for each in _list_facts(facts, names)],
+            }
+            for number, names, facts in self._list_changes()
+        ]
         return {
             "events": [self._row(each) for each in self.events],
             "until": max((_time(each) for each in self.steps), default=0),
             "composites": [self._row(each) | {"rule": each.rule} for each in self.meant or ()],
             "ends": self.meant is not None,
             **({"facts": [self._row(each) for each in self.chosen]} if self.chosen else {}),
-            **({"facts_change": changes} if (changes := self._describe_changes()) else {}),
+            **({"facts_change": changes} if changes else {}),
             "time_unit": self.unit,
             "confirmed": list(self.confirmed),
             **({"unconfirmed": dict(self.unconfirmed)} if self.unconfirmed else {}),
         }
 
-    def _describe_changes(self) -> list[dict[str, Any]]:
-        """The facts that are others, and behind how many events."""
-        found, came, facts = list[dict[str, Any]](), 0, self.facts
-        for step in self.steps:
-            came += isinstance(step, Occurrence)
+    def _list_changes(self) -> Iterator[tuple[int, list[str], Facts]]:
+        """Behind how many steps facts are others, of which types, and what they are from then on."""
+        facts = self.facts
+        for number, step in enumerate(self.steps):
             if isinstance(step, Mapping):
-                rows = [
-                    self._row(Occurrence(name, 0, row)) for name in _find_changed(facts, step) for row in step[name]
-                ]
-                found.append({"behind": came, "types": _find_changed(facts, step), "facts": rows})
+                yield number, [name for name in step if list(step[name]) != list(facts.get(name, ()))], step
                 facts = step
-        return found
-
-    def _list_changes(self, before: Facts, after: Facts) -> Iterator[str]:
-        for name in _find_changed(before, after):
-            rows = ", ".join(self._name(Occurrence(name, 0, row)) for row in after[name])
-            yield f"now there is {rows or f'no {name}'}"
 
     def _row(self, event: Occurrence) -> dict[str, Any]:
         names = self.rules.declarations[event.type].positions
@@ -183,9 +182,9 @@ class RuleStream:
         return format_time(time) if self.unit and time else str(time)
 
 
-def _find_changed(before: Facts, after: Facts) -> list[str]:
-    """The types of facts that are not as they were."""
-    return [name for name in after if list(after[name]) != list(before.get(name, ()))]
+def _list_facts(facts: Facts, names: Iterable[str]) -> list[Occurrence]:
+    """The facts of these types."""
+    return [Occurrence(name, 0, row) for name in names for row in facts[name]]
 
 
 def _time(step: HappensOrFacts) -> int:
