@@ -31,8 +31,8 @@ from experiments.bench_spark import FLOOR, OURS, PIECE, ROOT, WARM, Cost, Proces
 from experiments.rule_loads import EventChain, EventLog
 from workbench.executors.spark.run import SETTINGS, run_batch
 from workbench.executors.spark.session import start_session
-from workbench.logs.options import started
-from workbench.logs.rule_spark import SparkRuleRun
+from workbench.runner.options import started
+from workbench.runner.rules.spark_run import SparkRuleRun
 from workbench.tesla.check import rules
 from workbench.tesla.rule_set import RuleSet
 

@@ -1,4 +1,4 @@
-"""Compare this checkout with another one, byte for byte, on random runs (`tests/logs/random_runs.py`).
+"""Compare this checkout with another one, byte for byte, on random runs (`tests/runner/random_runs.py`).
 
     python scripts/compare_trees.py ../before --runs 5000
 
@@ -30,7 +30,7 @@ class Tree:
     def __init__(self, root: Path, folder: Path) -> None:
         folder.mkdir()
         self._process = subprocess.Popen(
-            [sys.executable, str(ROOT / "tests" / "logs" / "random_runs.py")], cwd=folder, text=True,
+            [sys.executable, str(ROOT / "tests" / "runner" / "random_runs.py")], cwd=folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(root)},
         )  # fmt: skip
 
@@ -76,7 +76,7 @@ def _end(text: object) -> str:
 
 def formats_of(seed: int) -> set[str]:
     """The formats of the logs and of the output of a run."""
-    from tests.logs.random_runs import random_run
+    from tests.runner.random_runs import random_run
 
     run = random_run(seed, large=True)
     return {run.form.partition(".")[0], run.output}

@@ -48,7 +48,7 @@ TOGETHER = {
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
-    "tests/logs/test_rules_on_spark.py": "spark",
+    "tests/runner/test_rules_on_spark.py": "spark",
     "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
     "tests/executors/compiled/test_ptx_rules.py": "kernels for a GPU",
     "tests/executors/dataflow/machine/test_run.py": "machine code of dataflow",

@@ -34,7 +34,7 @@ PLACES = {
     "named_files": "errors",
     "display": "errors",
     "builder": "processors",
-    "logs": "verify",
+    "runner": "verify",
     "tesla": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""

@@ -64,9 +64,9 @@ if TYPE_CHECKING:
         read_file as read_file,
     )
     from workbench.language.faults import faultless as faultless, faulty as faulty
-    from workbench.logs.call import run as run
+    from workbench.runner.call import run as run
     from workbench.executors.run_options import RunOptions as RunOptions
-    from workbench.logs.run_outputs import RunOutputs as RunOutputs
+    from workbench.runner.run_outputs import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
     from workbench.processors.changes import Changes as Changes

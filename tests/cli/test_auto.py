@@ -43,7 +43,7 @@ def text(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any file is long enough for machine code."""
-    monkeypatch.setattr("workbench.logs.pipelines.FEW", 0)
+    monkeypatch.setattr("workbench.runner.pipelines.FEW", 0)
 
 
 def numbers() -> list[int]:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import workbench as wb
-from workbench.logs import rule_facts
+from workbench.runner.rules import facts as rule_facts
 from workbench.tesla.engines.facts import tables
 from workbench.tesla.engines.facts.database import FactDatabase
 

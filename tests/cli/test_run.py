@@ -110,7 +110,7 @@ def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Pa
 
 def test_auto_says_what_runs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled executor where it runs the pipeline on columns of numbers; of the reference executor nothing."""
-    monkeypatch.setattr("workbench.logs.pipelines.FEW", 0)
+    monkeypatch.setattr("workbench.runner.pipelines.FEW", 0)
     (tmp_path / "p.pipe").write_text(
         "pipeline total(x: int) -> int { return cumulate(x, +) }\npipeline last(x: any) -> any { return trim(x, 1) }\n"
     )

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.cli.main import main
 from workbench.events.inputs import expected_rows
-from workbench.logs.rule_choice import EngineChoice, chosen_engine
+from workbench.runner.rules.choice import EngineChoice, chosen_engine
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
@@ -60,7 +60,7 @@ def test_auto_says_what_it_has_chosen_where_that_is_not_the_usual_one(tmp_path, 
         assert main([*given, engine]) == 0
         told.append(capsys.readouterr())
     assert told[0] == told[1]
-    monkeypatch.setattr("workbench.logs.rule_choice.FEW", 0)
+    monkeypatch.setattr("workbench.runner.rules.choice.FEW", 0)
     assert main([*given, "auto"]) == 0
     found = capsys.readouterr()
     assert found.out == told[1].out
@@ -82,7 +82,7 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
     outputs = []
     for engine in ("cdp", "aip"):
         found = EngineChoice(engine, "it fits")
-        monkeypatch.setattr("workbench.logs.rules.chosen_engine", lambda *_, found=found: found)
+        monkeypatch.setattr("workbench.runner.rules.opening.chosen_engine", lambda *_, found=found: found)
         assert main(given) == 0
         assert ("backend aip: it fits" in capsys.readouterr().err) == (engine == "aip")
         outputs.append((tmp_path / "o.csv").read_text())

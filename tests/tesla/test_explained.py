@@ -10,7 +10,7 @@ import workbench as wb
 from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import EngineGap, InputError
-from workbench.logs.rule_columns import text_codes
+from workbench.runner.rules.columns import text_codes
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.event_block import LargeNumberError, event_block

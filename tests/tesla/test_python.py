@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.errors import DomainError, InputError, LanguageError, Refused, WorkbenchError
 from workbench.executors.run_options import RunOptions
 from workbench.executors.table import Start
-from workbench.logs.rules import run_rules
+from workbench.runner.rules.opening import run_rules
 
 TEXT = """
 declare A(x: int)

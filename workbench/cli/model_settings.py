@@ -171,7 +171,7 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
                 raise InputError(f"rules look at facts, {name}", hint=hint)
         return {}
     from workbench.executors.table import Start
-    from workbench.logs.rule_facts import named_facts
+    from workbench.runner.rules.facts import named_facts
     from workbench.tesla.occurrence import rows_of
 
     return rows_of(named_facts(rule_sets[0], args.facts, Start()))

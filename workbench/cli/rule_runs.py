@@ -107,7 +107,7 @@ def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[s
     """The types that the log has, where they are asked for."""
     if not options.infer:
         return None
-    from workbench.logs.rule_log import infer_types
+    from workbench.runner.rules.log import infer_types
 
     rows, column = options.infer_rows or INFER_ROWS, options.clock().column
     return infer_types(options.input, column, options.reading(), rows, say)
@@ -115,6 +115,6 @@ def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[s
 
 def ports_of_log(rules: RuleSet, options: RunOptions) -> Ports:
     """What the columns of a log are for."""
-    from workbench.logs.rule_log import log_ports
+    from workbench.runner.rules.log import log_ports
 
     return log_ports(rules, options.clock("0"))

@@ -74,7 +74,7 @@ class MatchBlock:
 
     def to_arrow(self) -> Any:
         """An Arrow table: the rule, then the columns of `by_name`, null where a match has no such event."""
-        return later("workbench.logs.rule_matches", "match_table")(self)
+        return later("workbench.runner.rules.matches", "match_table")(self)
 
 
 def match_names(roles: Sequence[Sequence[str]]) -> tuple[str, ...]:

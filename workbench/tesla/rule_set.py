@@ -210,8 +210,9 @@ class RuleSet:
         return found
 
     def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
-        question = later("workbench.logs.rule_explained", "RuleQuestion")(**asked)
-        found: RuleExplanation = later("workbench.logs.rule_explained", "explain_rules")(self, data, question, options)
+        module = "workbench.runner.rules.explained"
+        question = later(module, "RuleQuestion")(**asked)
+        found: RuleExplanation = later(module, "explain_rules")(self, data, question, options)
         return found
 
     def __str__(self) -> str:

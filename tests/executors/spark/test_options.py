@@ -8,8 +8,8 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.language import parse
-from workbench.logs.options import started
-from workbench.logs.pipelines import run_pipeline
+from workbench.runner.options import started
+from workbench.runner.pipelines import run_pipeline
 
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")

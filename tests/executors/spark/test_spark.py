@@ -34,7 +34,7 @@ from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.pipeline_run import SparkPipelineRun
 from workbench.executors.spark.run import start_query
-from workbench.logs.options import started
+from workbench.runner.options import started
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 ROWS = rows_of(400)

@@ -65,7 +65,7 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
 
     if not o.is_rules(args.file):
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
-    from workbench.logs.rule_explained import RuleQuestion, explained
+    from workbench.runner.rules.explained import RuleQuestion, explained
 
     run = run_options(args, output=None, html=None)  # they are the answer's
     rules = o.rules(args.file, types_of_log(run, o.note))

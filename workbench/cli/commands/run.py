@@ -114,15 +114,15 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
         else:
             ports = (pipeline if options.integers is None else pipeline.resolve(options.integers)).ports
             if options.time is not None and not any(port.clock for port in ports.inputs):
-                from workbench.logs.row_order import add_times
+                from workbench.runner.row_order import add_times
 
                 ports = add_times(ports, options.time, options.clock("0").of_rows())
         print("\n\n".join(map(str, look(args.input, ports, options.reading()))))
     elif rules is not None:
-        from workbench.logs.rules import run_rules
+        from workbench.runner.rules.opening import run_rules
 
         run_rules(rules, start)
     else:
-        from workbench.logs.pipelines import run_pipeline
+        from workbench.runner.pipelines import run_pipeline
 
         run_pipeline(pipeline, replace(start, strike=lambda text: print(printable(text), file=sys.stderr)))

@@ -63,9 +63,9 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
     from workbench.events.account import Reporter
     from workbench.executors.table import Start
-    from workbench.logs.rule_facts import facts_of
-    from workbench.logs.rule_sample import sampled_log
-    from workbench.logs.source import source_of
+    from workbench.runner.rules.facts import facts_of
+    from workbench.runner.rules.sample import sampled_log
+    from workbench.runner.source import source_of
 
     reporter, options = Reporter(o.note), run_options(args, output=None)
     facts = facts_of(rules, Start(options))
@@ -78,7 +78,7 @@ def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | N
     if not args.facts:
         return None
     from workbench.executors.table import Start
-    from workbench.logs.rule_facts import facts_of
+    from workbench.runner.rules.facts import facts_of
     from workbench.tesla.engines.facts.access import FactAccesses
     from workbench.tesla.engines.facts.tables import FactTables
 

@@ -16,7 +16,7 @@ EXTRA = "pip install 'workbench[spark]'"
 
 
 def _whole(program: Program, start: Start) -> None:
-    rules = "workbench.logs.rule_spark", "run_rules_on_spark"
+    rules = "workbench.runner.rules.spark_run", "run_rules_on_spark"
     pipelines = "workbench.executors.spark.pipeline_run", "run_pipeline_on_spark"
     run = later(*(rules if program.kind == RULE_SET else pipelines))
     run(program, start)

@@ -1,0 +1,178 @@
+"""`wb.run`: a program on whatever data there is; the answer comes as what went in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack, overload
+
+from workbench.budget import Budget
+from workbench.core.domain import Domain, Value
+from workbench.core.program import Program
+from workbench.errors import InputError
+from workbench.events.inputs import LogPath, named_files
+from workbench.executors.session import BatchOutput
+from workbench.executors.table import Start
+from workbench.language import program_of
+from workbench.named_files import allow
+from workbench.processors.held.lags import warn_of_lags
+from workbench.runner import answers
+from workbench.runner.answers import RunRow
+from workbench.runner.options import Place, RunKeywords, started
+from workbench.runner.pipelines import open_pipeline, run_pipeline
+from workbench.runner.run_outputs import FRAMES, RunOutputs
+from workbench.runner.source import answers_as_it_comes, made_by
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ArrowData(Protocol):
+    """A table, a frame, a reader: whatever gives its rows as a stream of Arrow's."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+D = TypeVar("D", bound=ArrowData)
+
+
+@overload
+def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunKeywords]) -> Path: ...
+@overload
+def run(
+    program: Program | RuleSet | Place, data: object, *, output: Mapping[str, Place], **options: Unpack[RunKeywords]
+) -> dict[str, Path]: ...
+@overload
+def run(
+    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunKeywords]
+) -> RunOutputs: ...
+@overload
+def run(
+    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunKeywords]
+) -> dict[str, NDArray[Any]]: ...
+@overload
+def run(
+    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunKeywords]
+) -> dict[str, list[Value]]: ...
+@overload
+def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunKeywords]) -> D: ...
+@overload
+def run(  # type: ignore[overload-overlap]
+    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunKeywords]
+) -> list[RunRow]: ...
+@overload
+def run(
+    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunKeywords]
+) -> Iterator[RunRow]: ...
+def run(
+    program: Program | RuleSet | Place, data: Any, *, output: Place | Mapping[str, Place] | None = None, **options: Any
+) -> Any:
+    """Run a program on data; a row is a step, and a None or null is no event.
+
+        wb.run(program, {"x": np.arange(10)})["out"]
+        wb.run("p.pipe", frame)
+        wb.run("p.pipe:total", "log.parquet", output="out.parquet")
+
+    Parameters
+    ----------
+    program: a pipeline or rules, or the file that they are in, `FILE` or `FILE:NAME`.
+    data: columns by the names of the inputs, or rows; for rules events, with their types, times and attributes.
+        Those that no input needs are passed over.
+
+        =============================================  ================================================
+        data                                           answer
+        =============================================  ================================================
+        a dictionary of numpy arrays                   a dictionary: the events of each output, an array
+        a dictionary of lists                          the same with lists
+        Arrow table, batch or reader, pandas or        the same, with a row for each event of a step and
+        Polars frame, DuckDB relation                  a null for no event; of a reader, a batch at a time
+        a list of mappings, or any iterable of them    rows as dictionaries: a list, or as they come
+        the path of a file, or paths of several, a     `RunOutputs`
+        folder or a pattern: one log after the other
+        =============================================  ================================================
+    output: a file to write instead, in the format that its name says; it appears when it is complete. Or the files of
+        some outputs, by their names, each with the rows of that output; they appear together.
+    options: see `RunOptions`.
+
+    Returns
+    -------
+    As the table says. Arrays have a bool, an int64 or a float64 for each event, a `str` for a label, and an object
+    for all else. With `output`, its path, or the paths by name.
+
+    Raises
+    ------
+    InputError: the data cannot be read (with the column and the row), written, or an option means nothing here.
+    Refused, NoCapacity: the backend does not run the program.
+    Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
+    LimitMet: there was not enough time or memory; `phase` says how far it came.
+    """
+    limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
+    if limits.limited and not named_files(data) and output is None and answers_as_it_comes(data):
+        raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
+    start = started(data, output, options)
+    with allow(include):
+        found = rules_or_program(program)
+        with limits, start.reporter.doing:
+            return _ran(found, data, output, start)
+
+
+def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
+    rules, keyed = isinstance(found, RuleSet), start.options.key is not None
+    if isinstance(found, RuleSet):
+        from workbench.runner.rules.opening import open_rules, run_rules
+
+        write, run = partial(run_rules, found, start), partial(open_rules, found, start)
+    else:
+        warn_of_lags(found.pipeline)
+        write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start)
+    if output is not None:
+        write() if named_files(data) else run().write()
+        return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
+    running = run()
+    collected = (answers.listed, answers.masked) if rules or keyed else (answers.streams, answers.arrays)
+    emissions = running.answers()
+    try:
+        return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
+    except BaseException:
+        with running.start.closing:
+            emissions.close()  # nobody asks for what comes behind the error
+            raise
+
+
+def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
+    """A program as it is, or what a file holds."""
+    if isinstance(given, str | Path) and str(given).endswith(".tesla"):
+        from workbench.tesla.check import load_rules
+
+        return load_rules(given)
+    return given if isinstance(given, RuleSet) else program_of(given)
+
+
+def _answered(
+    data: Any,
+    made: Iterator[BatchOutput],
+    shown: Mapping[str, Domain],
+    collected: tuple[Callable[..., Any], Callable[..., Any]],
+    *,
+    backend: str,
+) -> Any:
+    """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
+    if named_files(data):
+        return RunOutputs(shown, backend, made)
+    if isinstance(data, Mapping):
+        lists = all(isinstance(each, Sequence) for each in data.values())
+        return collected[not lists](made, shown)
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        found = answers.rows(made, shown)
+        return list(found) if isinstance(data, Sequence) else found
+    import pyarrow as pa
+
+    tables = answers.tables(made, shown)
+    if isinstance(data, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(answers.schema(shown), (b for t in tables for b in t.to_batches()))
+    table = answers.joined(tables, shown)
+    if isinstance(data, pa.RecordBatch):
+        return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
+    return FRAMES.get(made_by(data), lambda each: each)(table)

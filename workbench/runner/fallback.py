@@ -1,0 +1,99 @@
+"""What `auto` does where compiled code has too short numbers, or meets an error: the reference executor goes on.
+
+The rule of this module: it makes the rows so far once more, so rows that cannot be read twice are left to it from the
+first one on, unless no whole number can have more than 64 bits and nothing can overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, cast
+
+from workbench.core.domain import Integers
+from workbench.core.fields import scalars
+from workbench.errors import WorkbenchError
+from workbench.events.account import Reporter
+from workbench.events.batch import LogBatch
+from workbench.events.rows import LogBlock
+from workbench.executors.pending import Pool
+from workbench.executors.session import BATCH, BatchOutput, Session
+from workbench.runner.batching import BatchPace, batches_of
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.executor import Compiled
+
+
+class FallbackSession(Session):
+    """A compiled session that gives way to the reference where a number has more than 64 bits.
+
+    It does so, too, where compiled code has met an error of which the reference says more.
+
+    Parameters
+    ----------
+    compiled: what runs first.
+    reference: makes what goes on, before the first row.
+    read_again: reads the rows once more, from the first one on.
+    say: tells the user that it has come to that.
+    """
+
+    def __init__(
+        self,
+        compiled: Session,
+        reference: Callable[[], Session],
+        read_again: Callable[[Reporter], Iterator[LogBlock]],
+        say: Callable[[str], object],
+    ) -> None:
+        self.running, self._reference, self._read_again, self._say = compiled, reference, read_again, say
+        self.outputs, self.threads, self.numbered = compiled.outputs, compiled.threads, compiled.numbered
+        self._rows, self._given_way = 0, False
+
+    @property
+    def takes(self) -> frozenset[str]:  # type: ignore[override]
+        """The forms of batches that what runs takes."""
+        return self.running.takes
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        emission = self.running.step_batch(batch)
+        if self._is_for(emission.failed):
+            self._give_way(emission.failed)
+            emission = self.running.step_batch(batch)
+        self._rows += emission.computed + sum(emission.ignored.values())
+        return emission
+
+    def end(self) -> BatchOutput:
+        emission = self.running.end()
+        if self._is_for(emission.failed):
+            self._give_way(emission.failed)
+            emission = self.running.end()
+        return emission
+
+    def share(self, pool: Pool) -> None:
+        self.running.share(pool)
+
+    def _is_for(self, error: WorkbenchError | None) -> bool:
+        """Whether the reference goes on at this error."""
+        return error is not None and not self._given_way and (error.beyond_words or error.by_compiled)
+
+    def _give_way(self, error: WorkbenchError | None) -> None:
+        """Have the reference run, from the row on before which as many have been run."""
+        if error is not None and error.beyond_words:
+            self._say(f"the reference backend goes on: {error.what}")
+        self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
+        with closing(cast(Any, self._read_again(reporter))) as blocks:
+            pace = BatchPace(BATCH, waited=False)
+            for batch in batches_of(blocks, self.running, pace, reporter.account) if left else ():
+                emission = self.running.step_batch(batch if len(batch) <= left else batch.before(left))
+                left -= emission.computed + sum(emission.ignored.values())
+                if emission.failed is not None:
+                    raise emission.failed
+                if not left:
+                    return
+
+
+def may_fail(backend: Compiled) -> bool:
+    """Whether whole numbers of more than 64 bits may come in, or something may overflow."""
+    from workbench.executors.compiled.lower.system import hazards
+
+    parts = (part for _, domain in backend.flat.inputs for _, part in scalars(domain))
+    return any(isinstance(part, Integers) for part in parts) or bool(hazards(backend.system))

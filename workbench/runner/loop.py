@@ -1,0 +1,243 @@
+"""The loop that runs a program on a log: read a batch, step it, give away what comes out.
+
+The rule of this module: what a batch causes is given away before the next one is read, so that a run works in a unix
+pipe; and each row that has been read is accounted for, or the run ends with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from workbench.errors import listed
+from workbench.events.batch import LogBatch
+from workbench.events.rows import LogBlock
+from workbench.executors.session import BatchOutput, Session
+from workbench.interrupts import checkpoint
+from workbench.runner.batching import BatchPace
+from workbench.runner.overlap import overlap
+
+if TYPE_CHECKING:
+    from workbench.events.inputs import LogPath
+    from workbench.events.output_split import OutputRows
+    from workbench.events.writers import EventWriter
+    from workbench.executors.table import Start
+    from workbench.runner.state import RunState
+
+
+NOTED = 0.01
+"""Seconds after which it is noted again how far a run is, where rows come one by one."""
+
+
+@dataclass(frozen=True)
+class LogRows:
+    """The rows of a log, as a run reads them.
+
+    Attributes
+    ----------
+    batches: gives them in batches, of as many as run at a time, and of the blocks of the log.
+    size: rows that are read before what comes of the first of them is given away, at most.
+    blocks: the blocks of the log, where others may read ahead, or rows be read one by one.
+    kept: a context in which bad rows are kept.
+    """
+
+    batches: Callable[[BatchPace, Iterator[LogBlock]], Iterator[LogBatch]]
+    size: int
+    blocks: Iterator[LogBlock] = iter(())
+    kept: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+class LogRun:
+    """A program that is about to run on a log.
+
+    Parameters
+    ----------
+    rows: those of the log.
+    backend: the name of what runs it.
+    format: that of the output where its name does not tell, and the file that has it where it is None.
+    until: gives the time up to which the clock moves in the end.
+    named: the outputs that may have files of their own.
+    state: what it goes on from, and saves.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        start: Start,
+        rows: LogRows,
+        *,
+        backend: str,
+        format: tuple[str | None, LogPath] = (None, "-"),
+        until: Callable[[], int] | None = None,
+        named: Callable[[], Mapping[str, OutputRows]] = dict,
+        state: RunState | None = None,
+    ) -> None:
+        self.session, self.start, self.backend, self.state = session, start, backend, state
+        self._rows, self._format, self._until, self._named = rows, format, until, named
+
+    def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
+        """What comes out of each batch, and of the end of the log; whatever has been opened is closed then.
+
+        Parameters
+        ----------
+        blocks: the rows of the log, where something stands between them and who reads them.
+        waited: whether somebody waits for what comes out.
+
+        Raises
+        ------
+        WorkbenchError: a row cannot be read or run, behind what came out before it; rows are lost.
+        """
+        session, reporter = self.session, self.start.reporter
+        blocks = blocks or self._rows.blocks
+        with self.start.closing as closing:
+            closing.enter_context(self._rows.kept())
+            one_by_one = (
+                self._rows.size == 1
+                and self.state is None
+                and session.step_rows(row for block in blocks for row in block.steps())
+            )
+            yield from self._row_emissions(one_by_one) if one_by_one else self._batch_emissions(blocks, waited)
+            if session.is_done:
+                return
+            if self.state is None or self.state.reach_end():
+                reporter.account.check()
+                yield from self._end()
+        for note in session.notes():
+            self.start.say(note)
+
+    def answers(self) -> Generator[BatchOutput]:
+        """The same for Python; the state is saved when all has been taken."""
+        yield from self.emissions()
+        if self.state is not None:
+            self.state.save()
+
+    def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
+        """What comes out of each row, before the next one is read."""
+        reporter, told = self.start.reporter, monotonic()
+        account = reporter.account
+        for emission in emissions:
+            account.computed += 1
+            account.events_out += emission.events_out
+            yield emission
+            if (now := monotonic()) - told > NOTED:
+                told = now
+                reporter.after()
+            checkpoint()
+
+    def _batch_emissions(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
+        """What comes out of each batch, before the next one is read."""
+        session, state = self.session, self.state
+        waited |= state is not None  # a signal waits for the end of a batch, too
+        pace = BatchPace(min(session.size, self._rows.size), waited=waited)
+        for batch in self._rows.batches(pace, blocks):
+            begun = monotonic()
+            yield from self._step(batch) if state is None else state.step(batch, self._step)
+            if waited:
+                pace.see(len(batch), monotonic() - begun)
+            self.start.reporter.after(batch.left)
+            if state is not None:
+                state.stop_at_limit()
+            checkpoint()
+            if session.is_done:
+                return
+
+    def _step(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        for emission in self.session.step_parts(batch):
+            self._count(batch, emission)
+            yield emission
+            if emission.failed is not None:
+                raise emission.failed
+
+    def _end(self) -> Iterator[BatchOutput]:
+        """What comes out when the clock has moved on, and of the end of the log."""
+        if self._until is not None:
+            yield from self._counted(self.session.advance_clock(self._until()))
+        yield from self._counted(self.session.end())
+
+    def _counted(self, emission: BatchOutput) -> Iterator[BatchOutput]:
+        self.start.reporter.account.events_out += emission.events_out
+        if self.state is not None:
+            self.state.see_end(emission)
+        yield emission
+        if emission.failed is not None:
+            raise emission.failed
+
+    def write(self) -> None:
+        """Write what comes out into the file that the options name, or into those of its outputs."""
+        with nullcontext() if self.state is None else self.state.saving():
+            self._write()
+
+    def _write(self) -> None:
+        session, start = self.session, self.start
+        with (
+            start.closing,
+            self._writer() as into,
+            start.watched(),
+            overlap(self._rows.blocks, into, start, session.threads, session.share) as (blocks, writer),
+            nullcontext() if self.state is None else self.state.settling(writer),
+            closing(self.emissions(blocks, waited=into.live)) as emissions,
+        ):
+            for emission in emissions:
+                write_emission(emission, session, writer)
+                writer.flush()
+                for note in emission.notes:
+                    start.strike(note)
+
+    @contextmanager
+    def _writer(self) -> Iterator[EventWriter]:
+        """Open what is written."""
+        from workbench.events.write import output_format, write_events
+
+        options, outputs, live, stays = self.start.options, self.session.outputs, self.start.live, self.start.stays
+
+        def format(file: str) -> str:
+            return output_format(file, *self._format, wanted=options.output_format)
+
+        if not options.outputs:
+            with write_events(options.output, outputs, format=format(options.output), live=live, stays=stays) as writer:
+                yield writer
+            return
+        from workbench.events.output_split import write_outputs
+
+        named = self._named()
+        with write_outputs(dict(options.outputs), named, outputs.of, format, live=live, stays=stays) as split:
+            if unnamed := [name for name in named if name not in options.outputs]:
+                self.start.say(f"outputs that no file is named for are not written: {listed(unnamed)}")
+            yield split
+
+    def _count(self, batch: LogBatch, emission: BatchOutput) -> None:
+        account = self.start.reporter.account
+        account.computed += emission.computed
+        if emission.ignored:
+            account.ignored.update(emission.ignored)
+        account.events_out += emission.events_out
+        if emission.events_in is not None:
+            account.events_in += emission.events_in - batch.events
+
+
+def run_state(start: Start) -> RunState | None:
+    """What a run goes on from, if its options say that it has a state."""
+    if start.options.state is None:
+        return None
+    from workbench.runner.state import RunState
+
+    return RunState(Path(start.options.state), start)
+
+
+def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
+    """Write what has come out."""
+    table = emission.table
+    if emission.columns is not None:
+        from workbench.events.output_columns import shown_table
+
+        table = shown_table(emission.columns, session.outputs.shown)
+    if table is not None and table.num_rows:
+        writer.table(table)
+    if emission.lists is not None:
+        writer.write(emission.lists)
+    for row in emission.rows:
+        writer.row(row)

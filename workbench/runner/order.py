@@ -1,0 +1,335 @@
+"""Rows of a log in their order: of several files, and of rows that may come late.
+
+The rule of this module: blocks stay blocks, and are ordered as a whole; where there are none, rows go one by one and
+come in the same order. What a block or a row is, those say who read it (`PieceForm`).
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+from workbench.errors import InputError
+from workbench.events.clock import Clock
+from workbench.events.row_batches import batches
+from workbench.executors.snapshot import from_parts, to_parts
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Value
+    from workbench.core.program import Ports
+    from workbench.events.writers import RowWriter
+    from workbench.executors.table import Start
+    from workbench.runner.state import RunState
+
+SIZE = 4096
+"""Rows that are merged at a time, where there are no blocks."""
+
+
+class TimedBlock(Protocol):
+    """Successive rows, each with its time."""
+
+    @property
+    def times(self) -> Any:
+        """An array."""
+
+    def __len__(self) -> int: ...
+
+    def part(self, first: int, last: int) -> Self:
+        """The rows from one place to before another."""
+
+    def take(self, order: Any) -> Self:
+        """The rows at some indices, in the order of the indices."""
+
+
+class TimedRow(Protocol):
+    """A row with its time."""
+
+    @property
+    def time(self) -> int: ...
+
+
+B = TypeVar("B", bound=TimedBlock)
+R = TypeVar("R", bound=TimedRow)
+
+
+@dataclass(frozen=True)
+class PieceForm(Generic[B, R]):
+    """How rows are taken out of blocks, and put into them.
+
+    Attributes
+    ----------
+    singly: the rows of a block.
+    together: rows as a block; None where they have no such form.
+    joined: blocks as one, the rows of each after those of the one before.
+    data, of_data: what a row is in a saved state, and the row of that.
+    """
+
+    singly: Callable[[B], Sequence[R]]
+    together: Callable[[Sequence[R]], B | None]
+    joined: Callable[[Sequence[B]], B]
+    data: Callable[[R], tuple[Any, ...]]
+    of_data: Callable[..., R]
+
+
+def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator[R]:
+    """The rows of pieces."""
+    for piece in pieces:
+        yield from piece if isinstance(piece, Iterator) else form.singly(piece)
+
+
+def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
+    """The rows of several streams, each in the order of time; those of one time in the order of the streams."""
+    rest = [_heads(each) for each in streams]
+    heads = [next(each, None) for each in rest]
+    while any(heads):
+        last, first = min((head.last, i) for i, head in enumerate(heads) if head is not None)
+        parts = []
+        for i, head in enumerate(heads):
+            if head is None:
+                continue
+            parts.append(head.before(last, equal=i <= first))
+            heads[i] = head if len(head) else next(rest[i], None)
+        yield _merged(parts, form)
+
+
+def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
+    """The same, the first row read already."""
+    for piece in pieces:
+        if not isinstance(piece, Iterator):
+            if len(piece):
+                return itertools.chain([piece], pieces)
+            continue
+        for row in piece:
+            return itertools.chain([itertools.chain([row], piece)], pieces)
+    return iter(())
+
+
+class _Head(Generic[B, R]):
+    """What has been read of a stream and not been given away."""
+
+    def __init__(self, rows: B | list[R]) -> None:
+        self._rows, self._from = rows, 0
+        self._times: Any = [row.time for row in rows] if isinstance(rows, list) else rows.times
+        self.last = int(self._times[-1])
+
+    def __len__(self) -> int:
+        return len(self._times) - self._from
+
+    def before(self, time: int, *, equal: bool) -> B | list[R]:
+        """The rows before a time, or up to it, which are given away."""
+        first = self._from
+        self._from = (bisect_right if equal else bisect_left)(self._times, time, first)
+        rows = self._rows
+        return rows[first : self._from] if isinstance(rows, list) else rows.part(first, self._from)
+
+
+def _heads(pieces: Iterator[B | Iterator[R]]) -> Iterator[_Head[B, R]]:
+    for piece in pieces:
+        if isinstance(piece, Iterator):
+            yield from map(_Head, batches(piece, SIZE))
+        elif len(piece):
+            yield _Head(piece)
+
+
+def _merged(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Iterator[R]:
+    some = [part for part in parts if len(part)]
+    blocks = [part for part in some if not isinstance(part, list)]
+    if len(blocks) < len(some):
+        lists = (part if isinstance(part, list) else form.singly(part) for part in some)
+        return iter(heapq.merge(*lists, key=attrgetter("time")))
+    if len(blocks) == 1:
+        return blocks[0]
+    found = form.joined(blocks)
+    return found.take(found.times.argsort(kind="stable"))
+
+
+def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | Iterator[R]]:
+    """So many of the first rows; of those that come one by one no more are read."""
+    for piece in pieces if count else ():
+        if isinstance(piece, Iterator):
+            given = itertools.count()
+            yield (row for row, _ in zip(itertools.islice(piece, count), given, strict=False))
+            count -= next(given)
+        else:
+            part = piece.part(0, count)
+            count -= len(part)
+            yield part
+        if not count:
+            return
+
+
+class LateRows(Generic[R]):
+    """What becomes of late rows: they are written to a file, or are an error.
+
+    Parameters
+    ----------
+    ports: gives the columns of that file.
+    shown: a row as it is written.
+    name, noun: what messages call a row, and rows.
+    state: what the run goes on from, which knows the late rows of earlier runs.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        clock: Clock,
+        ports: Callable[[], Ports],
+        shown: Callable[[R], dict[str, Value]],
+        name: Callable[[R], str],
+        noun: str,
+        state: RunState | None = None,
+    ) -> None:
+        self._state = state
+        self._start, self._clock, self._ports, self._format_row = start, clock, ports, shown
+        self._name, self._noun = name, noun
+        self._count = 0
+        self._writer: RowWriter | None = None
+
+    def __call__(self, row: R) -> None:
+        if self._state is not None and not self._state.position.is_new_late(self._start.reporter.account):
+            return
+        path, time = self._start.options.late_output, self._clock.show(row.time)
+        if path is None:
+            what = f"{self._name(row)}, of {time}, came later than --late {self._clock.late}"
+            raise InputError(what, hint="wait longer, or keep such rows: --late-output FILE")
+        if self._writer is None:
+            from workbench.events.write import write_events
+
+            start = self._start
+            self._writer = start.closing.enter_context(
+                write_events(path, self._ports(), live=start.live, stays=start.stays)
+            )
+        self._count += 1
+        self._start.reporter.account.late += 1
+        self._writer.row(self._format_row(row))
+        self._writer.flush()
+
+    def notes(self) -> Iterator[str]:
+        """How many there were."""
+        if self._count:
+            yield f"{self._count:,} {self._noun} came too late: they are in {self._start.options.late_output}"
+
+
+class HoldBack(Generic[B, R]):
+    """Puts the rows of one log into the order of time, those of one time as they come.
+
+    The watermark is the greatest time that has been read, less the allowed lateness. A row below it is late; each
+    other one waits until the watermark has passed it.
+
+    Parameters
+    ----------
+    late: takes the late rows, which are left out.
+    ends: called at the end of the log; whether the rows that still wait are given away then.
+    """
+
+    def __init__(
+        self,
+        form: PieceForm[B, R],
+        clock: Clock,
+        late: Callable[[R], object],
+        ends: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._ends = ends
+        self._form, self._clock, self._late = form, clock, late
+        self._newest: int | None = None
+        self._count = 0
+        self._waiting: B | list[tuple[int, int, R]] = []
+
+    def ordered(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
+        """The same rows in order."""
+        for piece in pieces:
+            if isinstance(piece, Iterator):
+                yield self._one_by_one(piece)
+            elif len(piece):
+                waiting = self._as_block(piece)
+                yield from (
+                    self._one_block(waiting, piece)
+                    if waiting is not None
+                    else [self._one_by_one(iter(self._form.singly(piece)))]
+                )
+        if not self._ends():
+            return
+        if isinstance(waits := self._waiting, list):
+            yield (heapq.heappop(waits)[2] for _ in itertools.repeat(None, len(waits)))
+        else:
+            yield waits
+
+    def save(self) -> Any:
+        """The greatest time that has been read, and the rows that wait, as JSON data."""
+        waits = self._waiting
+        rows = [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
+        return [self._newest, to_parts(list(map(self._form.data, rows)))]
+
+    def restore(self, saved: Any) -> int:
+        """Begin with what `save` has given; how many rows wait."""
+        self._newest, parts = saved
+        rows = [self._form.of_data(*each) for each in from_parts(parts)]
+        self._waiting, self._count = [(row.time, i, row) for i, row in enumerate(rows, 1)], len(rows)
+        return len(rows)
+
+    @cached_property
+    def _lateness(self) -> int:
+        """The allowed lateness; its unit is known when the first row has come."""
+        return self._clock.duration(str(self._clock.late))
+
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    def _one_block(self, waiting: B, block: B) -> Iterator[B]:
+        """Those of a block, and of what waits, that the watermark passes; late ones follow what comes before them."""
+        import numpy as np
+
+        times = block.times
+        newest = np.maximum.accumulate(times if self._newest is None else np.maximum(times, self._newest))
+        late = (times < newest - self._lateness).nonzero()[0]
+        if len(late):
+            first = int(late[0])
+            waiting = yield from self._passed(waiting, block.part(0, first))
+            for row in self._form.singly(block.take(late)):
+                self._late(row)
+            block = block.take(np.setdiff1d(np.arange(first, len(block)), late))
+        yield from self._passed(waiting, block)
+
+    def _passed(self, waiting: B, block: B) -> Generator[B, None, B]:
+        """What the watermark passes when a block has been read, and what waits then."""
+        both = self._form.joined([waiting, block])
+        both = both.take(both.times.argsort(kind="stable"))
+        if len(block):
+            newest = int(block.times.max())
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+        cut = 0 if self._newest is None else bisect_left(both.times, self._newest - self._lateness)
+        self._waiting = waits = both.part(cut, len(both))
+        yield both.part(0, cut)
+        return waits
+
+    def _as_block(self, block: B) -> B | None:
+        """What waits as a block, before this one; None where it has no such form."""
+        if not isinstance(waits := self._waiting, list):
+            return waits
+        rows = [row for _, _, row in sorted(waits)]
+        return self._form.together(rows) if rows else block.part(0, 0)
+
+    # --- one by one -----------------------------------------------------------------------------------------
+
+    def _one_by_one(self, rows: Iterator[R]) -> Iterator[R]:
+        """The same of single rows."""
+        if not isinstance(waits := self._waiting, list):
+            waiting = self._form.singly(waits)
+            self._waiting = [(row.time, i - len(waiting), row) for i, row in enumerate(waiting)]
+            self._count = 0
+        heap = self._waiting
+        assert isinstance(heap, list)
+        for row in rows:
+            if self._newest is not None and row.time < self._newest - self._lateness:
+                self._late(row)
+                continue
+            self._newest = row.time if self._newest is None else max(self._newest, row.time)
+            self._count += 1
+            heapq.heappush(heap, (row.time, self._count, row))
+            while heap[0][0] < self._newest - self._lateness:
+                yield heapq.heappop(heap)[2]

@@ -1,0 +1,244 @@
+"""Open a pipeline on a log: which backend runs it, and through which session.
+
+The rule of this module: what is refused is refused before the first row, and what `auto` chooses gives way to the
+reference executor where it cannot go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.core.program import Ported, Ports, Program
+from workbench.errors import InputError, Refused
+from workbench.events.account import Reporter
+from workbench.events.column_map import has_arrays, has_columns
+from workbench.events.inputs import expected_rows, named_files
+from workbench.events.rows import LogBlock
+from workbench.events.values import Words
+from workbench.events.write import kept_rows
+from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
+from workbench.runner.batching import batches_of
+from workbench.runner.fallback import FallbackSession, may_fail
+from workbench.runner.loop import LogRows, LogRun, run_state
+from workbench.runner.pipeline_facts import with_facts
+from workbench.runner.source import LogSource, source_of
+
+if TYPE_CHECKING:
+    from workbench.events.output_split import OutputRows
+    from workbench.executors.backend import Backend
+    from workbench.executors.keyed import Partition
+    from workbench.executors.reference.random_faults import RandomFaults
+    from workbench.executors.session import Session
+    from workbench.runner.row_order import RowOrder
+
+FEW = 16_384
+"""Rows of files of which fewer are not worth the start of machine code."""
+RATE = 0.1
+"""The probability that a fault strikes, where the user does not say one."""
+T = TypeVar("T")
+ReadsBlocks = Callable[[Reporter], Iterator[LogBlock]]
+"""Gives the rows of a log, and reports on them."""
+Keeps = Callable[[], AbstractContextManager[None]]
+"""Gives a context in which bad rows are kept."""
+
+
+def run_pipeline(program: Program, start: Start) -> None:
+    """Run a pipeline as options say, which name `input` and `output` besides those of the backends."""
+    options = start.options
+    if options.backend != AUTO and (whole := backend_row(options.backend).whole) is not None:
+        with start.closing:
+            opened = OpenedPipeline(program, start, columns=True)
+            if opened.is_ordered(1):
+                hint = "leave it out: --order COLUMN orders the rows of a key"
+                raise InputError("not for the spark backend: --time", hint=hint)
+            whole(opened.program, opened.start)
+        return
+    open_pipeline(program, start).write()
+
+
+def open_pipeline(program: Program, start: Start) -> LogRun:
+    """A pipeline that is about to run on the log of its options; what has been opened is closed where it cannot run.
+
+    Raises
+    ------
+    InputError, Refused: an option is not for the backend, or the backend not for the program.
+    """
+    source = source_of(start.options.input, live=start.live)
+    with start.opening():
+        state = run_state(start)
+        start = start if state is None else state.adopt(start)
+        twice = source.rereadable and state is None
+        opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
+        partition = opened.partition(source)
+        session = opened.session(partition)
+        read: Ported = opened.program if partition is None else partition.rows
+        blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
+        again = blocks
+        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
+        order = opened.order(read.ports, source)
+        if order is not None:  # which reads rows ahead, bad ones among them
+            if state is not None:
+                raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
+            start.closing.enter_context(kept())
+            blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
+        if opened.auto and twice:
+            session = FallbackSession(session, partial(opened.reference, partition), again, start.say)
+        begun = _read_first(blocks(start.reporter), start)
+        if state is not None:
+            state.begin(session, opened.program, opened.row.name)
+    return LogRun(
+        session,
+        opened.start,
+        LogRows(
+            lambda pace, blocks: batches_of(blocks, session, pace, start.reporter.account),
+            source.size,
+            begun,
+            kept,
+        ),
+        backend=opened.row.name,
+        format=(opened.reading.format, source.format_of),
+        named=partial(_named_outputs, opened, session),
+        state=state,
+    )
+
+
+def _named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str, OutputRows]:
+    """The outputs that may have files of their own."""
+    from workbench.events.output_split import rows_of_outputs
+
+    return rows_of_outputs(session.outputs, list(opened.program.ports.shown), steps=opened.start.options.steps)
+
+
+class OpenedPipeline:
+    """A pipeline, and the backend that is to run it.
+
+    Parameters
+    ----------
+    columns: whether the log may have columns, for who chooses the backend by that.
+    twice: whether its rows can be read once more.
+
+    Attributes
+    ----------
+    row: the backend.
+    reading: how the log is read.
+    auto: whether the backend has been chosen by nobody else.
+
+    Raises
+    ------
+    InputError, Refused: an option is not for the backend, or the backend not for the program.
+    """
+
+    def __init__(self, program: Program, start: Start, *, columns: bool, twice: bool = True) -> None:
+        program = with_facts(program, start)
+        options = start.options
+        self.program = program if options.integers is None else program.pipeline.resolve(options.integers)
+        self._made: Backend | None = None
+        auto = options.backend == AUTO
+        self.row = backend_row("reference" if auto else options.backend)
+        if auto and columns and _is_long(options):
+            self._take(backend_row("compiled"), start, twice=twice)
+        refuse_kind(self.row, self.program)
+        refuse_options([self.row], self.program, options)
+        refuse_missing(self.row)
+        if options.with_row and options.key is None:
+            raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
+        self.start = replace(start, oracle=_faults(options, self.program))
+        self.reading = replace(options.reading(self.program), words=self.row.like == "numba" and not auto)
+        self.auto = auto and self._made is not None
+        if self.auto:
+            start.say(f"the {self.row.name} backend runs it")
+
+    def _take(self, row: BackendRow, start: Start, *, twice: bool) -> None:
+        """Run it on this backend, if that runs it on columns, and gives way where its numbers are too short."""
+        ports = self.program.ports
+        if row.make is not None and all(
+            (*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values()))
+        ):
+            with contextlib.suppress(InputError, Refused):
+                refuse_options([row], self.program, start.options)
+                refuse_missing(row)
+                made: Any = row.make(self.program, start)
+                if twice or not may_fail(made):
+                    self._made, self.row = made, row
+
+    def partition(self, source: LogSource) -> Partition | None:
+        """The runs that the log has, by its keys; None for one run.
+
+        Raises
+        ------
+        InputError: an option means nothing with keys, or an output is called like the column of keys.
+        """
+        from workbench.executors.keyed import Partition
+
+        options, ports = self.start.options, self.program.ports
+        if options.key is None:
+            return None
+        if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate"):
+            raise InputError(f"{other} and --key do not go together")
+        domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading) or Words()
+        return Partition(ports, options.key, domain, options.with_row, source.shown)
+
+    def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
+        """What puts rows in the order of time, where options ask for that; None for rows as they come.
+
+        Parameters
+        ----------
+        ports: those that rows are read for.
+        """
+        if not self.is_ordered(len(source.logs())):
+            return None
+        from workbench.runner.row_order import RowOrder
+
+        return RowOrder(ports, source, self.reading, self.start.options.clock(self.start.options.late), self.start)
+
+    def is_ordered(self, logs: int) -> bool:
+        """Whether rows of so many logs are put in the order of time; a program with a clock sees whether they are."""
+        options, has_clock = self.start.options, any(port.clock for port in self.program.ports.inputs)
+        return options.late is not None or (options.time is not None and (not has_clock or logs > 1))
+
+    def session(self, partition: Partition | None) -> Session:
+        """What steps it through the log."""
+        row, make = self.row, self.row.make
+        if partition is not None and row.keyed is not None:
+            return row.keyed(self.program, self.start, partition)
+        if make is None:
+            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
+        return row.session(make(self.program, self.start) if self._made is None else self._made, self.start)
+
+    def reference(self, partition: Partition | None) -> Session:
+        """The same by the reference executor, before the first row."""
+        row = backend_row("reference")
+        if partition is not None and row.keyed is not None:
+            return row.keyed(self.program, self.start, partition)
+        assert row.make is not None
+        return row.session(row.make(self.program, self.start), self.start)
+
+
+def _is_long(options: RunOptions) -> bool:
+    """Whether a log is worth the start of machine code, or the options demand it; data in memory always are."""
+    wanted = named_files(options.input) is None or options.given("--threads", "--reassociate")
+    return bool(wanted) or (expected_rows(options.input) or 0) >= FEW
+
+
+def _read_first(blocks: Iterator[T], start: Start) -> Iterator[T]:
+    """The same; of files the first one is read already, so that nothing is written where there is none."""
+    if named_files(start.options.input) is None:
+        return blocks
+    start.closing.callback(getattr(blocks, "close"))  # noqa: B009 - read_blocks is a generator
+    return itertools.chain(list(itertools.islice(blocks, 1)), blocks)
+
+
+def _faults(options: RunOptions, pipeline: Program) -> RandomFaults | None:
+    """What makes faults strike, where the options ask for that."""
+    if not options.fault and options.seed is None and options.rate is None:
+        return None
+    from workbench.executors.reference.random_faults import RandomFaults
+
+    return RandomFaults(pipeline, options.seed or 0, RATE if options.rate is None else options.rate)

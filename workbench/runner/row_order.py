@@ -1,0 +1,224 @@
+"""Rows of pipelines in the order of time, where `--time` names the column that has it.
+
+The rule of this module: a row is a step of its own, also at equal times, and the column of times is taken away again
+where it is no input. Each log is read with an account of its own, and what it has lost on the way is added up in the
+end: rows that could not be read, that were ignored, or that came too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from workbench.core.domain import Domain, Integer, Integers, Range
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError
+from workbench.events.account import Account, Reporter
+from workbench.events.batch import Columns, EventArray, RowEvents, column_steps, joined_events
+from workbench.events.clock import Clock, Times, UntimedError, time_domain
+from workbench.events.decoding import counted_blocks
+from workbench.events.row_batches import batches
+from workbench.events.rows import LogBlock
+from workbench.runner.order import HoldBack, LateRows, PieceForm, merged
+
+if TYPE_CHECKING:
+    from workbench.events.reading import Reading
+    from workbench.executors.table import Start
+    from workbench.runner.source import LogSource
+
+
+class RowAtTime(NamedTuple):
+    """A row."""
+
+    time: int
+    events: RowEvents
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsAtTimes:
+    """Successive rows as columns."""
+
+    times: Any
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def part(self, first: int, last: int) -> ColumnsAtTimes:
+        """The rows from one place to before another."""
+        return self.take(slice(first, last))
+
+    def take(self, order: Any) -> ColumnsAtTimes:
+        """The rows at some indices, in the order of the indices."""
+        return ColumnsAtTimes(self.times[order], {name: each.part(order) for name, each in self.columns.items()})
+
+    def singly(self, domains: Mapping[str, Domain]) -> list[RowAtTime]:
+        """The rows one by one; `domains` are those of the inputs."""
+        return list(map(RowAtTime, self.times.tolist(), column_steps(self.columns, domains)))
+
+
+RowPiece = ColumnsAtTimes | Iterator[RowAtTime]
+
+
+class RowOrder:
+    """The rows of a pipeline's log in the order of time.
+
+    Parameters
+    ----------
+    ports: those that rows are read for.
+    source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
+    clock: of the column of times.
+
+    Attributes
+    ----------
+    late: takes the rows that come too late.
+
+    Raises
+    ------
+    InputError: the column is an input that has no whole numbers.
+    """
+
+    def __init__(self, ports: Ports, source: LogSource, reading: Reading, clock: Clock, start: Start) -> None:
+        self._ports, self._source, self._start = ports, source, start
+        stepped = next((port for port in ports.inputs if port.clock), None)
+        self._column = clock.column if stepped is None else stepped.name
+        given = ports.domains.get(self._column)
+        if given is not None and not isinstance(given, Integers | Integer | Range):
+            what = f"'{self._column}' is an input of {ports.of}, and has no whole numbers, but {given}"
+            raise InputError(f"--time {clock.column}: {what}", hint="name a column of times that is no input")
+        self._beside, self._is_clock = given is None, stepped is not None
+        self._clock = replace(clock, unit=None) if stepped is not None and stepped.clock == "numbers" else clock
+        self._reading = replace(reading, clock=self._clock)
+        self._form = PieceForm[ColumnsAtTimes, RowAtTime](
+            lambda block: block.singly(ports.domains), lambda _: None, _joined, tuple, RowAtTime
+        )
+        self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
+
+    def blocks(self, reporter: Reporter, *, again: bool = False) -> Generator[LogBlock]:
+        """The rows; `again`: of which those that come too late are known already."""
+        logs = self._source.logs()
+        several = len(logs) > 1
+        reading = replace(self._reading, head=None) if several else self._reading  # which are the first, times tell
+        own = [replace(reporter, keep=lambda row: reporter.keep(row), account=Account()) for _ in logs]
+        late = (lambda _: None) if again else self.late
+        with ExitStack() as closing:
+            pieces = [self._log(log, reading, each, closing, late) for log, each in zip(logs, own, strict=True)]
+            ordered = self._blocks(merged(pieces, self._form) if several else pieces[0])
+            head = self._reading.head if several else None
+            yield from counted_blocks(ordered, self._source.shown, replace(reading, head=head), reporter.account)
+        _add_lost(reporter.account, [each.account for each in own])
+        for note in () if again else self.late.notes():
+            reporter.say(note)
+
+    def _log(
+        self, log: LogSource, reading: Reading, reporter: Reporter, closing: ExitStack, late: Callable[[RowAtTime], Any]
+    ) -> Iterator[RowPiece]:
+        """One log in order."""
+        times = self._clock.of_rows()
+        ports = add_times(self._ports, self._column, times)
+        blocks = log.blocks(ports, reading, reporter)
+        closing.callback(cast("Generator[LogBlock]", blocks).close)
+        pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
+        return pieces if self._clock.late is None else HoldBack(self._form, self._clock, late).ordered(pieces)
+
+    def _pieces(
+        self, blocks: Iterator[LogBlock], times: Times | None, log: LogSource, account: Account
+    ) -> Iterator[RowPiece]:
+        for block in blocks:
+            columns = block.columns()
+            found = None if columns is None else self._of_columns(columns, times)
+            if found is None:
+                for some in batches(block.steps(), log.size):
+                    yield (self._of_row(row, times, log.shown) for row in some)
+            elif columns:
+                account.take(columns)
+                yield found
+
+    def _of_columns(self, columns: Columns, times: Times | None) -> ColumnsAtTimes | None:
+        """Rows with their times; None where rows must tell."""
+        given = columns.get(self._column)
+        if given is None or given.total < given.rows:
+            return None
+        found = given.events if self._beside or times is None else given.events * self._clock.scale
+        if times is not None and not times.follow(found):
+            return None
+        return ColumnsAtTimes(found, {n: each for n, each in columns.items() if n != self._column or not self._beside})
+
+    def _of_row(self, row: RowEvents, times: Times | None, shown: str) -> RowAtTime:
+        time: Any = row.get(self._column)
+        if time is None:
+            raise InputError(f"a row has no '{self._column}'", where=shown, hint="--time names the column of times")
+        if self._beside:
+            return RowAtTime(time, {name: event for name, event in row.items() if name != self._column})
+        try:
+            return RowAtTime(time if times is None else times.read(str(time)), row)
+        except UntimedError as error:
+            raise InputError(f"'{self._column}': expected {error}", where=shown) from error
+
+    def _blocks(self, pieces: Iterator[RowPiece]) -> Iterator[LogBlock]:
+        """Pieces as blocks, which own their rows."""
+        for piece in pieces:
+            if isinstance(piece, ColumnsAtTimes):
+                steps = partial(column_steps, piece.columns, self._ports.domains)
+                yield LogBlock(steps, partial(_same, piece.columns), rows=len(piece))
+                continue
+            for some in batches(piece, self._source.size):
+                events = [row.events for row in some]
+                yield LogBlock(partial(_steps, events), rows=len(events))
+
+    def _late_ports(self) -> Ports:
+        """The columns of the rows that come too late."""
+        ports = tuple(port for port in self._ports.inputs if port.name != self._column)
+        return replace(self._ports, outputs=(Port(self._column, time_domain(self._clock)), *ports))
+
+    def _late_row(self, row: RowAtTime) -> dict[str, Any]:
+        return {**row.events, self._column: self._clock.show(row.time)}
+
+
+def add_times(ports: Ports, column: str, times: Times) -> Ports:
+    """The ports that rows are read for, and the column of times, where that is no input."""
+    if column in ports.domains:
+        return ports
+    return replace(ports, inputs=(Port(column, times), *ports.inputs))
+
+
+def _same(columns: Columns) -> Columns:
+    return columns
+
+
+def _steps(rows: Sequence[RowEvents]) -> Iterator[dict[str, Any]]:
+    return map(dict, rows)
+
+
+def _add_lost(account: Account, logs: Sequence[Account]) -> None:
+    """Add what logs have read, and what did not come to be put in order, to the account of the rows in order."""
+    found = sum(logs, Account())
+    account.add(
+        Account(
+            read=found.read - account.read, rows=found.rows - account.rows, bad=found.bad, ignored=found.ignored,
+            first_bad=found.first_bad, is_exact=found.is_exact,
+        )
+    )  # fmt: skip
+
+
+def _joined(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
+    """The rows of blocks, one after the other; a log may have no column for an input that another one has."""
+    import numpy as np
+
+    some = [block for block in blocks if len(block)] or blocks[:1]
+    times = np.concatenate([block.times for block in some])
+    columns = {}
+    for name, first in {name: each for block in some for name, each in block.columns.items()}.items():
+        parts = [block.columns.get(name) or _nothing(first, len(block)) for block in some]
+        columns[name] = joined_events(parts)
+    return ColumnsAtTimes(times, columns)
+
+
+def _nothing(like: EventArray, rows: int) -> EventArray:
+    """An array of the same kind for so many rows without events."""
+    import numpy as np
+
+    return like.part(np.zeros(rows, np.int64))._replace(present=np.zeros(rows, bool))

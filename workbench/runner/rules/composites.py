@@ -1,0 +1,170 @@
+"""Composites of rules as rows and as columns, and what events are called in them.
+
+The rule of this module: a table says what its rows would say one by one, and is written in the same bytes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import ANY, BOOL, INT, STR, Domain, Value
+from workbench.core.program import Port, Ports
+from workbench.core.types import type_row
+from workbench.errors import InputError
+from workbench.events.clock import Clock, time_domain
+from workbench.runner.rules.columns import TYPE
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet, shared_domains
+
+if TYPE_CHECKING:
+    from workbench.events.output_split import OutputRows
+
+RuleRow = dict[str, Value]
+"""An event: its type, its time, and those of its attributes that are not null."""
+SOURCES, NUMBER = "sources", "id"
+"""What columns are called with --with-sources: the events of a match, and a composite's id."""
+
+
+def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
+    """The columns of events of these types, as outputs of a program."""
+    domains = shared_domains(rules.declarations[name] for name in types)
+    if taken := next((port.name for port in more if port.name in domains), None):
+        raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
+    ports = (Port(TYPE, STR), Port(clock.column, time_domain(clock)), *more, *(Port(n, d) for n, d in domains.items()))
+    return Ports(rules.name, (), ports, kind=rules.kind)
+
+
+def type_rows(columns: Ports, rules: RuleSet, type: str) -> OutputRows:
+    """The rows of events of a type, among those of `event_columns`."""
+    from workbench.events.output_split import OutputRows
+
+    own, other = rules.declarations[type].domains, shared_domains(rules.declarations.values())
+    ports = tuple(port for port in columns.outputs if port.name in own or port.name not in other)
+    return OutputRows(replace(columns, outputs=ports), TYPE, type)
+
+
+def event_row(event: Occurrence, rules: RuleSet, clock: Clock, sources: Sources | None = None) -> RuleRow:
+    """An event as a row; what is null is left out."""
+    names = rules.declarations[event.type].positions
+    values = {name: value for name, value in zip(names, event.values, strict=True) if value is not None}
+    first: RuleRow = {TYPE: event.type, clock.column: clock.show(event.time)}
+    return first | values | sources.row(event) if sources else first | values
+
+
+class Sources:
+    """What events are called in the output: rows of the log by their number, from 1 on; composites `#3` by their id."""
+
+    def __init__(self) -> None:
+        self._labels, self._made = array("q"), 0
+
+    def add(self, made: Any, events: int) -> None:
+        """So many events have been processed, and have caused composites of these numbers."""
+        import numpy as np
+
+        first, count = len(self._labels), len(made) + events
+        composite: Any = np.zeros(count, bool)
+        composite[np.asarray(made, np.int64) - first] = True
+        names = np.where(composite, -self._made - composite.cumsum(), first - self._made + (~composite).cumsum())
+        self._labels.frombytes(names.astype(np.int64).tobytes())
+        self._made += len(made)
+
+    def save(self) -> bytes:
+        """What events have been called: how many composites there were, and how many events, in front of the names."""
+        head = self._made.to_bytes(8, "little") + len(self._labels).to_bytes(8, "little")
+        return head + self._labels.tobytes()
+
+    def restore(self, state: bytes) -> bytes:
+        """Go on from what `save` has given; what stands behind it."""
+        end = 16 + 8 * int.from_bytes(state[8:16], "little")
+        self._made, self._labels = int.from_bytes(state[:8], "little"), array("q", state[16:end])
+        return state[end:]
+
+    def row(self, event: Occurrence) -> RuleRow:
+        """What a composite is called, and the events of its match; of an event of the log only its row."""
+        if not event.rule:
+            return {SOURCES: (self.name(event.number),)}
+        return {NUMBER: -self._labels[event.number], SOURCES: tuple(map(self.name, event.sources))}
+
+    def name(self, number: int) -> str:
+        """That of any event."""
+        label = self._labels[number]
+        return str(label) if label > 0 else f"#{-label}"
+
+    def columns(self, block: EventBlock) -> Mapping[str, Any]:
+        """The same of a block, as Arrow columns; the events of a match are JSON text."""
+        import numpy as np
+        import pyarrow as pa
+
+        from workbench.events import compute as pc
+        from workbench.events.buffers import shown_column
+        from workbench.events.texts import constant
+
+        labels = np.frombuffer(self._labels, np.int64)
+        if block.rules is None:  # events of the log
+            rows = shown_column(INT, labels[block.numbers]).cast(pa.string())
+            texts = pc.binary_join_element_wise(constant('["'), rows, constant('"]'), constant(""))
+            return {NUMBER: pa.nulls(len(block), pa.int64()), SOURCES: texts}
+        assert block.starts is not None
+        assert block.sources is not None
+        ids, first = -labels[block.numbers], block.starts[0]
+        found = labels[block.sources[first : block.starts[-1]]]
+        texts = shown_column(INT, np.abs(found)).cast(pa.string())
+        marks = pc.if_else(shown_column(BOOL, found < 0), constant('"#'), constant('"'))
+        texts = pc.binary_join_element_wise(marks, texts, constant('"'), constant(""))
+        bounds = shown_column(INT, block.starts - first).cast(pa.int32())
+        lists = pc.binary_join(pa.ListArray.from_arrays(bounds, texts), ", ")
+        joined = pc.binary_join_element_wise(constant("["), lists, constant("]"), constant(""))
+        return {NUMBER: shown_column(INT, ids), SOURCES: joined}
+
+
+def composite_table(
+    block: EventBlock, shown: Mapping[str, Domain], rules: RuleSet, clock: Clock, sources: Sources | None
+) -> Any:
+    """The rows of composites as an Arrow table for `RowWriter.table`; None where they have to be made one by one.
+
+    Parameters
+    ----------
+    shown: the columns (`event_columns`).
+    """
+    from workbench.events.buffers import shown_column
+    from workbench.events.text_column import TextColumn
+    from workbench.events.times import shown_times
+
+    columns = {
+        TYPE: shown_column(STR, TextColumn(block.types.astype("i8"), block.names)),
+        clock.column: shown_times(block.times, clock), **(sources.columns(block) if sources else {}),
+    }  # fmt: skip
+    for name in shown:
+        if name not in columns:
+            if shown[name] == ANY:
+                return None
+            columns[name] = attribute_values(block, name, shown[name], rules)
+    import pyarrow as pa
+
+    return pa.table([columns[name] for name in shown], list(shown))
+
+
+def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:
+    """The Arrow column of an attribute of several types; null for events of types that have none of this domain."""
+    import numpy as np
+
+    from workbench.events.buffers import shown_column
+    from workbench.events.text_column import TextColumn
+    from workbench.executors.compiled.execute.text_codes import different
+
+    values: Any = np.zeros(len(block), type_row(domain).column)
+    there: Any = np.zeros(len(block), bool)
+    for type in set(block.types.tolist()):
+        declared = rules.declarations[block.names[type]]
+        if declared.domains.get(name) == domain:
+            column, rows = block.columns[type][declared.positions[name]], block.types == type
+            places = block.places[rows]
+            values[rows], there[rows] = column.values[places], True if column.nulls is None else ~column.nulls[places]
+    if domain == STR:
+        numbers, codes = different(np.where(there, values, 0))
+        values = TextColumn(numbers, [block.texts.get(code, "") for code in codes])
+    return shown_column(domain, values, None if there.all() else there)

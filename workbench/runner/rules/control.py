@@ -1,0 +1,312 @@
+"""Rules that change while a log is read: what a control file says, and from when on.
+
+The rule of this module: a change of a time comes before the events of that time, and after what the clock causes
+before it. What lies in a file is read and rehearsed before anything runs, on an engine that sees no event; what comes
+through a pipe is taken when it is there, and a mistake in it is told and changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from workbench.core.domain import ANY, STR, Domain
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.events.account import Reporter
+from workbench.events.clock import Clock
+from workbench.events.files import is_stream, readable, shown_name
+from workbench.events.read import opened_log
+from workbench.events.reading import Reading
+from workbench.executors.table import Start
+from workbench.named_files import allow, find_named
+from workbench.runner.rules.choice import engine_name
+from workbench.tesla.check import checked
+from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine, rule_engine
+from workbench.tesla.occurrence import in_units
+from workbench.tesla.parser import parse_rules, read_rules
+from workbench.tesla.rule_set import RuleSet
+
+ACTIONS: Mapping[str, bool] = {"add": True, "replace": True, "remove": False}
+"""What can be done, and whether it takes a text."""
+COLUMNS = ("do", "rule", "text", "file")
+"""Those of a control file, beside the time."""
+KINDS = {"": "numbers", "naive": "dates without a time zone", "aware": "dates with a time zone"}
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """One change of the rules that run.
+
+    Attributes
+    ----------
+    rule: its name; empty where the text says it.
+    text, file: the rule, or the file that has it.
+    where: the row that says so.
+    folder: where files are.
+    made: the rules, where they have been read.
+    """
+
+    time: int
+    do: str
+    rule: str
+    text: str
+    file: str
+    where: str
+    folder: Path
+    made: RuleSet | None = None
+
+    def __post_init__(self) -> None:
+        if self.do not in ACTIONS:
+            raise InputError(f"there is nothing to '{self.do}'", where=self.where, hint=did_you_mean(self.do, ACTIONS))
+        given = bool(self.text) + bool(self.file)
+        if given != ACTIONS[self.do]:
+            expected = "a 'text' or a 'file' with the rule" if ACTIONS[self.do] else "no 'text' and no 'file'"
+            raise InputError(f"'{self.do}' takes {expected}", where=self.where)
+        if not self.rule and self.do != "add":
+            raise InputError(f"'{self.do}' takes the name of a 'rule'", where=self.where)
+
+    def read(self, there: RuleSet) -> RuleSet | None:
+        """The rules of the text, where what others declare is known; None if it takes none."""
+        if not ACTIONS[self.do]:
+            return None
+        try:
+            with allow(self.folder):
+                path = find_named(self.file, self.folder, self.where) if self.file else None
+                tree = read_rules(path) if path else parse_rules(self.text, self.where, self.folder)
+        except InputError as error:
+            raise error.retold(where=self.where) from error
+        found = checked(tree, self.where, there.declarations, there.aggregates)
+        if self.do == "add" and self.rule:
+            if [rule.name for rule in found.rules if rule.named] not in ([], [self.rule]) or len(found.rules) != 1:
+                hint = "leave 'rule' out, or name it like the one rule of the text"
+                raise InputError(f"the text has other rules than '{self.rule}'", where=self.where, hint=hint)
+            found = replace(found, rules=(replace(found.rules[0], name=self.rule, named=True),))
+        return found
+
+    def make(self, engine: RuleEngine, made: RuleSet | None) -> Mapping[str, float]:
+        """Change the rules of an engine; the time from which on each that comes is complete."""
+        try:
+            if made is None:
+                engine.remove(self.rule)
+                return {}
+            if self.do == "add":
+                return engine.add(made)
+            before = {rule.name for rule in engine.rules.rules} - {self.rule}
+            complete = engine.replace(self.rule, made)
+            return {rule.name: complete for rule in engine.rules.rules if rule.name not in before}
+        except WorkbenchError as error:
+            raise error if error.where else error.retold(where=self.where) from error
+
+
+class RuleControl:
+    """The changes of a run of rules, taken as time passes.
+
+    Parameters
+    ----------
+    given: a file, or rows as mappings.
+    rules: those that run first.
+
+    Attributes
+    ----------
+    everything: all rules that run at some time, and all types, as far as they are known beforehand.
+    live: whether changes come while events do.
+    costs: what rules have cost that are gone.
+
+    Raises
+    ------
+    WorkbenchError: what lies in a file has mistakes; all of them are told.
+    """
+
+    def __init__(self, given: Any, rules: RuleSet, start: Start) -> None:
+        self.everything = rules
+        self._start = start
+        self._clock = start.options.clock("0")
+        self._of_log = self._clock
+        self._shown = shown_name(given) if isinstance(given, str | Path) else "rules_control"
+        self.live = isinstance(given, str | Path) and is_stream(given)
+        self.costs: list[RuleCost] = []
+        self._changes: list[RuleChange] = []
+        self._came: SimpleQueue[RuleChange | WorkbenchError] = SimpleQueue()
+        if self.live:
+            inputs = start.options.input
+            if str(given) == "-" and "-" in map(str, inputs if isinstance(inputs, list) else [inputs]):
+                raise InputError("the standard input is the log, and cannot change the rules as well")
+            Thread(target=self._listen, args=(given,), daemon=True).start()
+        else:
+            self._rehearse(self._read(given))
+
+    def see(self, clock: Clock) -> None:
+        """It is known what the times of the log are; InputError where those of the changes are none."""
+        self._of_log = clock
+        if not self.live:
+            self._agree()
+
+    def until(self, time: int) -> Iterator[RuleChange]:
+        """The changes up to a time, of those that have not been taken, in their order."""
+        self._hear()
+        while self._changes and self._changes[0].time <= time:
+            yield self._changes.pop(0)
+
+    def make(self, change: RuleChange, engine: RuleEngine, columns: Mapping[str, Domain]) -> None:
+        """Change the rules of an engine, and tell what comes of it.
+
+        Parameters
+        ----------
+        columns: those of the output, in which what the rules emit has to find its place.
+        """
+        costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
+        try:
+            made = change.made if change.made is not None else change.read(engine.rules)
+            if self.live and made is not None:
+                _see_place(made, engine.rules, columns, change.where)
+            complete = change.make(engine, made)
+        except WorkbenchError as error:
+            if not self.live:
+                raise
+            self._start.say(f"{error}\n  this change is not made")
+            return
+        self.costs += costs
+        for warning in made.warnings if made is not None else ():
+            self._start.say(f"warning: {warning}")
+        at = f"{change.where}: at {self._of_log.show(change.time)}"
+        for name, since in complete.items():
+            done = "added" if change.do == "add" else f"put in the place of '{change.rule}'"
+            self._start.say(f"{at} rule '{name}' is {done}: {self._complete(since)}")
+        if not complete:
+            self._start.say(f"{at} rule '{change.rule}' is removed" if made is None else f"{at} types are declared")
+
+    def _complete(self, since: float) -> str:
+        if since == -math.inf:
+            return "complete at once"
+        if since == math.inf:
+            return "never complete, for its window is forever"
+        if math.isnan(since):
+            return "complete when as many events have come as its window counts"
+        return f"complete from {self._of_log.show(int(since))} on"
+
+    def tell(self) -> None:
+        """What has not been done."""
+        if self._changes:
+            many = f"{len(self._changes):,} changes lie" if len(self._changes) > 1 else "a change lies"
+            self._start.say(f"{self._shown}: {many} behind the last event, and nothing came of it (--until moves time)")
+
+    def _agree(self) -> None:
+        if self._clock.dates not in (None, self._of_log.dates):
+            one, other = (KINDS[each.dates or ""] for each in (self._clock, self._of_log))
+            raise InputError(
+                f"its times are {one}, and those of the log {other}", where=self._shown, hint="write them alike"
+            )
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def _read(self, given: Any) -> Iterator[RuleChange | WorkbenchError]:
+        """The changes as they are written, mistakes as errors."""
+        columns = (Port(name, STR, optional=name != "do") for name in COLUMNS)
+        ports = Ports("rules-control", (Port(self._clock.column, self._clock.of_rows()), *columns), kind="control file")
+        reading, reporter = Reading(strict=True), Reporter()
+        if not isinstance(given, str | Path):
+            from workbench.events.data import RowsReader
+
+            rows = RowsReader(ports, reading, reporter, given)
+            yield from self._located(rows, enumerate(given, 1), self._shown, Path())
+            return
+        stdin = open(0, "rb", closefd=False) if str(given) == "-" else None  # noqa: SIM115 - until the process ends
+        folder = Path() if self.live else Path(given).parent
+        with opened_log(given, ports, reading, reporter, stdin) as (reader, lines, shown), readable(shown):
+            yield from self._located(reader, reader.rows(lines, shown), shown, folder)
+
+    def _located(
+        self, reader: Any, rows: Iterable[tuple[int, Any]], shown: str, folder: Path
+    ) -> Iterator[RuleChange | WorkbenchError]:
+        last: int | None = None
+        for number, row in rows:
+            where = f"{shown}:{number}"
+            try:
+                for step in reader.located(iter([(number, row)]), shown):
+                    for name in (self._clock.column, "do"):
+                        if name not in step:
+                            raise InputError(f"a change has no '{name}'", where=where)
+                    time = step[self._clock.column]
+                    if last is not None and time < last and not self.live:
+                        raise InputError("its time lies before that of the change before", where=where)
+                    last = time
+                    do, rule, text, file = (str(step.get(name, "")) for name in COLUMNS)
+                    yield RuleChange(time, do, rule, text, file, where, folder)
+            except WorkbenchError as error:
+                yield error
+
+    def _rehearse(self, changes: Iterator[RuleChange | WorkbenchError]) -> None:
+        """Make all changes on an engine without events; their mistakes are one error."""
+        found, wrong = list(changes), list[WorkbenchError]()
+        unit, dates = self._clock.unit, bool(self._clock.dates)
+        trex = self._start.options.compat == "trex"
+        settings = EngineSettings(unit, dates, trex)
+        try:
+            running = in_units(self.everything, unit, dates=dates, trex=trex) if found else self.everything
+        except InputError as error:
+            what = f"{error.what} (the times of {self._shown} are {KINDS[self._clock.dates or '']})"
+            raise error.retold(what, where=error.where) from error
+        engine = rule_engine(running, engine_name(self._start.options), None, settings)
+        rules, failed = list(self.everything.rules), set[str]()
+        for change in found:
+            if isinstance(change, WorkbenchError):
+                wrong.append(change)
+                continue
+            if change.do != "add" and change.rule in failed:
+                continue
+            try:
+                made = change.read(engine.rules)
+                change.make(engine, made)
+            except WorkbenchError as error:
+                wrong.append(error)
+                failed |= {change.rule} if change.rule else set()
+                continue
+            rules += made.rules if made is not None else ()
+            self._changes.append(replace(change, made=made))
+        if wrong:
+            first, *others = wrong
+            first.others = (*first.others, *others)
+            raise first
+        self.everything = replace(engine.rules, name=self.everything.name, rules=tuple(rules))
+
+    # --- changes that come ------------------------------------------------------------------------------
+
+    def _listen(self, given: Any) -> None:
+        try:
+            for each in self._read(given):
+                self._came.put(each)
+        except WorkbenchError as error:
+            self._came.put(error)
+
+    def _hear(self) -> None:
+        """Take what has come."""
+        while not self._came.empty():
+            try:
+                each = self._came.get()
+                if isinstance(each, WorkbenchError):
+                    raise each
+                self._agree()
+                insort(self._changes, each, key=lambda change: change.time)
+            except WorkbenchError as error:
+                self._start.say(f"{error}\n  this change is not made")
+
+
+def _see_place(made: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
+    """InputError where the output has no column for something that rules emit, or nobody has read their facts."""
+    for name, declared in made.declarations.items():
+        if declared.fact and name not in running.declarations:
+            hint = f"declare {name} where the run begins, with --facts {name}=F"
+            raise InputError(f"there are no facts of type '{name}'", where=where, hint=hint)
+    for name in made.composites:
+        for attribute, domain in made.declarations[name].domains.items():
+            if columns.get(attribute) not in (domain, ANY):
+                what = f"the output has no column for '{attribute}' of {name}"
+                hint = f"declare {name} where the run begins: its columns are written then"
+                raise InputError(what, where=where, hint=hint)

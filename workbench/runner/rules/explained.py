@@ -1,0 +1,290 @@
+"""Questions about a run of rules on a log: why something came of it, and why something did not.
+
+The rule of this module: an engine runs, and is watched; what it did is explained by the formulas. It runs no further
+than the question goes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from workbench.core.domain import Domain, Value
+from workbench.errors import InputError, did_you_mean
+from workbench.events.batch import LogBatch
+from workbench.events.clock import UntimedError
+from workbench.events.values import UnreadableError, from_text
+from workbench.executors.session import BatchOutput
+from workbench.executors.table import Start
+from workbench.runner.options import started
+from workbench.runner.rules.columns import pack_events
+from workbench.runner.rules.composites import RuleRow
+from workbench.runner.rules.opening import OpenedRules, run_of
+from workbench.runner.rules.session import RuleRun, RuleSession
+from workbench.tesla import tree as t
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.explain.order import EventOrder, RunPiece, emitting
+from workbench.tesla.explain.view import RunRecord
+from workbench.tesla.explain.why import composite_reason
+from workbench.tesla.explain.why_not import missing_reason
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_explanation import RuleExplanation
+from workbench.tesla.rule_set import RuleSet
+
+MOST_TOLD = 10
+"""Composites of one event that are told."""
+FEW = 256
+"""More composites at a time are kept as columns."""
+_NAMED = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s+at\s+(\S.*?)\s*", re.DOTALL)
+_VALUE = re.compile(r"""\s*(\w+)\s*==?\s*("[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
+
+
+@dataclass(frozen=True)
+class CompositeNamed:
+    """A composite as a user names it: `Fire(area = 1) at 12:00:05`.
+
+    Attributes
+    ----------
+    time: as it is written.
+    """
+
+    type: str
+    values: Mapping[str, Value | None]
+    time: str
+
+
+@dataclass(frozen=True)
+class RuleQuestion:
+    """What is asked of a run.
+
+    Attributes
+    ----------
+    event: the number of a row of the log, from 1 on: of what it is a part.
+    output: the `id` of a composite, or its name: why it is there.
+    missing: its name: why it is not there.
+    most: so many composites are told.
+    """
+
+    event: int | None = None
+    output: int | str | None = None
+    missing: str | None = None
+    most: int = MOST_TOLD
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.event, self.output, self.missing)) != 1:
+            hint = 'ask for a row (event 12), an output (3, or "Fire at 12:00:05"), or what is missing'
+            raise InputError("there has to be one question", hint=hint)
+
+    def __str__(self) -> str:
+        if self.missing is not None:
+            return f"why is there no {self.missing}?"
+        if self.event is not None:
+            return f"what is event {self.event} a part of?"
+        return f"why is there {self.output if isinstance(self.output, str) else f'#{self.output}'}?"
+
+    @property
+    def named(self) -> str | None:
+        """What it names by its type and time."""
+        return self.output if isinstance(self.output, str) else self.missing
+
+
+def explain_rules(rules: RuleSet, data: Any, question: RuleQuestion, options: dict[str, Any]) -> RuleExplanation:
+    """The answer to a question about a run on data, with the options of `workbench.run`."""
+    start = started(data, None, options)
+    with start.reporter.doing:
+        return explained(rules, start, question)
+
+
+def explained(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplanation:
+    """The answer to a question about a run on the log of its options.
+
+    Raises
+    ------
+    InputError: there is no such event, or nobody emits what is named. EngineGap: the engine is not what the rules mean.
+    """
+    if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
+        hint = "leave it out; of a log with keys take the rows of one"
+        raise InputError(f"a run is not explained with {foreign}", hint=hint)
+    named = None if question.named is None else composite_named(rules, question.named)
+
+    def make(opened: OpenedRules) -> RecordingSession:
+        run = opened.run(opened.engine())
+        return RecordingSession(run, question, named, opened.plain, start.options.compat or "")
+
+    run = run_of(rules, start, make)
+    for _ in run.emissions():
+        pass
+    return cast(RecordingSession, run.session).answer()
+
+
+def composite_named(rules: RuleSet, text: str) -> CompositeNamed:
+    """What a text such as `Fire(area = 1) at 12:00:05` names.
+
+    Raises
+    ------
+    InputError: it cannot be read, or no rule emits such.
+    """
+    found = _NAMED.fullmatch(text)
+    if found is None:
+        raise InputError(f"'{text}' names no composite", hint='write its type and its time: "Fire at 12:00:05"')
+    type, given_values, time = found.groups()
+    emitting(rules, type)
+    domains = rules.declarations[type].domains
+    values: dict[str, Value | None] = {}
+    rest = (given_values or "").strip()
+    while rest:
+        one = _VALUE.match(rest)
+        if one is None:
+            raise InputError(f"'{rest}' gives no attribute a value", hint=f'write {type}(area = 1, name = "x") at ...')
+        name, value = one.groups()
+        if name not in domains:
+            raise InputError(f"{type} has no attribute '{name}'", hint=did_you_mean(name, domains))
+        values[name] = _read(value, domains[name], f"'{name}' of {type}")
+        rest = rest[one.end() :].strip()
+    return CompositeNamed(type, values, time)
+
+
+def _read(text: str, domain: Domain, what: str) -> Value | None:
+    if text == "null":
+        return None
+    try:
+        return from_text(text[1:-1] if text[:1] in ("'", '"') else text, domain)
+    except UnreadableError as error:
+        raise error.refusal(what, text) from error
+
+
+class RecordingSession(RuleSession):
+    """A rule set that runs, and is watched, for a question about it.
+
+    Parameters
+    ----------
+    named: what the question names.
+    first: the rules before any of them has changed.
+    """
+
+    def __init__(
+        self, run: RuleRun, question: RuleQuestion, named: CompositeNamed | None, first: RuleSet, compat: str
+    ) -> None:
+        super().__init__(run, None, run.rules.composites)
+        self._question, self._named, self._first, self._compat = question, named, first, compat
+        self._given, self._found = list[RunPiece](), list[RunPiece]()
+        self._told = 0
+        self._time: int | None = None
+        self._until: int | None = None
+        self._began: int | None = None
+        self._stopped = False
+
+    @property
+    def is_done(self) -> bool:
+        output = self._question.output
+        return self._stopped or (isinstance(output, int) and self._told >= output)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        events = batch.occurrences
+        if len(events):
+            times = events.times if isinstance(events, EventBlock) else [event.time for event in events]
+            if self._began is None:
+                self._begin(int(times[0]))
+            if self._time is not None and times[-1] > self._time:
+                self._stopped = True
+                end = bisect_right(times, self._time) + 1
+                events = events.part(0, end) if isinstance(events, EventBlock) else events[:end]
+        self._given.append(events)
+        if self.block_engine is not None and isinstance(events, EventBlock) and self.block_size(len(events)):
+            for each in self.block_engine.process_block(events, sources=True):
+                self._keep(each)
+            return BatchOutput(computed=len(events), failed=batch.failed)
+        return super().step_batch(replace(batch, occurrences=events))
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        self._until = time
+        return super().advance_clock(time)
+
+    def answer(self) -> RuleExplanation:
+        """What was asked, when it has run as far as it takes."""
+        run, rules = self.run, self.engine.rules
+        order = EventOrder(rules, self._given, self._found)
+        facts = cast("Facts", _FactRows(run.facts))
+        micro = bool(run.clock.dates) or run.clock.unit is not None
+        record = RunRecord(
+            rules, order, facts, self._compat, run.clock.show, self._until, run.backend, micro, self._first
+        )
+        return self._explained(record)
+
+    def _explained(self, record: RunRecord) -> RuleExplanation:
+        asked, order, named = self._question, record.order, self._named
+        if asked.event is not None:
+            number = order.of_row(asked.event)
+            return self._of(record, order.users(number), number)
+        if isinstance(asked.output, int):
+            return self._of(record, [order.of_id(asked.output)])
+        assert named is not None
+        missing = missing_reason(record, named.type, self._read_time(named.time), named.values)
+        if asked.missing is None:
+            if not missing.there:
+                hint = f'--missing "{asked.output}" tells why'
+                raise InputError(f"there is no {asked.output}", hint=hint)
+            return self._of(record, missing.there)
+        found = self._of(record, missing.there)
+        return RuleExplanation(str(asked), record, found.composites, found.more, None, missing)
+
+    def _of(self, record: RunRecord, numbers: Sequence[int], event: int | None = None) -> RuleExplanation:
+        some = tuple(composite_reason(record, each) for each in numbers[: self._question.most])
+        return RuleExplanation(str(self._question), record, some, len(numbers) - len(some), event)
+
+    def _begin(self, time: int) -> None:
+        """The time of the first event is known, and so is that behind which nothing matters."""
+        self._began = time
+        if self._named is not None:
+            rules = self.engine.rules
+            reach = [_reach(rules.rules[each]) for each in emitting(rules, self._named.type)]
+            self._time = self._read_time(self._named.time) + max(reach)
+
+    def _read_time(self, text: str) -> int:
+        """A time as the log writes it; of a day alone it is that of the first event."""
+        shown = str(self.run.clock.show(self._began or 0))
+        if self.run.clock.dates and _TIME_OF_DAY.fullmatch(text):
+            zone = re.search(r"(Z|[+-]\d\d:\d\d)$", shown)
+            text = f"{shown[:10]}T{text.rjust(8, '0') if text.count(':') == 2 else text}{zone[0] if zone else ''}"
+        try:
+            return self.run.clock.read(text)
+        except UntimedError as error:
+            raise InputError(f"'{text}' is no time of this log: expected {error}") from error
+
+    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
+        self._keep(list(found))
+        return []
+
+    def _keep(self, found: RunPiece) -> None:
+        if len(found):
+            self._told += len(found)
+            if isinstance(found, list) and len(found) > FEW:  # columns take a fifth of the room
+                found = pack_events(self.engine.rules, found) or found
+            self._found.append(found)
+
+
+def _reach(rule: t.Rule) -> int:
+    """How far behind a trigger a rule might have something to do with what comes."""
+    windows = (part.window for part in rule.predicates)
+    some = (each.most for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow) and each.most)
+    return max((int(each.amount) for each in some if not each.counts), default=0)
+
+
+class _FactRows(dict[str, Sequence[Any]]):
+    """Facts as rows in memory, those of a database when they are asked for."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self._facts = facts
+
+    def get(self, name: str, default: Any = ()) -> Any:
+        """The rows of a type."""
+        return self[name] if name in self._facts else default
+
+    def __missing__(self, name: str) -> Sequence[Any]:
+        self[name] = found = list(self._facts[name])
+        return found

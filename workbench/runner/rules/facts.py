@@ -1,0 +1,192 @@
+"""The facts of rules, as the user names them: files of rows, and SQLite databases.
+
+The rule of this module: rows of a file are kept in memory as they are, where they are few; many are put into a database
+in memory with the indexes that rules need. A database is asked, and never read as a whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import ANY, Value
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, did_you_mean
+from workbench.events.read import read_events
+from workbench.executors.table import Start
+from workbench.runner.rules.log import row_reader
+from workbench.tesla.occurrence import Facts, has_units, in_units
+from workbench.tesla.rule_set import RuleSet
+from workbench.tesla.tree import Declaration, Operation
+
+if TYPE_CHECKING:
+    from workbench.tesla.caches.table import FactCaching
+    from workbench.tesla.engines.facts.database import FactSettings
+    from workbench.tesla.engines.facts.table import FactTable
+
+FEW, MANY = 1_000, 100_000
+"""More rows of a file are put into a database: where they are compared by more than equations, and in any case."""
+
+
+def facts_of(rules: RuleSet, start: Start) -> Facts:
+    """The facts that a run is given, by their types.
+
+    Raises
+    ------
+    InputError: a type has none, or a file cannot be read. FactsError: a table does not fit its declaration.
+    """
+    given: Any = start.options.facts
+    if isinstance(given, Mapping):
+        return _given_facts(rules, given)
+    return named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
+
+
+def named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
+    """The facts of files: `city.db` has a table for each type, `Line=lines.csv` the rows of one."""
+    found = _FactFiles(rules, start)
+    for each in map(str, given):
+        found.add(each)
+    return found.facts()
+
+
+class _FactFiles:
+    """Files as they are named, one after the other."""
+
+    def __init__(self, rules: RuleSet, start: Start) -> None:
+        self.rules, self._start = rules, start
+        self.types = {name: declared for name, declared in rules.declarations.items() if declared.fact}
+        self.rows: dict[str, tuple[list[str], list[Iterator[tuple[Any, ...]]]]] = {}
+        self.tables: dict[str, FactTable] = {}
+        self.databases: list[Any] = []
+
+    @property
+    def settings(self) -> FactSettings:
+        from workbench.tesla.engines.facts.database import FactSettings
+
+        given = self._start.options
+        return FactSettings(given.facts_fixed, given.facts_timeout, given.on_facts_failure or FactSettings.failure)
+
+    @property
+    def caching(self) -> FactCaching | None:
+        from workbench.tesla.caches.table import ROWS, FactCaching
+
+        given = self._start.options
+        policy, rows, shared = given.facts_cache, given.facts_cache_rows, given.facts_cache_shared
+        if not policy and (rows or shared):
+            what = "how large a cache of facts is, or who shares it, is told, and not which one"
+            raise InputError(what, hint="--facts-cache gds")
+        return FactCaching(policy, rows or ROWS, shared) if policy else None
+
+    def add(self, given: str) -> None:
+        """A file, with the type that it is of, or without."""
+        from workbench.tesla.engines.facts.database import FactDatabase, is_database
+
+        name, equals, path = given.partition("=")
+        if name not in self.types and (Path(given).exists() or not equals) and is_database(given):
+            self.databases.append(FactDatabase(given, self.settings))
+            return
+        if not equals or name not in self.types:
+            hint = did_you_mean(name, self.types) or "the rules declare no facts"
+            if self.types and not equals and self._database(given)[1] is not None:
+                hint = f"say which type that table is: --facts {next(iter(self.types))}={given}"
+            what = f"--facts {given}: expected TYPE=FILE, with a type of facts, or a SQLite database"
+            raise InputError(what, hint=hint)
+        file, table = self._database(path)
+        if not is_database(file):
+            paths, rows = self.rows.setdefault(name, ([], []))
+            paths.append(path)
+            rows.append(_rows_of(self.types[name], path))
+        elif name in self.tables:
+            raise InputError(f"--facts {given}: '{name}' is {self.tables[name]} already", hint="leave one out")
+        else:
+            self.tables[name] = self._table(self.types[name], FactDatabase(file, self.settings), table)
+
+    @staticmethod
+    def _database(path: str) -> tuple[str, str | None]:
+        """A file, and the table in it that is named behind it: `city.db:lines`."""
+        file, colon, table = path.rpartition(":")
+        return (file, table) if colon and not Path(path).exists() and Path(file).is_file() else (path, None)
+
+    @staticmethod
+    def _table(declared: Declaration, database: Any, table: str | None = None) -> FactTable:
+        from workbench.tesla.engines.facts.table import FactTable
+
+        try:
+            return FactTable(declared, database, table)
+        finally:
+            database.settle()
+
+    def facts(self) -> Facts:
+        """Of each type its rows, or its table."""
+        if self.databases and not self.types:
+            self._start.say("--facts is not looked at: the rules declare no facts")
+        found: dict[str, Any] = dict(self.tables)
+        for name, (paths, rows) in self.rows.items():
+            if name in found:
+                raise InputError(f"--facts: '{name}' is {found[name]}, and a file", hint="leave one out")
+            found[name] = self._kept(name, paths, itertools.chain(*rows))
+        if without := {name: declared for name, declared in self.types.items() if name not in found}:
+            found |= _tables(without, self.databases)
+        if not any(hasattr(each, "database") for each in found.values()):
+            return {name: found[name] for name in self.types}
+        from workbench.tesla.engines.facts.tables import FactTables
+
+        made = FactTables({name: found[name] for name in self.types}, self.settings, self.caching)
+        if any(each.in_memory for each in made.databases):
+            from workbench.tesla.engines.facts.access import FactAccesses
+
+            list(FactAccesses.of(in_units(self.rules, dates=has_units(self.rules)), made).create(memory=True))
+        return made
+
+    def _kept(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
+        """The rows of files, or the table that they are put into."""
+        few = list(itertools.islice(rows, FEW + 1))
+        if len(few) <= FEW:
+            return few
+        if not self._ranged(name):
+            few += itertools.islice(rows, MANY + 1 - len(few))
+            if len(few) <= MANY:
+                return few
+        from workbench.tesla.engines.facts.stored import store_rows
+
+        try:
+            return store_rows(self.types[name], itertools.chain(few, rows), ", ".join(paths))
+        except (OverflowError, UnicodeEncodeError) as error:
+            what = f"facts of type '{name}': a whole number has more than 64 bits, or a text cannot be written"
+            hint = f"so many rows (more than {len(few) - 1:,}) are put into a database, which has no such values"
+            raise InputError(what, where=", ".join(paths), hint=hint) from error
+
+    def _ranged(self, name: str) -> bool:
+        """Whether rules compare attributes of a type by more than equality."""
+        return any(
+            isinstance(each, Operation) and each.operator in ("<", "<=", ">", ">=")
+            for rule in self.rules.rules for part in rule.predicates if part.type == name for each in part.constraints
+        )  # fmt: skip
+
+
+def _tables(types: Mapping[str, Declaration], databases: Sequence[Any]) -> Mapping[str, FactTable]:
+    if not databases:
+        name = next(iter(types))
+        hint = f"say where they are: --facts {name}=F, or --facts F.db"
+        raise InputError(f"there are no facts of type '{name}'", hint=hint)
+    from workbench.tesla.engines.facts.tables import tables_in
+
+    return tables_in(types, databases)
+
+
+def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
+    ports = Ports(declared.name, tuple(Port(n, d) for n, d in declared.domains.items()), kind="table")
+    return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
+
+
+def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]]) -> Facts:
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name, declared in rules.declarations.items():
+        if declared.fact and name not in given:
+            raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
+        if declared.fact:
+            read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
+            found[name] = [read(row) for row in given[name]]
+    return found

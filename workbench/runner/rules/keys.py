@@ -1,0 +1,138 @@
+"""Rules that run for each key of a log, each on the events of its own key.
+
+The rule of this module: a key is an attribute of all events while they are read and when they are written; types that
+do not declare it are given it, and engines never see that. All keys have one clock, that of the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from workbench.core.domain import STR, Domain, Value
+from workbench.errors import InputError
+from workbench.events.reading import Reading
+from workbench.events.values import Words
+from workbench.executors.run_options import RunOptions
+from workbench.executors.snapshot import join_states, split_states
+from workbench.runner.source import LogSource, source_of
+from workbench.tesla.engines.engine import RuleEngine
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.tree import Attribute
+
+WITHOUT = ("--rules-control", "--with-sources", "--profile", "--with-row")
+
+
+def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -> RuleSet:
+    """The same rules, where all types of events have the key for an attribute.
+
+    Raises
+    ------
+    InputError: composites have such an attribute, an option means nothing with keys, or nothing tells what keys are.
+    """
+    if foreign := options.given(*WITHOUT):
+        raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
+    if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
+        what = f"{taken} has an attribute '{key}', as the column of keys would be called"
+        raise InputError(what, hint="rules that join on it need no --key")
+    domain = shared_domains(rules.declarations[name] for name in rules.events).get(key)
+    more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
+    declared = {
+        name: each if each.fact or key in each.domains else replace(each, attributes=(*each.attributes, more))
+        for name, each in rules.declarations.items()
+    }
+    return replace(rules, declarations=declared)
+
+
+def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
+    """What keys are that no type declares."""
+    log = source.logs()[0]
+    path = log.name.rpartition("=")[2]
+    found = (log if path == log.name else source_of(path)).key_domain(key, reading)
+    if found is None:
+        hint = "declare it as a string, an int or a bool, or read the log from a file"
+        raise InputError(f"nothing tells what the key '{key}' is", hint=hint)
+    return STR if isinstance(found, Words) else found
+
+
+class KeyedRules:
+    """An engine for each key, behind the events and composites of `with_key`.
+
+    Parameters
+    ----------
+    plain: the rules without the key, windows in the unit of times.
+    wide: the rules with the key.
+    make: starts an engine.
+    """
+
+    def __init__(self, key: str, plain: RuleSet, wide: RuleSet, make: Callable[[], RuleEngine]) -> None:
+        self.key, self.rules, self._make = key, wide, make
+        self._runs: dict[Value, tuple[int, RuleEngine]] = {}
+        """The engine of each key, and how many keys came before it."""
+        self._due: list[tuple[int, int, Value]] = []
+        """A heap of the deadlines that there may be, each with its key behind the number of that."""
+        self._timeouts: defaultdict[str, set[int]] = defaultdict(set)
+        """Of each type how long after an event of it absences are decided."""
+        for rule in plain.rules:
+            if rule.absence is not None:
+                self._timeouts[rule.trigger.type].add(rule.timeout)
+        self._places: Mapping[str, tuple[int, int]] = {
+            name: (wide.declarations[name].positions[key], len(plain.declarations[name].attributes))
+            for name in plain.events
+        }
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes in the run of its key, behind those of the clock in all runs."""
+        place, count = self._places[event.type]
+        key = event.values[place]
+        if key is None:
+            what = f"an event of type {event.type} has no '{self.key}', so that it belongs to no key"
+            raise InputError(what, hint="give it one, or leave the row out")
+        found = self.advance(event.time - 1)
+        if key not in self._runs:
+            self._runs[key] = len(self._runs), self._make()
+        made = self._runs[key][1].process(replace(event, values=event.values[:count]))
+        self._await(key, (event, *made))
+        return [*found, *self._told(key, made)]
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """Those of the clock in all runs, in the order of time; of one time, in that in which their keys first came."""
+        found = list[Occurrence]()
+        while self._due and self._due[0][0] <= time:
+            deadline, _, key = heappop(self._due)
+            if made := self._runs[key][1].advance(deadline):
+                self._await(key, made)
+                found += self._told(key, made)
+        return found
+
+    def _await(self, key: Value, events: Iterable[Occurrence]) -> None:
+        """Note when absences may be decided that these events have begun."""
+        for event in events:
+            for timeout in self._timeouts.get(event.type, ()):
+                heappush(self._due, (event.time + timeout, self._runs[key][0], key))
+
+    def snapshot(self) -> bytes:
+        """The deadlines, each with the number of its key, as a line of JSON; the states of all engines."""
+        due = json.dumps([(deadline, number) for deadline, number, _ in self._due])
+        return due.encode() + b"\n" + join_states(list(self._runs), (run.snapshot() for _, run in self._runs.values()))
+
+    def restore(self, state: bytes) -> None:
+        """Go on from such a state."""
+        due, _, states = state.partition(b"\n")
+        for key, each in split_states(states):
+            self._runs[key] = len(self._runs), self._make()
+            self._runs[key][1].restore(each)
+        keys = list(self._runs)
+        self._due = [(deadline, number, keys[number]) for deadline, number in json.loads(due)]
+
+    def profile(self) -> Sequence[object]:
+        """Nothing: there are as many engines as keys."""
+        return ()
+
+    @staticmethod
+    def _told(key: Value, found: list[Occurrence]) -> list[Occurrence]:
+        return [replace(each, values=(*each.values, key)) for each in found]

@@ -1,0 +1,287 @@
+"""The events of a log, for rules: types, times and attributes of rows, several files, and facts.
+
+The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
+named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
+over, and reported.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, did_you_mean
+from workbench.events.account import UNDECLARED, Reporter
+from workbench.events.clock import Clock
+from workbench.events.reading import Reading
+from workbench.events.rows import InputEvents, LogBlock
+from workbench.events.values import UnreadableError, Words, from_json, short
+from workbench.runner.order import HoldBack, first_rows, merged
+from workbench.runner.rules.columns import TYPE, EventColumns
+from workbench.runner.rules.order import EventPiece, event_form
+from workbench.runner.source import LogSource, source_of
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet, shared_domains
+
+if TYPE_CHECKING:
+    from workbench.events.batch import EventArray
+    from workbench.runner.state import RunState
+    from workbench.tesla.tree import Declaration
+
+
+@dataclass
+class RuleLog:
+    """Reads the events of a log.
+
+    Parameters
+    ----------
+    key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
+    late: takes the late events, where the clock allows lateness.
+    state: what the run goes on from, which has the events that wait where the log is no file.
+    """
+
+    rules: RuleSet
+    clock: Clock
+    reading: Reading
+    reporter: Reporter
+    unknown: Counter[str] = field(default_factory=Counter)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+    key: str = ""
+    late: Callable[[Occurrence], object] = lambda _: None
+    state: RunState | None = None
+
+    def __post_init__(self) -> None:
+        self.reporter.account.rows_are_events = True
+        if self.state is not None:
+            self.state.undeclared = self.unknown
+
+    def pieces(self, logs: Sequence[LogSource]) -> Iterator[EventPiece]:
+        """The events of several logs, in the order of time; those of one time in the order of the logs.
+
+        The first N rows of several logs are the first N of the events.
+        """
+        if len(logs) == 1:
+            return self._log(logs[0])
+        self.reporter.account.is_exact &= self.reading.head is None
+        head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
+        streams = [self._log(each) for each in logs]
+        found = merged(streams, event_form(self.rules))
+        return found if head is None else first_rows(found, head)
+
+    def named(self, given: Any) -> tuple[Declaration | None, Any]:
+        """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
+        name, equals, path = str(given).partition("=")
+        if not equals or not name.isidentifier():
+            return None, given
+        declared = self.rules.declarations.get(name)
+        if declared is None or declared.fact:
+            what = f"--input {given}: there are no events of type '{name}'"
+            raise InputError(what, hint=did_you_mean(name, self.rules.events))
+        return declared, path
+
+    def _log(self, log: LogSource) -> Iterator[EventPiece]:
+        declared, path = self.named(log.name)
+        log = log if declared is None else source_of(path)
+        ports = log_ports(self.rules, self.clock, declared, self.key)
+        return self.of_blocks(log.blocks(ports, self.reading, self.reporter), ports, declared, log.name)
+
+    def of_blocks(
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
+    ) -> Iterator[EventPiece]:
+        """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
+        found = self._of_blocks(blocks, ports, declared, shown)
+        if self.clock.late is None:
+            return found
+        ends = (lambda: True) if self.state is None else self.state.end_log
+        hold_back = HoldBack(event_form(self.rules), self.clock, self.late, ends)
+        if self.state is not None:
+            self.state.hold_back(hold_back)
+        return hold_back.ordered(found)
+
+    def _of_blocks(
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
+    ) -> Iterator[EventPiece]:
+        types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
+        readers = {each.name: row_reader(each, ports.domains) for each in types}
+        made = EventColumns(self.rules, ports, self.clock.column, declared)
+        for block in blocks:
+            columns = block.columns()
+            found = None if columns is None else self._of_columns(columns, made)
+            yield self._of_rows(block.steps(), readers, declared, shown) if found is None else found
+
+    def _of_rows(
+        self, rows: Iterator[InputEvents], readers: Mapping[str, Any], declared: Declaration | None, shown: str
+    ) -> Iterator[Occurrence]:
+        time = self.clock.column
+        for row in rows:
+            name = declared.name if declared else str(row.get(TYPE, "")).strip()
+            if name not in readers:
+                self.pass_over(name)
+                continue
+            if time not in row:
+                raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint="--time names the column")
+            self._see(name, row)  # other columns than those of the type do no harm
+            yield Occurrence(name, row[time], readers[name](row))
+
+    def _of_columns(self, columns: Mapping[str, EventArray], made: EventColumns) -> EventBlock | None:
+        """The same of the columns of rows; None where rows must tell."""
+        found = made.block(columns)
+        if found is None:
+            return None
+        block, unknown = found
+        for name, count in unknown.items():
+            self.pass_over(name, count)
+        self.reporter.account.take(columns)
+        for type in set(block.types.tolist()):
+            name = block.names[type]
+            there = (each.nulls is None or not each.nulls.all() for each in block.columns[type])
+            self._see(name, itertools.compress(self.rules.declarations[name].positions, there))
+        return block
+
+    def _see(self, name: str, there: Iterable[str]) -> None:
+        self.types.add(name)
+        self.seen.update((name, attribute) for attribute in there)
+
+    def pass_over(self, name: str, rows: int = 1) -> None:
+        """Count rows of a type that is not declared."""
+        if self.state is not None:
+            rows = self.state.position.new_undeclared(name, rows, self.reporter.account)
+        if rows:
+            self.unknown[name] += rows
+            self.reporter.account.ignored[UNDECLARED] += rows
+
+    def notes(self) -> Iterator[str]:
+        """What is worth knowing about the log, when it has been read."""
+        if self.unknown:
+            shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
+            yield f"rows of types that are not declared are passed over: {shown}"
+        for name in sorted(self.types):
+            for attribute in self.rules.declarations[name].positions:
+                if (name, attribute) not in self.seen:
+                    yield f"no event of type {name} has a '{attribute}': it is null in all of them"
+
+
+def infer_types(
+    inputs: Sequence[Any], time: str, reading: Reading, rows: int, say: Callable[[str], object]
+) -> dict[str, Declaration]:
+    """Declare the types of events in the first rows of a log.
+
+    A type has the attributes with a value in some of its rows, and as texts those without a value in any row.
+
+    Parameters
+    ----------
+    rows: how many rows of each file are read.
+    say: is told what each type is taken to be.
+
+    Raises
+    ------
+    InputError: the log cannot be read twice, or a file has no column of types and the user names none.
+    """
+    from workbench.events.look import samples
+
+    found: dict[str, dict[str, set[str]]] = {}
+    empty: set[str] = set()
+    read = 0
+    for given in inputs:
+        name, _, path = str(given).rpartition("=")
+        if path == "-":
+            raise InputError("the types of the standard input are not known beforehand", hint="declare them")
+        for shown, cells, kind_of in samples(path, Ports("log", ()), reading, rows):
+            if not name and TYPE not in cells:
+                hint = f"name the type of its events: --input Smoke={shown}"
+                raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
+            count = max(map(len, cells.values()), default=0)
+            read += count
+            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * count
+            for each in types if count else [name]:
+                found.setdefault(each, {})
+            for column in cells.keys() - {TYPE, time}:
+                values: dict[str, list[Any]] = {}
+                for kind, cell in zip(types, cells[column], strict=True):
+                    if cell is not None:
+                        values.setdefault(kind, []).append(cell)
+                for kind, some in values.items():
+                    found[kind].setdefault(column, set()).add(kind_of(column, some))
+                if not values:
+                    empty.add(column)
+    empty.difference_update(*found.values())
+    declared = {name: _declare(name, columns, empty, say) for name, columns in found.items() if name}
+    say(f"types from the first {read:,} rows (--infer-rows reads more): {', '.join(map(str, declared.values()))}")
+    return declared
+
+
+_INFERRED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
+
+
+def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str], say: Callable[[str], object]) -> Declaration:
+    from workbench.tesla.tree import Attribute, Declaration
+
+    known: dict[str, Domain] = dict.fromkeys(empty, STR)
+    for column, kinds in columns.items():
+        kind = "numbers" if kinds == {"numbers", "whole numbers"} else " and ".join(sorted(kinds))
+        if re.search("objects|arrays|no float", kind):
+            say(f"'{column}' of {name} is left out: it has {kind}, which no attribute can be")
+        else:
+            known[column] = _INFERRED.get(kind, STR)
+    attributes = tuple(Attribute(column, each, inferred=True) for column, each in sorted(known.items()))
+    return Declaration(name, attributes, inferred=True)
+
+
+def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None, key: str = "") -> Ports:
+    """The columns of a log, as inputs of a program: types, times and all attributes.
+
+    Parameters
+    ----------
+    declared: the type of all events in it; None: a column tells.
+    key: as in `RuleLog`.
+    """
+    types = [declared] if declared else [rules.declarations[name] for name in rules.events]
+    domains = shared_domains(types)
+    lenient = {part.name for each in types for part in each.attributes if part.inferred} | {key}
+    domains |= {name: Words() for name in lenient if domains.get(name) == STR}
+    if clock.column in domains:
+        raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
+    several = len(types) > 1 or declared is None
+    attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
+    first = () if declared else (Port(TYPE, Words()),)
+    return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
+
+
+def row_reader(
+    declared: Declaration, domains: Mapping[str, Domain]
+) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
+    """What makes the values of an event of a row; columns that several types share are read for this one."""
+    names = list(declared.domains.items())
+    if all(domains[name] == domain for name, domain in names):
+        order = [name for name, _ in names]
+        return lambda row: tuple(map(row.get, order))
+
+    def read(row: Mapping[str, Value]) -> tuple[Any, ...]:
+        return tuple(_typed(declared, name, row.get(name), domain) for name, domain in names)
+
+    return read
+
+
+def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Value | None:
+    try:
+        return None if value is None else from_json(value, domain)
+    except UnreadableError as error:
+        raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
+
+
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
+    from workbench.events.clock import UntimedError
+
+    try:
+        return clock.read(text)
+    except UntimedError as error:
+        raise InputError(f"--until {text}: expected {error}") from error

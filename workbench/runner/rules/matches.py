@@ -1,0 +1,163 @@
+"""Matches of rules as tables: what is written of them, and what Python gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import INT, STR
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError, Refused, WorkbenchError
+from workbench.events.batch import LogBatch
+from workbench.executors.run_options import AUTO
+from workbench.executors.session import BatchOutput, Session
+from workbench.extensions import later
+from workbench.runner.rules.columns import pack_events
+from workbench.tesla.engines.engine import rule_engine
+from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.match_block import RULE, MatchBlock, join_matches, match_names
+
+if TYPE_CHECKING:
+    from workbench.runner.rules.opening import OpenedRules
+    from workbench.runner.rules.session import RuleRun
+
+
+def match_table(matches: MatchBlock) -> Any:
+    """An Arrow table: the rule, then the columns of `MatchBlock.by_name`, null where a match has no such event."""
+    import pyarrow as pa
+
+    from workbench.events.buffers import shown_column
+    from workbench.events.text_column import TextColumn
+
+    columns = {RULE: shown_column(STR, TextColumn(matches.rules.astype("i8"), matches.names))}
+    for name, column in matches.by_name().items():
+        there = column != 0
+        columns[name] = shown_column(INT, column, None if there.all() else there)
+    return pa.table(list(columns.values()), list(columns))
+
+
+COUNT, ROWS = "count", "rows"
+"""What is wanted of matches: how many each rule has, or which events they consist of."""
+STRETCH = 1 << 14
+"""Events that are counted at a time, and not interrupted."""
+
+
+class MatchSession(Session):
+    """A rule set of which the matches are wanted, and no composites.
+
+    Parameters
+    ----------
+    numbers: whether the events of matches are wanted, or else how many matches there are.
+    limit: how many matches at most.
+    show: makes what comes out of matches.
+    """
+
+    def __init__(
+        self, run: RuleRun, *, numbers: bool, limit: int | None, show: Callable[[MatchBlock], Any] = match_table
+    ) -> None:
+        self.run, self.numbers, self._left, self._show = run, numbers, limit, show
+        names = match_names(MatchedRules(run.rules).roles) if numbers else ()
+        ports = [Port(RULE, STR), *(Port(name, INT) for name in names)]
+        if not numbers:
+            ports += [Port("type", STR), Port("matches", INT)]
+        self.outputs = Ports(run.rules.name, (), tuple(ports), kind=run.rules.kind)
+
+    def block_size(self, rows: int) -> int:
+        return min(rows, STRETCH)
+
+    @property
+    def is_done(self) -> bool:
+        return self._left == 0
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        return self._emission(self._cut(self._find_matches(batch)), computed=len(batch), failed=batch.failed)
+
+    def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        for part in self._cut(self._find_matches(batch)):
+            yield self._emission([part])
+        if not self.is_done:
+            yield BatchOutput(computed=len(batch), failed=batch.failed)
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        return self._emission(self._cut(self.run.engine.matches_until(time)))
+
+    def end(self) -> BatchOutput:
+        if self.numbers:
+            return BatchOutput()
+        rules = zip(self.run.rules.rules, self.counts, strict=True)
+        rows = [{RULE: rule.name, "type": rule.emits, "matches": count} for rule, count in rules]
+        return BatchOutput(rows, events_out=sum(self.counts))
+
+    def notes(self) -> Iterable[str]:
+        return (*self.run.notes(), *self.run.costs())
+
+    @property
+    def counts(self) -> list[int]:
+        """How many matches each rule has had, where they are counted."""
+        found: list[int] = self.run.engine.counts
+        return found
+
+    @property
+    def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
+        """The names of the rules, and what they call the events of a match."""
+        return [rule.name for rule in self.run.rules.rules], MatchedRules(self.run.rules).roles
+
+    def _find_matches(self, batch: LogBatch) -> Iterator[MatchBlock]:
+        """The matches that the events of a batch complete, part by part."""
+        engine, events = self.run.engine, batch.occurrences
+        if isinstance(events, EventBlock):
+            yield from engine.matches(events)
+        elif self.numbers:  # the matches of an event come before the next event is processed
+            for event in events:
+                yield from engine.matches_singly([event])
+        elif events:
+            block = pack_events(self.run.log.rules, events)
+            yield from engine.matches_singly(events) if block is None else engine.matches(block)
+
+    def _cut(self, parts: Iterable[MatchBlock]) -> Iterator[MatchBlock]:
+        """As many of the matches as are still wanted."""
+        for part in parts:
+            if self._left is not None:
+                part = part.part(0, self._left)
+                self._left -= len(part)
+            yield part
+            if self.is_done:
+                return
+
+    def _emission(
+        self, parts: Iterable[MatchBlock], computed: int = 0, failed: WorkbenchError | None = None
+    ) -> BatchOutput:
+        some = [part for part in parts if len(part)]
+        table = self._show(some[0] if len(some) == 1 else join_matches(some)) if some else None
+        return BatchOutput(table=table, computed=computed, events_out=sum(map(len, some)), failed=failed)
+
+
+def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
+    """The session that gives the matches that options ask for: `matches` says what, `first` how many."""
+    options = opened.start.options
+    wanted, limit, numbers = options.matches, options.first, options.matches == ROWS
+    if wanted not in (COUNT, ROWS):
+        raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
+    threads = "--threads" if (options.threads or 1) > 1 else ""
+    if foreign := options.given("--with-sources", "--rules-control", "--key") or threads:
+        raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
+    if limit is not None and not numbers:
+        raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
+    return MatchSession(opened.run(_engine(opened, numbers)), numbers=numbers, limit=limit, show=show)
+
+
+def _engine(opened: OpenedRules, numbers: bool) -> Any:
+    """What looks for the matches: machine code, where it takes the rules."""
+    made, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
+    asked, opened.backend = opened.start.options.backend, "compiled"
+    try:
+        if asked in (AUTO, opened.backend):
+            compact = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
+            return compact(made, facts, settings, numbers=numbers)
+    except Refused as error:
+        if asked == opened.backend:
+            raise
+        opened.start.say(f"backend cdp: {error}")
+    opened.backend = "cdp" if asked == AUTO else asked
+    return ComposedMatches(made, rule_engine(made, opened.backend, facts, settings), numbers=numbers)

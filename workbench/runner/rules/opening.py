@@ -1,0 +1,224 @@
+"""Open a rule set on a log: events in, composites out.
+
+The rule of this module: a composite is a row like those that are read (`log`), written when what causes it has
+been read. The first event is read before an engine starts: it tells what times are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from workbench.errors import InputError
+from workbench.events.inputs import expected_rows
+from workbench.events.write import kept_rows
+from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.session import Session
+from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
+from workbench.extensions import later
+from workbench.runner.loop import LogRows, LogRun, run_state
+from workbench.runner.order import read_first
+from workbench.runner.rules.choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
+from workbench.runner.rules.composites import Sources
+from workbench.runner.rules.control import RuleControl
+from workbench.runner.rules.facts import facts_of
+from workbench.runner.rules.keys import KeyedRules, with_key
+from workbench.runner.rules.log import RuleLog, instant
+from workbench.runner.rules.order import EventPiece, event_batches, late_events
+from workbench.runner.rules.passing import check_passed
+from workbench.runner.rules.session import ControlledSession, RuleRun, RuleSession
+from workbench.runner.source import LogSource, source_of
+from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
+from workbench.tesla.engines.rule_split import rule_split
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import in_units
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.runner.state import RunState
+
+MakesSession = Callable[["OpenedRules"], Session]
+"""Gives the session that steps rules."""
+
+
+def run_rules(rules: RuleSet, start: Start) -> None:
+    """Read and write a log: a row for each composite, in the order in which they are published.
+
+    Raises
+    ------
+    InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
+    """
+    options = start.options
+    row = rule_backends(rules, options)[0]
+    if row.whole is not None:
+        row.whole(rules, start)
+        return
+    open_rules(rules, start).write()
+
+
+def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
+    """What may run rules on a log, as options ask for it.
+
+    Raises
+    ------
+    Refused, InputError: that runs no rules, or an option is not for it.
+    """
+    names = (USUAL, MACHINE_CODE) if options.backend == AUTO else (options.backend,)
+    rows = [backend_row(name) for name in names]
+    for row in rows:
+        refuse_kind(row, rules, graph=False)
+    refuse_options(rows, rules, options, graph=False)
+    if options.backend != AUTO:
+        refuse_missing(rows[0])
+    if options.compat not in (None, "trex"):
+        raise InputError(f"there is no '{options.compat}' to be compatible with", hint="did you mean 'trex'?")
+    return rows
+
+
+def open_rules(rules: RuleSet, start: Start) -> LogRun:
+    """Rules that are about to run on the log of their options, or of which only the matches are wanted."""
+    if start.options.matches is not None:
+        if start.options.passed:
+            raise InputError("--matches and --pass do not go together", hint="leave one out")
+        make: MakesSession = later("workbench.runner.rules.matches", "match_session")
+    elif start.options.first is not None:
+        raise InputError("--first is for matches", hint="add --matches rows, or --head for the first events")
+    else:
+        make = rule_session
+    return run_of(rules, start, make)
+
+
+def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
+    """Rules that are about to run on a log through a session; what has been opened is closed where that cannot be."""
+    source, state = source_of(start.options.input, live=start.live), run_state(start)
+    if state is not None and len(source.logs()) > 1:
+        raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
+    start = start if state is None else state.adopt(start)
+    opened = OpenedRules(rules, start, source, state)
+    with start.opening():
+        start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
+        opened.begin()
+        session = make(opened)
+        if state is not None:
+            state.begin(session, rules, opened.backend)
+    until, file = start.options.until, str(source.format_of).rpartition("=")[2]
+    return LogRun(
+        session,
+        opened.start,
+        LogRows(
+            lambda pace, _: event_batches(opened.pieces, session, pace, file),
+            session.size if source.rereadable else 1,
+        ),
+        backend=opened.backend,
+        format=(opened.reading.format, file),
+        until=None if until is None else partial(instant, opened.clock, str(until)),
+        named=session.composite_rows if isinstance(session, RuleSession) else dict,
+        state=state,
+    )
+
+
+def rule_session(opened: OpenedRules) -> Session:
+    """The session that gives composites."""
+    passed = check_passed(opened.rules, opened.start.options.passed)
+    run, control = opened.run(opened.engine()), opened.control
+    sources = Sources() if opened.start.options.with_sources else None
+    live = control is not None and control.live
+    types = opened.rules.events if live else opened.rules.composites
+    if control is not None:
+        return ControlledSession(run, sources, types, control, passed)
+    return RuleSession(run, sources, types, passed)
+
+
+class OpenedRules:
+    """A rule set, and the log that it is to run on.
+
+    Attributes
+    ----------
+    plain: the rules that run first.
+    rules: all rules that run at some time, with the key for an attribute where each key has a run.
+    pieces: the events of the log, once it has been begun.
+    facts: the facts of the rules, once an engine has been started.
+    backend: the name of the engine.
+    """
+
+    facts: Any
+
+    def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
+        options = start.options
+        row = rule_backends(rules, options)[0]
+        if row.engine is None:
+            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
+        given = options.rules_control
+        self.control = None if given is None else RuleControl(given, rules, start)
+        self.plain, self.start, self.source, self.key = rules, start, source, options.key
+        self.rules = rules if self.control is None else self.control.everything
+        if self.key is not None:
+            self.rules = with_key(self.rules, self.key, source, options)
+        self.clock, self.reading = options.clock(options.late), options.reading()
+        self.late = late_events(start, self.rules, self.clock, state)
+        self.log = RuleLog(
+            self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
+        )
+        self.pieces: Iterator[EventPiece] = iter(())
+        self.backend = engine_name(options)
+
+    def begin(self) -> None:
+        """Read the first event: now it is known what times are."""
+        self.pieces = read_first(self.log.pieces(self.source.logs()))
+        if self.control is not None:
+            self.control.see(self.clock)
+
+    def settings(self, threads: int = 1) -> EngineSettings:
+        """What an engine is started with."""
+        options = self.start.options
+        trex, dates = options.compat == "trex", bool(self.clock.dates)
+        return EngineSettings(self.clock.unit, dates, trex, options.profile, threads=threads)
+
+    def scaled(self) -> RuleSet:
+        """The rules that run first, windows in the unit of times."""
+        trex = self.start.options.compat == "trex"
+        return in_units(self.plain, self.clock.unit, dates=bool(self.clock.dates), trex=trex)
+
+    def read_facts(self) -> Any:
+        """The facts of the rules, which are closed when the run ends."""
+        self.facts = facts_of(self.rules, self.start)
+        if hasattr(self.facts, "close"):
+            self.start.closing.callback(self.facts.close)
+        return self.facts
+
+    def engine(self) -> RuleEngine:
+        """What runs the rules: the backend of the options, or the one that fits the rules and the log."""
+        start = self.start
+        threads = start.options.threads or 1
+        if threads > 1 and (self.control is not None or self.key is not None):
+            raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
+        settings, facts, made = self.settings(threads), self.read_facts(), self.scaled()
+
+        @cache
+        def make(name: str) -> RuleEngine:
+            one = partial(rule_engine, made, name, facts, settings)
+            # with keys nothing changes the rules, which an engine could do, too
+            keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
+            return cast("RuleEngine", keyed) if keyed else one()
+
+        if start.options.backend == AUTO:
+            first = next(self.pieces, None)
+            self.pieces = chain(filter(None, [first]), self.pieces)
+            singly = self.control is not None or not isinstance(first, EventBlock)
+            given: EventsGiven = "keyed" if self.key is not None else "singly" if singly else "columns"
+            choice = chosen_engine(made, settings, expected_rows(start.options.input), given, make)
+            self.backend = choice.engine
+            choice.tell(start.say)
+        if threads > 1:
+            split = rule_split(made)
+            if reason := split.reason if self.backend == MACHINE_CODE else split.undivided:
+                start.say(f"the rules run in one thread: {reason}")
+        return make(self.backend)
+
+    def run(self, engine: Any) -> RuleRun:
+        """What a session of the rules needs to know."""
+        return RuleRun(
+            self.rules, engine, self.backend, self.clock, self.log, self.late, self.facts, self.start.options.profile
+        )

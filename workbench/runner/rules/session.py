@@ -1,0 +1,300 @@
+"""Sessions of rule sets: events in the order of time go in, and composites come out.
+
+The rule of this module: an engine that takes blocks of events gets them where that is faster; what comes out is the
+same, row by row or as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import ANY, INT
+from workbench.core.program import Port
+from workbench.errors import WorkbenchError
+from workbench.events.batch import LogBatch, RowEvents
+from workbench.executors.session import BatchOutput, Session
+from workbench.runner.rules.composites import (
+    NUMBER,
+    SOURCES,
+    RuleRow,
+    Sources,
+    composite_table,
+    event_columns,
+    event_row,
+    type_rows,
+)
+from workbench.runner.rules.passing import PassedEvents
+from workbench.tesla.engines.engine import block_engine
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+
+if TYPE_CHECKING:
+    from workbench.events.clock import Clock
+    from workbench.events.output_split import OutputRows
+    from workbench.runner.order import LateRows
+    from workbench.runner.rules.control import RuleChange, RuleControl
+    from workbench.runner.rules.log import RuleLog
+    from workbench.tesla.engines.engine import BlockEngine, RuleCost
+    from workbench.tesla.occurrence import Facts
+    from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass
+class RuleRun:
+    """What the sessions of rule sets have in common: the rules, their engine, and the log that they read.
+
+    Attributes
+    ----------
+    rules: those that run, with the key for an attribute where each key has a run.
+    engine: what runs them; it may change its rules.
+    backend: the name of the engine.
+    log, late: the log, and its rows that came too late.
+    profile: whether to report what each rule has cost.
+    """
+
+    rules: RuleSet
+    engine: Any
+    backend: str
+    clock: Clock
+    log: RuleLog
+    late: LateRows[Occurrence]
+    facts: Facts
+    profile: bool = False
+
+    def notes(self) -> Iterator[str]:
+        """What is worth knowing about the log, and about facts, when it has been read."""
+        yield from self.log.notes()
+        yield from self.late.notes()
+        if hasattr(self.facts, "told"):
+            yield from self.facts.told(costs=self.profile)
+
+    def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
+        """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
+        for cost in (*removed, *self.engine.profile()):
+            yield (
+                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
+                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
+            )
+
+    def events(self, batch: LogBatch) -> Sequence[Occurrence]:
+        """The events of a batch, one by one."""
+        block = batch.occurrences
+        return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
+
+    def together(self, batch: LogBatch) -> Any:
+        """A context in which one query gets the facts for all events of a batch."""
+        in_block = isinstance(batch.occurrences, EventBlock)
+        return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()
+
+
+class RuleSession(Session):
+    """A rule set that runs.
+
+    Parameters
+    ----------
+    sources: names the events of each match; None without `--with-sources`.
+    types: of the composites that may come out.
+    passed: the types of events of the log that come out, too.
+    """
+
+    stops_at_errors = False
+
+    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], passed: Sequence[str] = ()) -> None:
+        self.run, self.engine, self.sources = run, run.engine, sources
+        self.block_engine = block_engine(run.engine)
+        self.passed = PassedEvents(run.engine, passed) if passed else None
+        steps = self.passed or self.engine
+        self._process: Callable[[Occurrence], list[Occurrence]] = steps.process
+        self._advance: Callable[[int], list[Occurrence]] = steps.advance
+        more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
+        self._types = list(dict.fromkeys((*types, *passed)))
+        self.outputs = event_columns(run.rules, run.clock, self._types, more)
+
+    def block_size(self, rows: int) -> int:
+        return rows if self.block_engine is not None and self.block_engine.takes_block(rows) else 0
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        block = batch.occurrences
+        if self.block_engine is not None and isinstance(block, EventBlock) and self.block_size(len(block)):
+            return self._of_block(self.block_engine, block)
+        found, seen, failed = list[Occurrence](), 0, batch.failed
+        try:
+            with self.run.together(batch):
+                for event in self.run.events(batch):
+                    seen += 1
+                    found += self._process(event)
+        except WorkbenchError as error:  # what came before it is there
+            failed = error
+        rows = self._rows(found, seen)
+        return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        failed, rows = None, list[RowEvents]()
+        try:
+            rows += self._rows(self._advance(time), 0)
+        except WorkbenchError as error:
+            failed = error
+        return BatchOutput(rows, events_out=len(rows), failed=failed)
+
+    def end(self) -> BatchOutput:
+        return BatchOutput()
+
+    def notes(self) -> Iterable[str]:
+        return (*self.run.notes(), *self.run.costs())
+
+    def composite_rows(self) -> Mapping[str, OutputRows]:
+        """The rows of each type, with the columns that all have, and those of its attributes."""
+        return {name: type_rows(self.outputs, self.run.rules, name) for name in self._types}
+
+    def save(self) -> bytes:
+        state: bytes = self.engine.snapshot()
+        if self.sources is not None:
+            state = self.sources.save() + state
+        return state if self.passed is None else self.passed.save() + state
+
+    def restore(self, state: bytes) -> None:
+        if self.passed is not None:
+            state = self.passed.restore(state)
+        self.engine.restore(state if self.sources is None else self.sources.restore(state))
+
+    def _of_block(self, engine: BlockEngine, block: EventBlock) -> BatchOutput:
+        """The composites that a block of events causes, of an engine that takes it at once."""
+        found, failed = list[Any](), None
+        try:
+            found += filter(len, engine.process_block(block, sources=self.sources is not None))
+        except WorkbenchError as error:  # what came before it is there
+            failed = error
+        if self.sources is not None or self.passed is not None:
+            numbers = [number for each in found for number in _numbers(each)]
+            if self.sources is not None:
+                self.sources.add(numbers, len(block))
+            if self.passed is not None:
+                found.append(self.passed.of_block(block, numbers, failed=failed is not None))
+        count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
+        if any(table is None for table in tables):
+            events = [event for each in found for event in _one_by_one(each, self.run.rules)]
+            rows = self._format_rows(events if self.passed is None else sorted(events, key=attrgetter("number")))
+            return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
+        table = _joined(tables) if self.passed is None else _in_order(tables, found)
+        return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
+
+    def _table(self, block: EventBlock) -> Any:
+        return composite_table(block, self.outputs.shown, self.run.rules, self.run.clock, self.sources)
+
+    def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
+        """The rows of composites that so many events have caused."""
+        if self.sources is not None:
+            self.sources.add([each.number for each in found if each.rule], events)
+        if hasattr(self.run.facts, "release"):  # it may take long until they are written
+            self.run.facts.release()
+        return self._format_rows(found)
+
+    def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
+        return [event_row(each, self.run.rules, self.run.clock, self.sources) for each in found]
+
+
+class ControlledSession(RuleSession):
+    """A rule set that changes while it runs: each change comes between the events before and after its time."""
+
+    def __init__(
+        self,
+        run: RuleRun,
+        sources: Sources | None,
+        types: Iterable[str],
+        control: RuleControl,
+        passed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(run, sources, types, passed)
+        self.control = control
+        self._seen: int | None = None
+
+    def block_size(self, rows: int) -> int:
+        return 0
+
+    def save(self) -> bytes:
+        return Session.save(self)  # nothing saves which changes have been made
+
+    def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
+        """What comes before a change is given away before the change is made, and told."""
+        rows, computed, failed = list[RowEvents](), 0, batch.failed
+        try:
+            with self.run.together(batch):
+                for event in self.run.events(batch):
+                    for change in self.control.until(event.time):
+                        rows += self._due_before(change)
+                        yield BatchOutput(rows, computed=computed, events_out=len(rows))
+                        rows, computed = [], 0
+                        self._make(change)
+                    self._seen = event.time
+                    if event.type not in self.engine.rules.declarations:
+                        self.run.log.pass_over(event.type)
+                        continue
+                    computed += 1
+                    rows += self._rows(self._process(event), 1)
+        except WorkbenchError as error:
+            failed = error
+        yield BatchOutput(rows, computed=computed, events_out=len(rows), failed=failed)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        *before, last = self.step_parts(batch)
+        rows, computed = [row for each in before for row in each.rows], sum(each.computed for each in before)
+        rows += last.rows
+        return replace(last, rows=rows, computed=computed + last.computed, events_out=len(rows))
+
+    def advance_clock(self, time: int) -> BatchOutput:
+        before = list[RowEvents]()
+        try:
+            for change in self.control.until(time):
+                before += self._due_before(change)
+                self._make(change)
+        except WorkbenchError as error:
+            return BatchOutput(before, events_out=len(before), failed=error)
+        last = super().advance_clock(time)
+        return replace(last, rows=[*before, *last.rows], events_out=len(before) + last.events_out)
+
+    def notes(self) -> Iterable[str]:
+        yield from self.run.notes()
+        self.control.tell()
+        yield from self.run.costs(self.control.costs)
+
+    def _due_before(self, change: RuleChange) -> Sequence[RowEvents]:
+        """What the clock causes before a change."""
+        if self._seen is None or change.time <= self._seen:
+            return ()
+        return self._rows(self._advance(change.time - 1), 0)
+
+    def _make(self, change: RuleChange) -> None:
+        self.control.make(change, self.engine, self.outputs.shown)
+        self.run.rules = self.engine.rules
+
+
+def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:
+    return found if isinstance(found, list) else found.occurrences(rules)
+
+
+def _joined(tables: Sequence[Any]) -> Any:
+    if len(tables) < 2:
+        return tables[0] if tables else None
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
+
+
+def _in_order(tables: Sequence[Any], parts: Sequence[EventBlock | list[Occurrence]]) -> Any:
+    """The rows of parts, in the order of their numbers."""
+    import numpy as np
+
+    order = np.concatenate([_numbers(part) for part in parts]).argsort(kind="stable")
+    return _joined(tables).take(order)
+
+
+def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:
+    if isinstance(composites, list):
+        return [each.number for each in composites]
+    assert composites.numbers is not None
+    found: list[int] = composites.numbers.tolist()
+    return found

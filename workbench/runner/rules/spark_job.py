@@ -1,0 +1,222 @@
+"""Rules at work on Spark: an engine for each bucket of keys, and where its composites stand among all.
+
+The rule of this module: an engine is started as it is without Spark, and its clock follows the whole log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.program import Ports
+from workbench.errors import InputError
+from workbench.events.clock import Clock
+from workbench.events.columns import arrow_type, kind, to_column
+from workbench.events.row_batches import batches as batched
+from workbench.executors.spark.job import GroupRun, Job, StoredRun, join_state, split_groups, split_state
+from workbench.runner.rules.composites import composite_table, event_row
+from workbench.runner.rules.spark_events import EventLayout
+from workbench.stored import checksum
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.partial_run import OrderPlace, PartialRun
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+PLACE, RANGE = "workbench place", "workbench range"
+"""The columns with the order places of composites, and with their ranges of time."""
+BATCH_COMPOSITES = 4096
+"""Composites of a batch, where they come one by one."""
+PlacedComposite = tuple[OrderPlace, Occurrence]
+
+
+@dataclass(frozen=True)
+class RuleJob(Job):
+    """Rules on the events of buckets.
+
+    Parameters
+    ----------
+    scaled: the rules, windows in the unit of times.
+    ports: the columns of composites.
+    until: the time to which the clock moves in the end.
+    ranges: the number of ranges of time, about equally long; 0: composites have no column of ranges.
+    """
+
+    layout: EventLayout
+    scaled: RuleSet
+    engine: str
+    facts: Facts
+    settings: EngineSettings
+    clock: Clock
+    ports: Ports
+    until: int | None = None
+    ranges: int = 0
+
+    group, group_type = "bucket", "long"
+    orders = ("time", "place")
+
+    @property
+    def schema(self) -> str:
+        """The columns of composites as Spark writes them, their places first, and their ranges last."""
+        columns = (f"`{name}` {kind(domain)}" for name, domain in self.ports.shown.items())
+        ranges = [f"`{RANGE}` int"] if self.ranges else []
+        return ", ".join([f"`{PLACE}` binary", *columns, *ranges])
+
+    def open_groups(self) -> BucketRuns:
+        return BucketRuns(self)
+
+    def open_group(self) -> BucketRun:
+        return BucketRun(self)
+
+    def about(self) -> Mapping[str, Any]:
+        keys = sorted(self.layout.partition.keys.items())
+        same = (str(self.scaled), self.facts, self.settings, self.clock, keys, self.layout.buckets)
+        mark = checksum(repr(same).encode()).hex()
+        return {"rules": self.scaled.name, "engine": self.engine, "fingerprint": mark}
+
+    def count_rows(self, rows: Any) -> int:
+        return self.layout.count_events(rows)
+
+    def count_events(self, outputs: Any) -> int:
+        return len(outputs)
+
+    def start(self) -> PartialRun:
+        """Start an engine; Refused where it does not run the rules."""
+        return PartialRun(rule_engine(self.scaled, self.engine, self.facts, self.settings))
+
+    def rows_batch(self, composites: Sequence[PlacedComposite]) -> Any:
+        """Make a record batch of composites that come one by one."""
+        import pyarrow as pa
+
+        rows = [event_row(each, self.scaled, self.clock) for _, each in composites]
+        columns = (
+            to_column(domain, [row.get(name) for row in rows], f"'{name}'") for name, domain in self.ports.shown.items()
+        )
+        places = pa.array([place for place, _ in composites], pa.binary())
+        return pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *self.ports.shown])
+
+    def block_batch(self, places: Any, found: EventBlock | list[Occurrence]) -> Any:
+        """Make a record batch of composites as an engine gives them, and of their places."""
+        import pyarrow as pa
+
+        shown = self.ports.shown
+        table = None if isinstance(found, list) else composite_table(found, shown, self.scaled, self.clock, None)
+        if table is None:
+            singly = found if isinstance(found, list) else found.occurrences(self.scaled)
+            return self.rows_batch(list(zip(places.to_pylist(), singly, strict=True)))
+        kinds = pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])  # times are texts there
+        (batch,) = table.cast(kinds).combine_chunks().to_batches()
+        return pa.RecordBatch.from_arrays([places, *batch.columns], names=[PLACE, *shown])
+
+
+class BucketRun(StoredRun):
+    """The engine of a bucket, which goes on from one micro-batch to the next."""
+
+    def __init__(self, job: RuleJob) -> None:
+        self.job, self.run = job, job.start()
+        self._time: int | None = None
+        """The time of the last row of an earlier micro-batch."""
+
+    def feed(self, rows: Any) -> Iterator[Any]:
+        if self._time is not None:
+            self._refuse_late(rows["time"][0].as_py(), self._time)
+        yield from self.step(rows)
+        self._time = rows["time"][-1].as_py()
+
+    def step(self, rows: Any) -> Iterator[Any]:
+        """Run on rows that go on in the order of time."""
+        import pyarrow as pa
+
+        block = self.job.layout.read_block(rows) if self.run.in_blocks else None
+        if block is not None:
+            events, places = block
+            for at, behind, found in self.run.process_block(events):
+                yield self.job.block_batch(composite_places(events.times[at], places.take(pa.array(at)), behind), found)
+        else:
+            yield from map(self.job.rows_batch, batched(self._singly(rows), BATCH_COMPOSITES))
+
+    def _singly(self, rows: Any) -> Iterator[PlacedComposite]:
+        for event, time, place in self.job.layout.read_events(rows):
+            yield from self.run.advance(time - 1) if event is None else self.run.process(event, place)
+
+    def _refuse_late(self, time: int, before: int) -> None:
+        """Refuse an event that comes before the last one of an earlier micro-batch."""
+        if time < before:
+            show = self.job.clock.show
+            what = f"an event of {show(time)} comes late: {show(before)} has been there, in an earlier micro-batch"
+            hint = "correct the file and run the same command again: the micro-batch is done anew"
+            raise InputError(what, hint=hint)
+
+    def end(self) -> Iterator[Any]:
+        if self.job.until is not None:
+            yield from map(self.job.rows_batch, batched(iter(self.run.advance(self.job.until)), BATCH_COMPOSITES))
+
+    def save(self) -> bytes:
+        return join_state([self._time, self.run.state()], self.run.engine.snapshot())
+
+    def restore(self, state: bytes) -> None:
+        (self._time, others), snapshot = split_state(state)
+        self.run.engine.restore(snapshot)
+        self.run.set_state(others)
+
+
+class BucketRuns(GroupRun):
+    """The engines of successive buckets, each of which comes as a whole, and the range of each composite."""
+
+    def __init__(self, job: RuleJob) -> None:
+        self.job = job
+        self._run: BucketRun | None = None
+        self._bucket = -1
+        self._cuts = set[int]()
+
+    def feed(self, rows: Any) -> Iterator[Any]:
+        for some in split_groups(rows):
+            if self._run is None or some["bucket"][0].as_py() != self._bucket:
+                yield from self.end()
+                self._run, self._bucket = BucketRun(self.job), some["bucket"][0].as_py()
+            cuts, events = self.job.layout.split_cuts(some)
+            self._cuts |= cuts  # those of other buckets are the same
+            if len(events):
+                yield from map(self._ranged, self._run.step(events))
+
+    def end(self) -> Iterator[Any]:
+        if self._run is not None:
+            yield from map(self._ranged, self._run.end())
+
+    def _ranged(self, batch: Any) -> Any:
+        """Composites with the range of each, by its time, with which its place begins."""
+        import numpy as np
+        import pyarrow as pa
+
+        cuts, ranges = sorted(self._cuts), self.job.ranges
+        bounds: Any = np.array([cuts[len(cuts) * i // ranges] for i in range(1, ranges) if cuts], np.int64)
+        chosen: Any = np.searchsorted(bounds, times_of(batch.column(0))).astype(np.int32)
+        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(chosen)], names=[*batch.schema.names, RANGE])
+
+
+def composite_places(times: Any, places: Any, behind: Any) -> Any:
+    """The places of composites as a column: those of `PartialRun.process`.
+
+    Parameters
+    ----------
+    times, places: of the events that have caused them; `behind`: the how many-th of its event each is, from 1 on.
+    """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    from workbench.events.buffers import big_endian, bytes_column
+
+    first: Any = np.zeros((len(behind), 9), np.uint8)
+    first[:, :8] = big_endian(times.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63), 8)
+    return pc.binary_join_element_wise(bytes_column(first), places, bytes_column(big_endian(behind, 6)), b"")
+
+
+def times_of(places: Any) -> Any:
+    """The times of composites, by their places."""
+    import numpy as np
+
+    _, begins, letters = places.buffers()
+    at = np.frombuffer(begins, np.int32)[places.offset :][: len(places)]
+    first: Any = np.frombuffer(letters or b"", np.uint8)[at[:, None] + np.arange(8)]
+    return (first.view(">u8").ravel().astype(np.uint64) ^ np.uint64(1 << 63)).view(np.int64)

@@ -1,0 +1,218 @@
+"""`workbench run RULES --backend spark`: rules that a key can split, on workers, as one engine would run them.
+
+The rule of this module: what comes out is what comes out without Spark, in the same order; what cannot be so is refused
+before a row is read. In a stream the composites of a micro-batch are those of one engine up to its last event: each
+file moves the clock of all buckets, so that absences of keys without events are published, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.program import Ports
+from workbench.errors import InputError
+from workbench.events.account import Reporter
+from workbench.events.clock import Clock
+from workbench.events.inputs import expected_rows, log_files
+from workbench.events.reading import Reading
+from workbench.executors.run_options import AUTO
+from workbench.executors.spark.counts import Counts
+from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
+from workbench.executors.table import Start
+from workbench.runner.order import read_first
+from workbench.runner.rules.choice import chosen_engine, engine_name
+from workbench.runner.rules.composites import event_columns
+from workbench.runner.rules.facts import facts_of
+from workbench.runner.rules.log import RuleLog, instant
+from workbench.runner.source import source_of
+from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.partial_run import refuse_circles
+from workbench.tesla.occurrence import Facts, in_units
+from workbench.tesla.partition import rule_partition
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from workbench.executors.spark.reader import PartReader
+    from workbench.runner.rules.spark_job import RuleJob
+    from workbench.tesla.tree import Declaration
+
+BUCKETS_PER_TASK = 4
+"""Buckets of keys for each task that runs engines: tasks have about the same to do."""
+STREAM_BUCKETS = 32
+"""Buckets of keys of a stream, whatever the machine: a query may go on on another one."""
+
+
+def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
+    """Read and write, as the options of the command say."""
+    args = start.options
+    if args.stream and args.given("--until"):
+        raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
+    rule_partition(rules).see(f"the spark backend has no key by which {rules.name} is split")
+    refuse_circles(rules, "absences that cause each other in a circle run without Spark only")
+    run = SparkRuleRun(rules, start)
+    if args.head is not None and len(run.inputs) > 1:
+        raise InputError("--head is of one input on the spark backend", hint="leave it out, or give one --input")
+    files = replace(args, input=[str(path) for _, path in run.inputs])
+    check_files(files)
+    run_on_spark(lambda: run, start, choose_format(files), otherwise="leave --backend spark out")
+
+
+@dataclass
+class SparkRuleRun(SparkRun):
+    """Rules that are to run on a log of events.
+
+    Attributes
+    ----------
+    start: whose backend is that of the workers.
+    clock: knows what times are from the first event.
+    """
+
+    rules: RuleSet
+    start: Start
+    clock: Clock = field(init=False)
+    reading: Reading = field(init=False)
+    inputs: Sequence[tuple[Declaration | None, Any]] = field(init=False)
+    log: RuleLog = field(init=False)
+    parts: dict[str, int] = field(default_factory=dict)
+    engine: str = field(init=False)
+    job: RuleJob = field(init=False)
+    counts: Counts = field(init=False)
+
+    def __post_init__(self) -> None:
+        asked = self.start.options
+        self.start = replace(self.start, options=replace(asked, backend=asked.worker_backend or AUTO))
+        self.engine = engine_name(self.start.options)
+        self.clock = self.start.options.clock()
+        self.reading = self.start.options.reading()
+        self.log = RuleLog(self.rules, self.clock, self.reading, Reporter())
+        logs = source_of(asked.input).logs()
+        self.inputs = [self.log.named(log.name) for log in logs]
+        for log in logs:
+            if self.clock.dates is None:
+                read_first(self.log.pieces([log]))
+        self.reading = replace(self.reading, words=True)
+        self.time = self.clock.column
+        self.log.unknown.clear()
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        from workbench.executors.spark.worker import run_groups
+        from workbench.runner.rules.spark_job import PLACE, RANGE
+
+        self._choose()
+        tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        self.begin(Counts.on(spark), BUCKETS_PER_TASK * tasks, ranges=tasks)
+        readers = self.readers(2 * spark.sparkContext.defaultParallelism)
+        frames = [
+            spark.range(min(each.tasks), max(each.tasks) + 1, 1, len(each.tasks)).mapInArrow(
+                each, self.job.layout.schema
+            )
+            for each in readers
+        ]
+        made = run_groups(self.job, reduce(lambda one, other: one.union(other), frames), self.counts)
+        ranged = made.repartitionById(tasks, f"`{RANGE}`")
+        return ranged.sortWithinPartitions(f"`{PLACE}`").drop(PLACE, RANGE)
+
+    def follow(self, spark: SparkSession) -> DataFrame:
+        from workbench.executors.spark.logs import follow_files, is_remote
+        from workbench.executors.spark.reader import FileReader
+        from workbench.executors.spark.worker import step_groups
+        from workbench.runner.rules.spark_events import EventForm
+
+        self.begin(Counts.on(spark), STREAM_BUCKETS)
+        ((declared, folder),) = self.inputs
+        if is_remote([str(folder)]):
+            raise InputError("rules on the spark backend read files of this machine", where=str(folder))
+        reader = FileReader(EventForm(self.job.layout, self.clock, 0, declared), self.reading, self.counts)
+        files = follow_files(spark, str(folder), self.start.options.files).select("path")
+        return step_groups(self.job, files.mapInArrow(reader, self.job.layout.schema), self.counts)
+
+    def ports(self, outputs: DataFrame) -> Ports:
+        return self.job.ports
+
+    def sort_batch(self, outputs: DataFrame) -> DataFrame:
+        from workbench.runner.rules.spark_job import PLACE
+
+        return outputs.orderBy(f"`{PLACE}`").drop(PLACE)
+
+    def _choose(self) -> None:
+        """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
+        if self.start.options.backend == AUTO:
+            scaled, facts, settings = self._prepare()
+            make = partial(rule_engine, scaled, facts=facts, settings=settings)
+            expected = expected_rows(self.start.options.input)
+            choice = chosen_engine(scaled, settings, expected, "columns", make)
+            self.engine = choice.engine
+            choice.tell(self.start.say)
+
+    def _prepare(self) -> tuple[RuleSet, Facts, EngineSettings]:
+        """Prepare the rules, with windows in the unit of times, the facts, and the settings of engines."""
+        start, clock = self.start, self.clock
+        trex = start.options.compat == "trex"
+        scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
+        return scaled, facts_of(self.rules, start), EngineSettings(clock.unit, bool(clock.dates), trex)
+
+    def begin(self, counts: Counts, buckets: int, ranges: int = 0) -> None:
+        """Decide what is run, on events in so many buckets; Refused where no engine runs it."""
+        from workbench.runner.rules.spark_events import EventLayout
+        from workbench.runner.rules.spark_job import RuleJob
+
+        clock, until = self.clock, self.start.options.until
+        scaled, facts, settings = self._prepare()
+        ports = event_columns(self.rules, clock, self.rules.composites)
+        events = EventLayout(self.rules, rule_partition(self.rules), buckets)
+        last = None if until is None else instant(clock, str(until))
+        self.counts, self.job = counts, RuleJob(
+            events, scaled, self.engine, facts, settings, clock, ports, last, ranges
+        )  # fmt: skip
+        self.job.start()  # what an engine refuses it refuses here
+
+    def readers(self, wanted: int) -> list[PartReader]:
+        """Make a reader of each input, with about so many tasks, which are numbered over all inputs."""
+        from workbench.executors.spark.logs import count_parts, is_remote, read_tasks
+        from workbench.executors.spark.reader import PartReader
+        from workbench.runner.rules.spark_events import EventForm
+
+        readers: list[PartReader] = []
+        for number, (declared, path) in enumerate(self.inputs):
+            files = [] if is_remote([str(path)]) else log_files(path)
+            if odd := next((each for each in files or [path] if not Path(each).is_file()), None):
+                raise InputError("rules on the spark backend read files, and no pipes", where=str(odd))
+            form = EventForm(self.job.layout, self.clock, number, declared)
+            tasks = read_tasks(files, form.ports, self.reading, self.start.reporter, wanted)
+            self.parts |= count_parts(tasks)
+            first = sum(len(each.tasks) for each in readers)
+            readers.append(PartReader(form, self.reading, self.counts, dict(enumerate(tasks, first))))
+        return readers
+
+    def settle(self) -> None:
+        """Report what workers have counted and noted; InputError where times go back."""
+        reporter, last = self.start.reporter, dict[int, int]()
+        remarks = RuleLog(self.rules, self.clock, self.reading, reporter)
+        for note in self.counts.notes:
+            before = last.get(note.input)
+            if before is not None and note.first is not None and note.first < before:
+                what = f"the time goes back from {self.clock.show(before)} to {self.clock.show(note.first)}"
+                raise InputError(f"{what} in a later part of the log", hint="sort the events by time")
+            if note.last is not None:
+                last[note.input] = note.last
+            remarks.unknown += note.unknown
+            remarks.seen |= note.seen
+            remarks.types |= note.types
+        self.counts.settle(reporter, self.parts)
+        reporter.account.check()
+        for remark in remarks.notes():
+            self.start.say(remark)
+
+    def settle_batch(self) -> None:
+        for note in self.counts.notes:
+            if new := note.unknown.keys() - self.log.unknown.keys():
+                self.start.say(f"rows of types that are not declared are passed over: {', '.join(sorted(new))}")
+            self.log.unknown += note.unknown
+        self.counts.settle(self.start.reporter, {})
+        self.start.reporter.account.check()

@@ -1,0 +1,155 @@
+"""Where the rows of a run come from: files, or Python's data.
+
+The rule of this module: what is said about columns and cells holds for both, and a row is read when the run needs it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from workbench.core.domain import BOOL, INT, Domain
+from workbench.core.program import Ported
+from workbench.errors import InputError
+from workbench.events.account import Reporter
+from workbench.events.data import ArraysReader, RowsReader, TableReader
+from workbench.events.decoding import counted_blocks
+from workbench.events.files import shown_name
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.read import key_domain, read_blocks
+from workbench.events.reading import Reading
+from workbench.events.rows import LogBlock, RowReader
+from workbench.events.values import Words
+from workbench.executors.session import BATCH
+from workbench.runner.options import LOG
+
+
+class LogSource(ABC):
+    """A log.
+
+    Attributes
+    ----------
+    name: what the user calls it, and messages the place of a row.
+    shown: what messages call it.
+    format_of: the file whose format the output has where nothing else says one; `-`: none.
+    columns: whether it may have columns.
+    rereadable: whether its rows can be read more than once.
+    size: rows that are read before what comes of the first of them is given away, at most.
+    """
+
+    name = "row"
+    shown = "the log"
+    format_of: LogPath = "-"
+    columns = True
+    rereadable = True
+    size = BATCH
+
+    @abstractmethod
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+        """The rows, for the inputs of a program."""
+
+    @abstractmethod
+    def key_domain(self, name: str, reading: Reading) -> Domain | None:
+        """What the keys in a column are: whole numbers, truth values or texts; None where nothing tells."""
+
+    def logs(self) -> Sequence[LogSource]:
+        """Those that are merged by time where rows have times."""
+        return [self]
+
+
+class FileSource(LogSource):
+    """The rows of a file, or of several one after the other."""
+
+    def __init__(self, paths: Sequence[LogPath], *, live: bool) -> None:
+        self.paths = paths
+        self.name, self.format_of = str(paths[0]), paths[0]
+        self.rereadable = not live
+        if len(paths) == 1:
+            self.shown = shown_name(paths[0])
+
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+        return read_blocks(self.paths, program, reading, reporter=reporter)
+
+    def key_domain(self, name: str, reading: Reading) -> Domain:
+        return key_domain(self.paths, name, reading)
+
+    def logs(self) -> Sequence[LogSource]:
+        return [FileSource([path], live=not self.rereadable) for path in self.paths]
+
+
+class DataSource(LogSource):
+    """The rows of a table, a frame, arrays or lists by name, or of mappings."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self.rereadable = not answers_as_it_comes(data)
+        self.columns = not isinstance(data, Sequence | Iterator)
+        if isinstance(data, Mapping):
+            self.columns = not all(isinstance(each, Sequence) for each in data.values())
+        elif not self.rereadable and not hasattr(data, "__arrow_c_stream__"):
+            self.size = 1  # the next row may be long in coming
+
+    def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
+        reader: RowReader
+        if isinstance(self._data, Mapping):
+            reader = ArraysReader(program, reading, reporter, self._data)
+        elif (found := record_batches(self._data)) is not None:
+            reader = TableReader(program, reading, reporter, *found)
+        elif isinstance(self._data, Iterable):
+            reporter.say = LOG.warning  # a name that is misspelt is not missed in a row
+            reader = RowsReader(program, reading, reporter, self._data)
+        else:
+            kind = type(self._data).__name__
+            raise InputError(f"data is a {kind}", hint="give a table, a frame, arrays by name, or rows")
+        return counted_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
+
+    def key_domain(self, name: str, reading: Reading) -> Domain | None:
+        if isinstance(self._data, Mapping):
+            first = next((each for each in self._data.get(name, ()) if each is not None), None)
+        elif (found := record_batches(self._data)) is not None:
+            schema, kinds = found[0], {"int": INT, "uint": INT, "bool": BOOL}
+            kind = str(schema.field(name).type).rstrip("0123456789") if name in schema.names else ""
+            return kinds.get(kind, Words()) if kind else None
+        else:
+            rows = self._data if isinstance(self._data, Sequence) else iter(self._data)
+            begun: list[Mapping[str, Any]] = list(itertools.islice(rows, 1))
+            if not isinstance(rows, Sequence):
+                self._data = itertools.chain(begun, rows)
+            first = begun[0].get(name) if begun else None
+        first = cast(Any, first).item() if hasattr(first, "item") else first
+        return {bool: BOOL, int: INT, str: Words()}.get(type(first))
+
+
+def source_of(data: Any, *, live: bool = False) -> LogSource:
+    """What reads a log; `live`: which comes as somebody writes it."""
+    files = named_files(data)
+    return DataSource(data) if files is None else FileSource(files, live=live)
+
+
+def answers_as_it_comes(data: Any) -> bool:
+    """Whether rows or tables of the answer are computed when the caller takes them."""
+    if hasattr(data, "__arrow_c_stream__"):
+        return type(data).__name__ == "RecordBatchReader"
+    return not isinstance(data, Sequence | Mapping | Path) and not hasattr(data, "__arrow_c_array__")
+
+
+def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
+    """The schema and the record batches of what has such; None for other data."""
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        return None
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatch):
+        return data.schema, iter([data])
+    if made_by(data) == "pandas":  # its own stream has the index for a column
+        data = pa.Table.from_pandas(data, preserve_index=False)
+    found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    return found.schema, iter(found)
+
+
+def made_by(data: Any) -> str:
+    """The package that a class is from."""
+    return type(data).__module__.partition(".")[0].strip("_")

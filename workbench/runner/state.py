@@ -1,0 +1,331 @@
+"""The state of a run in a file (`--state`): a run goes on from it, and saves it when it stops.
+
+The rule of this module: what the state says and what the output holds agree. Rows are written before the state that
+counts them; what an output holds beyond its state, of a run that was killed, is cut off. The file is
+
+    36   what says that it is whole, and the state of a run (`workbench.stored`)
+    ...  a line of JSON: the program, the backend and the options, the version of workbench, the position in the log,
+         the rows held back, the sizes of outputs
+    ...  the state of the session
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench import __version__
+from workbench.budget import remaining, time_limit, uninterruptible, work
+from workbench.core.program import Program
+from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
+from workbench.events.batch import LogBatch
+from workbench.events.files import replacing, unwritten
+from workbench.events.inputs import named_files, read_files
+from workbench.events.reading import columns_of
+from workbench.executors.run_options import AUTO, FLAGS, RunOptions
+from workbench.executors.session import BatchOutput, Session
+from workbench.executors.snapshot import fingerprint
+from workbench.executors.table import RULE_SET, Start
+from workbench.interrupts import hold
+from workbench.processors.held.group import flatten
+from workbench.runner.position import LogPosition, is_reread
+from workbench.stored import checksum, opened, sealed
+
+if TYPE_CHECKING:
+    from workbench.events.writers import EventWriter
+    from workbench.runner.order import HoldBack
+    from workbench.tesla.event_block import EventBlock
+    from workbench.tesla.occurrence import Occurrence
+
+MARK = b"state of one run"
+DECISIVE = (
+    "columns", "null", "header", "pattern", "xml", "integers", "steps", "key", "with_row", "time", "time_unit", "late",
+    "compat", "with_sources", "passed", "output_format",
+)  # fmt: skip
+"""The options on which it depends what comes out, besides those that change the program."""
+AFRESH = "name another --state, or remove this one to start afresh"
+
+
+class RunState:
+    """What a run goes on from, and what it saves.
+
+    Attributes
+    ----------
+    is_new: whether there is no file yet.
+    had_ended: whether something has come out already because the log had ended.
+    files: the files of the log.
+    position: how far runs have come, this one included.
+    undeclared: how many rows this run has met of each type that is not declared.
+    agrees: whether the state of the session is that of the position, and all that has come out has been given away.
+
+    Raises
+    ------
+    StateError: the file is damaged, or no state of a run. InputError: it cannot be read, or none be written there.
+    """
+
+    def __init__(self, path: Path, start: Start) -> None:
+        self.path, self._start = path, start
+        self._notes, self._saved = _read(path)
+        self.is_new, self.had_ended = not self._notes, bool(self._notes.get("ended"))
+        self.position = LogPosition(**self._notes.get("position", {}))
+        self._named = {str(each).rpartition("=")[2] for each in named_files(start.options.input) or ()}
+        self.files = self._named.union(read_files(start.options.input))
+        self.undeclared = Counter[str]()
+        self.agrees = False
+        self._session: Session | None = None
+        self._is_read_again = bool(self.files) and all(map(is_reread, self.files))
+        self._held: HoldBack[EventBlock, Occurrence] | None = None
+        self._sizes = self._notes.get("sizes", {})
+        self._written = set[str]()
+        self._ends = self._is_over = self._ended = False
+        """Whether the log has ended, all of its rows have been run then, and something has come out because of it."""
+        self._taken: tuple[dict[str, Any], bytes] | None = None
+
+    def adopt(self, start: Start) -> Start:
+        """The same start with what the state says: the backend, and which rows have been read."""
+        options = start.options
+        if options.backend == AUTO and not self.is_new:
+            options = replace(options, backend=self._notes["of"]["backend"])
+        if options.head is not None:
+            options = replace(options, head=options.head + sum(self.position.read.get(file, 0) for file in self.files))
+        start.reporter.reported.update(self.position.bad)
+        self._start = replace(start, options=options, stays=self.size)
+        return self._start
+
+    def begin(self, session: Session, program: Program, backend: str) -> None:
+        """Let a session go on from the state.
+
+        Raises
+        ------
+        StateError: it is of another program, or of other options. Refused: such a session has no state.
+        """
+        self._session = session
+        now = {"program": _mark(program), "backend": backend, **_decisive(self._start.options)}
+        if self.is_new:
+            session.save()
+        else:
+            self._compare(now)
+            self._restore(session)
+        self._notes = {"of": now, "version": __version__}
+        if self._ends:  # all of its rows have been held back
+            self._take()
+
+    def _restore(self, session: Session) -> None:
+        for file in self.position.rows.keys() & self.files:
+            self._start.say(f"{file}: going on behind row {self.position.rows[file]:,}")
+        if self.had_ended:
+            return
+        try:
+            session.restore(self._saved)
+        except StateError as error:
+            raise error.retold(where=str(self.path)) from error
+
+    def _compare(self, now: Mapping[str, str]) -> None:
+        """StateError where the state is of another program, backend or options than these."""
+        of: Mapping[str, str] = self._notes["of"]
+        name = next((name for name, value in now.items() if of.get(name, "") != value), None)
+        if name is None:
+            return
+        before = of.get(name, "")
+        if name == "program":
+            what, hint = "this is the state of another program, or of this one before it was changed", AFRESH
+        elif name == "backend":
+            what, hint = f"this is a state of the {before} backend", f"add --backend {before}, or {AFRESH}"
+        else:
+            flag = FLAGS[name]
+            what = f"this is the state of a run {f'with {flag} {before}' if before else f'without {flag}'}"
+            hint = f"give the same options, or {AFRESH}"
+        raise StateError(what, where=str(self.path), hint=hint)
+
+    def size(self, path: str | Path) -> int:
+        """How many bytes of a file that is written stay: those of earlier runs.
+
+        Raises
+        ------
+        StateError: there are fewer.
+        """
+        target = os.path.realpath(path)
+        self._written.add(target)
+        there = os.path.getsize(target) if os.path.isfile(target) else 0
+        stays: int = self._sizes.get(target, there if self._start.live else 0)
+        if stays > there:
+            what = f"the runs before have written {stays:,} bytes here, and there are {there:,}"
+            raise StateError(what, where=str(path), hint=f"put it back, or {AFRESH}")
+        return stays
+
+    def hold_back(self, held: HoldBack[EventBlock, Occurrence]) -> None:
+        """The rows that are held back are part of the state where the log cannot be read again."""
+        if not self._is_read_again:
+            self._held = held
+            if self._notes.get("held") is not None:
+                self._start.reporter.account.read += held.restore(self._notes["held"])
+
+    # --- while it runs --------------------------------------------------------------------------------------
+
+    @uninterruptible
+    def step(self, batch: LogBatch, run: Callable[[LogBatch], Iterable[BatchOutput]]) -> Iterator[BatchOutput]:
+        """What comes out of the rows of a batch that have not been run; no signal interrupts that.
+
+        Raises
+        ------
+        StateError: there are rows behind the end of the streams.
+        """
+        domains = self._running.outputs.domains
+        batch = self.position.leave_out(batch, domains, self._start.reporter.account)
+        if not len(batch) and batch.failed is None:
+            return
+        if self.had_ended and len(batch):
+            what = "the log has more rows, and something has come out already because it had ended"
+            raise StateError(what, where=str(self.path), hint=f"end runs by --head, or by Ctrl-C; {AFRESH}")
+        done, failed = 0, None
+        with hold():
+            self.agrees = False
+            try:
+                for emission in run(batch):
+                    done += emission.computed + sum(emission.ignored.values())
+                    self.see_end(emission)
+                    yield emission
+            except WorkbenchError as error:
+                failed = error
+            self.position.advance(batch, len(batch) if failed is batch.failed else done, domains)
+            self.agrees = failed is batch.failed or self._running.stops_at_errors
+            if failed is not None:
+                raise failed
+
+    def stop_at_limit(self) -> None:
+        """LimitMet where the time is over, before anybody interrupts the run."""
+        left = remaining()
+        if left.seconds is not None and left.seconds <= 0:
+            raise LimitMet(time_limit(left.of_seconds or 0.0), work().phase)
+
+    def end_log(self) -> bool:
+        """The log is over; whether it ends: not where --head has cut it."""
+        head = self._start.options.head
+        self._ends = head is None or self._start.reporter.account.rows < head
+        if self._session is not None:
+            self._take()
+        return self._ends
+
+    def reach_end(self) -> bool:
+        """All rows of the log have been run; whether its streams end, which they do once."""
+        if self.end_log():
+            self.position.check_reached(self.files)
+            self._is_over = True
+        self.agrees = not self._is_over  # again when the streams have ended
+        return self._is_over and not self.had_ended
+
+    def see_end(self, emission: BatchOutput) -> None:
+        """Note whether something has come out because the log has ended."""
+        self._ended |= self._ends and emission.events_out > 0
+
+    # --- saving ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    @uninterruptible
+    def settling(self, writer: EventWriter) -> Iterator[None]:
+        """While a session runs: in the end what has come out is written, and the state is taken."""
+        self.agrees = True
+        try:
+            yield
+            self.agrees = True
+        except (LostRows, StateError):
+            self.agrees = False
+            raise
+        finally:
+            if self.agrees:
+                self.agrees = False
+                writer.drain()
+                if self._ended and not self._is_over:  # rows that were held back are on their way
+                    self._taken = None
+                self._take()
+                self.agrees = True
+
+    @contextmanager
+    @uninterruptible
+    def saving(self) -> Iterator[None]:
+        """Save the state at the end of this block, when what has come out has been written; of an error, too."""
+        try:
+            yield
+        except BaseException as error:
+            if self.agrees:
+                self.save()
+                error.add_note(f"the state is in {self.path}: the same command goes on from there")
+            elif not self.is_new:
+                error.add_note(f"the state in {self.path} is that of before")
+            raise
+        self.save()
+
+    def save(self) -> None:
+        """Write what has been taken; only how far the run came where something came out of the end of the log."""
+        if self._ended and self._is_over:
+            self._taken = self._describe(ended=True), b""
+        assert self._taken is not None
+        notes, session = self._taken
+        sizes = {file: os.path.getsize(file) for file in self._written if os.path.isfile(file)}
+        text = json.dumps({**notes, "sizes": sizes})
+        try:
+            with replacing(Path(os.path.realpath(self.path))) as name:
+                name.write_bytes(sealed(MARK, text.encode() + b"\n" + session))
+        except OSError as error:
+            raise unwritten(error, self.path) from error
+
+    @property
+    def _running(self) -> Session:
+        assert self._session is not None
+        return self._session
+
+    def _take(self) -> None:
+        """Take the state, unless it has been taken at the end of the log."""
+        if self._taken is None:
+            self._taken = self._describe(ended=self.had_ended), b"" if self.had_ended else self._running.save()
+
+    def _describe(self, *, ended: bool) -> dict[str, Any]:
+        """What is noted beside the state of the session."""
+        reporter, position = self._start.reporter, asdict(self.position)
+        position["bad"] |= {file: count for file, count in reporter.bad.items() if is_reread(file)}
+        read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
+        if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or of no event
+            read = dict.fromkeys(self._named, reporter.account.rows)
+            position["late"] += reporter.account.late
+            position["undeclared"] = self.undeclared + Counter(self.position.undeclared)
+        position["read"] |= read
+        held = None if ended or self._held is None else self._held.save()
+        return {**self._notes, "position": position, "ended": ended, "held": held}
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    """What a file says, and the state of the session; nothing where there is no file, but could be."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if os.access(path.parent, os.W_OK):
+            return {}, b""
+        hint = "name a file in another folder"
+        raise InputError("no state can be written there", where=str(path), hint=hint) from None
+    except OSError as error:
+        raise InputError(f"cannot read the state: {error.strerror}", where=str(path)) from error
+    try:
+        notes, _, session = opened(MARK, data, "program", "command").partition(b"\n")
+    except StateError as error:
+        raise error.retold(where=str(path)) from error
+    return json.loads(notes), session
+
+
+def _mark(program: Program) -> str:
+    """What tells a program from others."""
+    if program.kind == RULE_SET:
+        return checksum(str(program).encode()).hex()
+    return fingerprint("", flatten(program)).hex()
+
+
+def _decisive(options: RunOptions) -> dict[str, str]:
+    """The options that decide what comes out, as texts."""
+    values = {name: options.value(name) for name in DECISIVE}
+    values["columns"] = ", ".join(f"{name}={column}" for name, column in sorted(columns_of(values["columns"]).items()))
+    return {name: "" if value in (None, (), [], False) else str(value) for name, value in values.items()}
