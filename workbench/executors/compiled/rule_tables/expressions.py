@@ -6,6 +6,7 @@ The rule of this module: it writes what `refusals` has let through; nothing is r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from workbench.core.domain import FLOAT, INT, Domain
 from workbench.executors.compiled.rule_tables.records import OWN, Opcode
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout
+from workbench.tesla.operators import is_comparison, readings
 from workbench.tesla.resolved import OWN as OWN_PLACE
 from workbench.tesla.resolved import TIME, RuleSlot, domain_of
 
@@ -24,6 +26,12 @@ OPCODES: Mapping[tuple[str, int], Opcode] = {
     (">=", 2): Opcode.GE, ("and", 2): Opcode.AND, ("or", 2): Opcode.OR, ("not", 1): Opcode.NEGATE,
 }  # fmt: skip
 """The instructions of operators, by sign and number of operands."""
+REAL_OPCODES: Mapping[tuple[str, int], Opcode] = {
+    ("+", 2): Opcode.ADD_REAL, ("-", 2): Opcode.SUB_REAL, ("*", 2): Opcode.MUL_REAL, ("/", 2): Opcode.DIV_REAL,
+    ("%", 2): Opcode.MOD_REAL, ("neg", 1): Opcode.NEG_REAL, ("==", 2): Opcode.EQ_REAL, ("!=", 2): Opcode.NE_REAL,
+    ("<", 2): Opcode.LT_REAL, ("<=", 2): Opcode.LE_REAL, (">", 2): Opcode.GT_REAL, (">=", 2): Opcode.GE_REAL,
+}  # fmt: skip
+"""The same where floats are among the operands, and of what makes a float of whole numbers."""
 
 
 def register_of(slot: int) -> int:
@@ -54,6 +62,15 @@ class PostfixCode:
         real = target == FLOAT and domain_of(expression) == INT
         return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
 
+    def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> tuple[int, int]:
+        """Write the word by which values of an own type are found that are equal to a value."""
+        lines, domain = self._lines(value, layout), domain_of(value)
+        if own == FLOAT:
+            lines += [*([(Opcode.TO_REAL, 0, 0)] if domain == INT else []), (Opcode.KEY_REAL, 0, 0)]
+        elif domain == FLOAT:
+            lines.append((Opcode.KEY_WHOLE, 0, 0))
+        return self._write(lines)
+
     def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> tuple[int, int]:
         """Write code that ends early unless all conditions hold."""
         lines = list[InstructionWords]()
@@ -73,8 +90,27 @@ class PostfixCode:
         if isinstance(expression, RuleSlot):
             return [self._leaf(expression, layout)]
         assert isinstance(expression, t.Operation)
-        operands = [line for each in expression.operands for line in self._lines(each, layout)]
-        return [*operands, (OPCODES[expression.operator, len(expression.operands)], 0, 0)]
+        operands = [self._lines(each, layout) for each in expression.operands]
+        if expression.operator == "/" or FLOAT in map(domain_of, expression.operands):
+            return self._real_lines(expression, operands)
+        return [*chain.from_iterable(operands), (OPCODES[expression.operator, len(operands)], 0, 0)]
+
+    def _real_lines(
+        self, expression: t.Operation, operands: Sequence[list[InstructionWords]]
+    ) -> list[InstructionWords]:
+        """Instructions of an operation on floats; a whole number becomes one, but where it is compared exactly."""
+        kinds = list(map(domain_of, expression.operands))
+        if INT in kinds and is_comparison(expression):
+            sign, mirrored = (reading[0] for reading in readings(expression))
+            if kinds[0] == FLOAT:
+                sign, operands = mirrored, operands[::-1]
+            compared = [(Opcode.COMPARE_MIXED, 0, 0), (Opcode.CONST, self.word(0.0), 0), (REAL_OPCODES[sign, 2], 0, 0)]
+            return [*chain.from_iterable(operands), *compared]
+        reals = [
+            [*lines, (Opcode.TO_REAL, 0, 0)] if kind == INT else lines
+            for lines, kind in zip(operands, kinds, strict=True)
+        ]
+        return [*chain.from_iterable(reals), (REAL_OPCODES[expression.operator, len(operands)], 0, 0)]
 
     @staticmethod
     def _leaf(slot: RuleSlot, layout: MatchLayout) -> InstructionWords:

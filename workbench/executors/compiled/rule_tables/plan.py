@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.core.domain import BOOL, INT, STR
+from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.expressions import OPCODES, PostfixCode, register_of
 from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
 from workbench.executors.compiled.rule_tables.refusals import AGGREGATES
 from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep, SetPlan
 from workbench.tesla.operators import readings
@@ -149,7 +150,7 @@ class _TableBuilder:
         step = planned.step
         line = self._bound_line(plan, step) | _window(step)
         line["column"] = self._columns[planned.column]
-        line["keys"], line["keys_end"] = self._key((other for _, other in planned.equations), plan)
+        line["keys"], line["keys_end"] = self._key(planned.equations, plan.layout)
         rest = self._bounds_of(line, plan, step, _unkeyed(planned))
         line["residual"], line["residual_end"] = self._residual(plan, rest)
         if step.selects:
@@ -195,9 +196,10 @@ class _TableBuilder:
     def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> tuple[int, int]:
         return self._code.required([expanded(each, own=True) for each in constraints], plan.layout)
 
-    def _key(self, values: Iterable[t.Expression], plan: RulePlan | None) -> tuple[int, int]:
-        begin, layout = len(self._keys), {} if plan is None else plan.layout
-        self._keys += [(len(self._keys), *self._code.value(each, layout)) for each in values]
+    def _key(self, equations: Iterable[tuple[t.Expression, t.Expression]], layout: MatchLayout) -> tuple[int, int]:
+        """Write what the keys of a column, the first of each pair, have to be equal to."""
+        begin = len(self._keys)
+        self._keys += [(0, *self._code.key(value, layout, domain_of(own))) for own, value in equations]
         return begin, len(self._keys)
 
     def _listed(self, registers: Iterable[int]) -> tuple[int, int]:
@@ -214,7 +216,7 @@ class _TableBuilder:
         return (
             self._types[column.type],
             *filter_,
-            *self._key(column.keys, None),
+            *self._key(((each, each) for each in column.keys), {}),
             reach,
             min(column.latest, records.FOREVER),
         )
@@ -230,6 +232,8 @@ def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
     pairs = planned.step.code.equations
     if len(planned.equations) != 1 or len(pairs) != 1:
         return planned.constraints  # several values are mixed into one word
+    if list(map(domain_of, pairs[0])) == [FLOAT, INT]:
+        return planned.constraints  # a whole number may be no float
     return [each for each in planned.constraints if not _is_equation(each, pairs[0])]
 
 

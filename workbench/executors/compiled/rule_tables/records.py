@@ -36,10 +36,17 @@ class WindowKind(IntEnum):
 
 
 class Opcode(IntEnum):
-    """The instructions of expressions in postfix: what they push, or do with what is on the stack."""
+    """The instructions of expressions in postfix: what they push, or do with what is on the stack.
+
+    `COMPARE_MIXED` compares a whole number with a float; `KEY_REAL` and `KEY_WHOLE` make a float the word of a key.
+    """
 
     ADD, SUB, MUL, MOD, EQ, NE, LT, LE, GT, GE, AND, OR = range(12)
     CELL, REGISTER, TIME, CONST, NEG, NEGATE, REQUIRE, TO_REAL = range(12, 20)
+    ADD_REAL, SUB_REAL, MUL_REAL, DIV_REAL, MOD_REAL, EQ_REAL, NE_REAL, LT_REAL, LE_REAL, GT_REAL, GE_REAL = range(
+        20, 31
+    )
+    NEG_REAL, COMPARE_MIXED, KEY_REAL, KEY_WHOLE = range(31, 35)
 
 
 class KernelStatus(IntEnum):

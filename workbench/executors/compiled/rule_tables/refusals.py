@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from workbench.core.domain import FLOAT, INT, STR
+from workbench.core.domain import INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
@@ -44,11 +44,6 @@ def _operations(plan: RulePlan) -> Iterator[t.Operation]:
         yield from (each for each in t.within(expression) if isinstance(each, t.Operation))
 
 
-def _computes_floats(plan: RulePlan) -> bool:
-    operations = _operations(plan)
-    return any(FLOAT in (domain_of(each), *map(domain_of, each.operands)) for each in operations)
-
-
 def _orders_or_joins_texts(plan: RulePlan) -> bool:
     operations = (each for each in _operations(plan) if each.operator not in ("==", "!="))
     return any(STR in map(domain_of, each.operands) for each in operations)
@@ -79,7 +74,6 @@ CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
     "at most once": lambda plan: plan.pause is not None,
     "aggregates but COUNT, SUM, MIN, MAX and AVG": _has_other_aggregates,
     "aggregates of floats and texts": _aggregates_other_values,
-    "arithmetic and comparisons of floats": _computes_floats,
     "texts that are joined or compared by their order": _orders_or_joins_texts,
     "whole numbers of more than 64 bits in expressions": _has_long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes":

@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.expressions import OPCODES
+from workbench.executors.compiled.rule_tables.expressions import OPCODES, REAL_OPCODES
 from workbench.executors.compiled.rule_tables.plan import RuleTables
 
-SIGNS = {opcode: sign for (sign, _), opcode in OPCODES.items()} | {
-    records.Opcode.REQUIRE: "require", records.Opcode.TO_REAL: "real",
-}  # fmt: skip
+SIGNS = (
+    {opcode: sign for (sign, _), opcode in OPCODES.items()}
+    | {opcode: f"{sign}." for (sign, _), opcode in REAL_OPCODES.items()}
+    | {
+        records.Opcode.REQUIRE: "require", records.Opcode.TO_REAL: "real", records.Opcode.COMPARE_MIXED: "compare",
+        records.Opcode.KEY_REAL: "key", records.Opcode.KEY_WHOLE: "whole",
+    }
+)  # fmt: skip
+"""How instructions are written; a dot is behind those on floats."""
 
 
 def format_tables(rule_tables: RuleTables) -> str:

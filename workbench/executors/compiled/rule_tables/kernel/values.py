@@ -9,7 +9,8 @@ overflow.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, KernelStatus, Opcode
+from workbench.executors.compiled.rule_tables.kernel.reals import evaluate_real
+from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, NONE, KernelStatus, Opcode
 
 SAFE_PRODUCT = float(1 << 62)
 
@@ -103,6 +104,10 @@ def evaluate_code(plan, history, scratch, state, begin, end):
             stack[top - 1] = int(stack[top - 1] == 0)
         elif i.op == Opcode.TO_REAL:
             scratch.reals[top - 1] = float(stack[top - 1])
+        elif i.op > Opcode.TO_REAL:
+            top = evaluate_real(stack, scratch.reals, top, i.op)
+            if top == NONE:
+                return False
         elif stack[top - 1] == LEAST_WORD:
             state.status = KernelStatus.BEYOND
             return False
