@@ -16,6 +16,7 @@ from workbench.executors.compiled.rule_tables import kernel, records
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
+from workbench.executors.compiled.rule_tables.kernel.silence import add_silences
 from workbench.stored import checksum
 
 OPTIONS = {"_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -31,9 +32,10 @@ class KernelFunctions(NamedTuple):
     run: Any
     rebuild_chains: Any
     add_words: Any
+    add_silences: Any
 
 
-PLAIN = KernelFunctions(run, rebuild_chains, add_words)
+PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences)
 """The kernel in plain Python: some 200 us for an event."""
 
 

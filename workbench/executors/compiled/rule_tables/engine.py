@@ -15,9 +15,17 @@ from workbench.executors.compiled.rule_tables.blocks import composite_block, eve
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
-from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, KernelStatus
+from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
-from workbench.executors.compiled.rule_tables.transfer import held_events, is_complete, read_consumed, to_publisher
+from workbench.executors.compiled.rule_tables.transfer import (
+    held_events,
+    is_complete,
+    read_consumed,
+    read_silences,
+    to_publisher,
+    waiting_deadlines,
+)
+from workbench.executors.compiled.rule_tables.waiting_matches import write_waiting
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
@@ -50,11 +58,15 @@ class TableRules:
         self.facts, self.settings = facts, settings
         self._rules, self._capacity = rules, capacity
         self.texts = TextCodes(_text_literals(rules))
-        self._tables = build_tables(plan, lambda text: self.texts.put([text])[0])
+        self._tables = build_tables(plan, self._code_of, trex=settings.trex)
         self.memory = KernelMemory(self._tables, capacity, PLAIN)
         self._exact: Publisher | None = None
         self._passed: int | None = None
         self._seen = 0
+
+    def _code_of(self, text: str) -> int:
+        """The number of a text."""
+        return self.texts.put([text])[0]
 
     @property
     def rules(self) -> RuleSet:
@@ -93,10 +105,11 @@ class TableRules:
         done = 0
         if len(block) and self._exact is None:
             self._prepare(block)
-            for _ in self._compute(block):
-                yield composite_block(self.memory, self.texts.by_code, sources=sources)
-            done = int(self.memory.state.reached)
-            self.texts.forget(lambda: [self.memory.history.cells.ravel()])
+            if np.abs(block.times[[0, -1]]).max() < FAR:
+                for _ in self._compute(event_words(block, self._tables.sizes.width)):
+                    yield composite_block(self.memory, self.texts.by_code, sources=sources)
+                done = int(self.memory.state.reached)
+            self.texts.forget(lambda: [self.memory.history.cells.ravel(), self.memory.history.silence_words.ravel()])
         if done < len(block):
             found = list[Occurrence]()
             try:
@@ -114,30 +127,35 @@ class TableRules:
         if self._seen > SHORT_RUN and not self.settings.plain:
             self.memory.functions = compiled_functions()
 
-    def _compute(self, block: EventBlock) -> Iterator[None]:
+    def _compute(self, events: EventWords) -> Iterator[None]:
         """Let the kernel process events, as far as it takes them; stops when there is output to be taken."""
         memory, state = self.memory, self.memory.state
-        state.reached = 0
-        if np.abs(block.times[[0, -1]]).max() >= FAR:
-            return
-        events = event_words(block, self._tables.sizes.width)
-        while state.reached < len(block):
+        state.reached, status = 0, KernelStatus.FULL_OUTPUT
+        while status != KernelStatus.DONE:
             status = memory.run(events)
             if state.outputs:
                 yield
             elif status == KernelStatus.LATE:
-                check_time(int(block.times[int(state.reached)]), self.now, self._passed)
+                check_time(int(events.times[int(state.reached)]), self.now, self._passed)
             elif status >= KernelStatus.BEYOND:
                 return
             elif status != KernelStatus.DONE:
                 memory.grow(status)
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to a time: none, since nothing waits for it."""
+        """The composites that the clock causes up to a time."""
+        found, state = list[Occurrence](), self.memory.state
+        if self._exact is None and state.due <= time:
+            state.until = min(time, FAR)
+            for _ in self._compute(event_words(event_block(self._rules, [], self.texts.put), self._tables.sizes.width)):
+                found += composite_block(self.memory, self.texts.by_code, sources=True).occurrences(self._rules)
+            state.until = LEAST_WORD
+            if state.due <= time:
+                self._hand_over()
         if self._exact is not None:
-            return self._exact.advance(time)
+            return found + self._exact.advance(time)
         self._passed = time if self._passed is None else max(time, self._passed)
-        return []
+        return found
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost: nobody counts it here."""
@@ -202,6 +220,11 @@ class TableRules:
             if status != KernelStatus.DONE:
                 memory.grow(status)
         memory.set_consumed(read_consumed(exact, memory))
+        try:
+            read_silences(exact, memory, self._code_of)
+            write_waiting(memory, waiting_deadlines(exact), self._code_of)
+        except LargeNumberError:
+            return False
         memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
         self.memory, self._passed = memory, exact.passed
         return True

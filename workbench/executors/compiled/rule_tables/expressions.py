@@ -71,6 +71,11 @@ class PostfixCode:
             lines.append((Opcode.KEY_WHOLE, 0, 0))
         return self._write(lines)
 
+    def silence(self, value: t.Expression, layout: MatchLayout) -> tuple[int, int]:
+        """Write the word of a value for which a rule is silent on its own; NaN and -0.0 are what all of them are."""
+        lines = self._lines(value, layout)
+        return self._write([*lines, (Opcode.SAME_REAL, 0, 0)] if domain_of(value) == FLOAT else lines)
+
     def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> tuple[int, int]:
         """Write code that ends early unless all conditions hold."""
         lines = list[InstructionWords]()

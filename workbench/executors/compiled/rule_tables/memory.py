@@ -33,15 +33,19 @@ class KernelMemory:
 
     def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
         self.rule_tables, self.plan, self.functions = rule_tables, rule_tables.tables, functions
-        columns, width = len(rule_tables.columns), rule_tables.sizes.width
+        rules, sizes = self.plan.rules, rule_tables.sizes
+        columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
-            records.room(max(columns, 1), records.COLUMN), records.room(1, records.ROW), records.zeros(1, width),
-            np.full(1, records.NONE), np.full(2, records.NONE), records.room(2 * capacity, records.UNDO),
+            records.room(max(columns, 1), records.COLUMN), records.room(1, records.ROW), records.zeros(1, sizes.width),
+            np.full(1, records.NONE), np.full(2, records.NONE), _no_silences(2), records.zeros(2, sizes.per),
+            records.room(2 * capacity, records.UNDO),
         )  # fmt: skip
         self.lay_out([capacity] * columns)
         self.scratch = self._scratch(capacity)
         self.states = records.room(1, records.STATE)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
+        self.state.consumers = len(rule_tables.consumers)
+        self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD
         self.output = self._composites(capacity)
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
 
@@ -62,7 +66,7 @@ class KernelMemory:
         low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
         return records.Scratch(
             registers, null, stack, stack.view(np.float64), low, high, cells, records.room(1, records.FOLD),
-            records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity),
+            records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity), records.zeros(sizes.per),
             records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
         )  # fmt: skip
 
@@ -86,6 +90,8 @@ class KernelMemory:
             self.history = history._replace(undo=records.enlarged(history.undo))
         elif status == KernelStatus.FULL_CONSUMED:
             self._sweep_consumed()
+        elif status == KernelStatus.FULL_SILENCES:
+            self._sweep_silences()
         else:
             self._grow_composites(status)
 
@@ -111,7 +117,7 @@ class KernelMemory:
         """Forget what was consumed and is in no column any more; where that is little, double the table, too."""
         words = self.history.consumed
         used = words[words != records.NONE]
-        left = used[used >= self.oldest * len(self.plan.rules)]
+        left = used[used >= self.oldest * self.state.consumers]
         swept = len(left) < len(used) and 4 * len(left) <= len(words)
         self.set_consumed(left, len(words) if swept else 2 * len(words))
 
@@ -121,6 +127,21 @@ class KernelMemory:
         self.functions.add_words(table, np.array(words, np.int64))
         self.state.consumed = len(words)
         self.history = self.history._replace(consumed=table)
+
+    def _sweep_silences(self) -> None:
+        """Forget when rules have emitted something that are silent no more; where that is little, double the table, too."""
+        entries, words = self.history.silences, self.history.silence_words
+        silent = entries.rule != records.NONE
+        silent[silent] = self.state.now - entries.time[silent] < self.plan.rules.pause[entries.rule[silent]]
+        self.set_silences(entries[silent], words[silent], len(entries))
+
+    def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
+        """Let these entries be when rules have emitted something, in a table of at least some size."""
+        size = least if 4 * len(entries) <= least else max(2 * least, 2 << len(entries).bit_length())
+        table, values = _no_silences(size), records.zeros(size, words.shape[1])
+        self.functions.add_silences(table, values, entries, words)
+        self.state.silences = len(entries)
+        self.history = self.history._replace(silences=table, silence_words=values)
 
     @property
     def oldest(self) -> int:
@@ -152,3 +173,10 @@ class KernelMemory:
         self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
         for number in range(len(sizes)):
             self.functions.rebuild_chains(self.history, number)
+
+
+def _no_silences(size: int) -> Any:
+    """An empty table of when rules have emitted something."""
+    found = records.room(size, records.SILENCE)
+    found.rule[:] = records.NONE
+    return found

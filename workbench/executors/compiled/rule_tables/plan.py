@@ -25,7 +25,7 @@ from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
 
 POLICIES = {
     t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
-    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT,
+    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class ScratchSizes(NamedTuple):
     Attributes
     ----------
     width: attributes of a type; the others are registers, entries of the stack, steps of a rule, ranges of a step, and
-        sources of a composite.
+        sources of a composite, and values for which a rule is silent on its own.
     """
 
     width: int
@@ -44,6 +44,7 @@ class ScratchSizes(NamedTuple):
     steps: int
     ranges: int
     sources: int
+    per: int
 
 
 class RuleTables(NamedTuple):
@@ -52,6 +53,7 @@ class RuleTables(NamedTuple):
     Attributes
     ----------
     columns: of each planned column, the number of its table entry.
+    consumers: who may consume: the number of a rule, and the slot of its match.
     hierarchical: whether rules look at what others emit.
     """
 
@@ -59,24 +61,28 @@ class RuleTables(NamedTuple):
     tables: records.PlanTables
     sizes: ScratchSizes
     columns: Sequence[int]
+    consumers: Sequence[tuple[int, int]]
     hierarchical: bool
 
 
-def build_tables(plan: SetPlan, code_of: Callable[[str], int]) -> RuleTables:
+def build_tables(plan: SetPlan, code_of: Callable[[str], int], *, trex: bool = False) -> RuleTables:
     """Write the tables of a rule set.
 
     Parameters
     ----------
     code_of: the number of a text.
+    trex: windows and consumption are as T-Rex has them.
     """
-    return _TableBuilder(plan, code_of).build()
+    return _TableBuilder(plan, code_of, trex).build()
 
 
 class _TableBuilder:
     """Tables under construction."""
 
-    def __init__(self, plan: SetPlan, code_of: Callable[[str], int]) -> None:
-        self._plan = plan
+    def __init__(self, plan: SetPlan, code_of: Callable[[str], int], trex: bool) -> None:
+        self._plan, self._trex = plan, trex
+        self._consumers: list[tuple[int, int]] = [] if trex else [(number, 0) for number in range(len(plan.plans))]
+        self._waiting = [number for number, each in enumerate(plan.plans) if each.absent is not None]
         self._types = {name: number for number, name in enumerate(plan.rules.events)}
         self._code = PostfixCode(code_of)
         self._steps: list[dict[str, int]] = []
@@ -89,13 +95,14 @@ class _TableBuilder:
 
     def build(self) -> RuleTables:
         """The tables."""
-        plans, numbers = self._plan.plans, range(len(self._types))
+        plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting))
         rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
+        rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
         columns = [self._column(number) for number in range(len(self._in_order))]
-        triggers = [self._types[plan.trigger.type] for plan in plans]
+        triggers = [rule["trigger"] for rule in rules]
         tables = records.PlanTables(
-            rules=records.table(rules, records.RULE),
-            steps=records.table(list(map(_step_entry, self._steps)), records.STEP),
+            rules=records.table([_entry(rule, records.RULE) for rule in rules], records.RULE),
+            steps=records.table([_entry(step, records.STEP) for step in self._steps], records.STEP),
             bounds=records.table(self._bounds, records.BOUND),
             assignments=records.table(self._assignments, records.ASSIGNMENT),
             keys=records.table(self._keys, records.ASSIGNMENT),
@@ -103,29 +110,36 @@ class _TableBuilder:
             slots=np.array([*self._slots, 0], np.int64),
             triggered=np.array([*sorted(range(len(triggers)), key=triggers.__getitem__), 0], np.int64),
             rules_of_type=_starts(triggers, numbers),
-            columns=records.table(columns, records.INDEXED),
+            columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
             columns_of_type=_starts([each[0] for each in columns], numbers),
         )
         watched = {*triggers, *(each[0] for each in columns)}
         hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
-        return RuleTables(self._plan, tables, self._sizes(), self._columns, hierarchical)
+        return RuleTables(self._plan, tables, self._sizes(), self._columns, self._consumers, hierarchical)
+
+    @property
+    def _width(self) -> int:
+        """Cells of a row."""
+        return max([1, *(len(self._plan.rules.declarations[name].attributes) for name in self._types)])
 
     def _sizes(self) -> ScratchSizes:
-        plans, declared = self._plan.plans, self._plan.rules.declarations
+        plans = self._plan.plans
         return ScratchSizes(
-            max([1, *(len(declared[name].attributes) for name in self._types)]),
+            self._width,
             3 + max((slot for plan in plans for slot in plan.layout.values()), default=0),
             1 + self._code.deepest,
             max((len(plan.steps) for plan in plans), default=1),
             self._ranges,
             max([1, *(len(plan.event_slots) for plan in plans)]),
+            max([1, *(len(plan.rule.per) for plan in plans)]),
         )
 
     # --- rules ------------------------------------------------------------------------------------------
 
-    def _rule(self, number: int, plan: RulePlan) -> tuple[int, ...]:
+    def _rule(self, number: int, plan: RulePlan) -> dict[str, int]:
         begin = len(self._steps)
         self._steps += [self._trigger(plan), *(self._step(plan, each) for each in self._plan.steps[number])]
+        self._number_consumers(number, plan, self._steps[begin:])
         for step, conditions in zip(self._steps[begin:], self._plan.conditions(number), strict=True):
             step["where"], step["where_end"] = self._code.required(conditions, plan.layout)
         for place, slot in enumerate(plan.event_slots):
@@ -135,11 +149,52 @@ class _TableBuilder:
             (k, *self._code.value(given[each.name], plan.layout, each.domain))
             for k, each in enumerate(plan.emitted.attributes)
         ]
-        limit = records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit
-        return (
-            self._types[plan.rule.emits], begin, len(self._steps), limit, len(plan.event_slots), emission,
-            len(self._assignments), *self._listed(map(register_of, plan.consumed_slots)),
-        )  # fmt: skip
+        line = {
+            "number": number, "trigger": self._types[plan.trigger.type], "emits": self._types[plan.rule.emits],
+            "steps": begin, "steps_end": len(self._steps), "sources": len(plan.event_slots),
+            "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
+            "pause": records.NONE if plan.pause is None else min(plan.pause, records.FOREVER),
+            "emission": emission, "emission_end": len(self._assignments), "timeout": records.NONE,
+        }  # fmt: skip
+        line["per"], line["per_end"] = self._added_keys(self._code.silence(each, plan.layout) for each in plan.rule.per)
+        consumed = (begin + plan.binding[slot].number for slot in plan.consumed_slots)
+        line["consumed"], line["consumed_end"] = self._listed(consumed)
+        return line if plan.absent is None else line | self._waits(number, plan)
+
+    def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
+        """The fields of a rule whose matches wait for a deadline."""
+        place, events = self._waiting.index(number), list(plan.event_slots)
+        bound = [*events, *(slot for slot in plan.binding if slot not in events)]
+        kept = [slot for slot in plan.layout.values() if slot not in bound]
+        width = self._width
+        line = {
+            "limit": records.NO_LIMIT, "timeout": min(plan.timeout, records.FOREVER),
+            "decider": len(self._plan.plans) + place, "waits": len(self._in_order) + place,
+            "kept_rows": max(1, -(-len(kept) // width)),
+        }  # fmt: skip
+        line["bound"], line["bound_end"] = self._listed(map(register_of, bound))
+        line["kept"], line["kept_end"] = self._listed(map(register_of, kept))
+        return line
+
+    def _deciding_rule(self, number: int, waiting: Mapping[str, int]) -> dict[str, int]:
+        """The rule that is triggered by the deadlines of another one, and goes on with its matches."""
+        plan, absent, begin = self._plan.plans[number], self._plan.absent[number], len(self._steps)
+        assert absent is not None
+        first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
+        self._steps += [first, self._step(plan, absent) | {"consumer": records.NONE}]
+        return {
+            **waiting, "trigger": len(self._types) + self._waiting.index(number), "steps": begin,
+            "steps_end": len(self._steps), "timeout": records.NONE,
+            "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
+        }  # fmt: skip
+
+    def _number_consumers(self, number: int, plan: RulePlan, steps: Sequence[dict[str, int]]) -> None:
+        """Write who consumes: each rule, or each of its steps where T-Rex is followed; the others ask for nothing."""
+        for step, line in zip(plan.steps, steps, strict=True):
+            asks = bool(plan.consumed_slots) and step.slot in plan.event_slots and step.policy.binds
+            line["consumer"] = (len(self._consumers) if self._trex else number) if asks else records.NONE
+            if asks and self._trex:
+                self._consumers.append((number, step.slot))
 
     def _trigger(self, plan: RulePlan) -> dict[str, int]:
         line, constraints = self._bound_line(plan, plan.trigger), plan.trigger.part.constraints
@@ -148,7 +203,7 @@ class _TableBuilder:
 
     def _step(self, plan: RulePlan, planned: PlannedStep) -> dict[str, int]:
         step = planned.step
-        line = self._bound_line(plan, step) | _window(step)
+        line = self._bound_line(plan, step) | _window(step, self._trex)
         line["column"] = self._columns[planned.column]
         line["keys"], line["keys_end"] = self._key(planned.equations, plan.layout)
         rest = self._bounds_of(line, plan, step, _unkeyed(planned))
@@ -156,7 +211,6 @@ class _TableBuilder:
         if step.selects:
             rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
             line["rivals"], line["rivals_end"] = self._listed(register_of(each.slot) for each in rivals)
-            line["asks_consumed"] = int(bool(plan.consumed_slots))
         return line
 
     def _bound_line(self, plan: RulePlan, step: RuleStep) -> dict[str, int]:
@@ -198,8 +252,11 @@ class _TableBuilder:
 
     def _key(self, equations: Iterable[tuple[t.Expression, t.Expression]], layout: MatchLayout) -> tuple[int, int]:
         """Write what the keys of a column, the first of each pair, have to be equal to."""
+        return self._added_keys(self._code.key(value, layout, domain_of(own)) for own, value in equations)
+
+    def _added_keys(self, codes: Iterable[tuple[int, int]]) -> tuple[int, int]:
         begin = len(self._keys)
-        self._keys += [(0, *self._code.key(value, layout, domain_of(own))) for own, value in equations]
+        self._keys += [(0, *code) for code in codes]
         return begin, len(self._keys)
 
     def _listed(self, registers: Iterable[int]) -> tuple[int, int]:
@@ -222,9 +279,13 @@ class _TableBuilder:
         )
 
 
-def _step_entry(fields: Mapping[str, int]) -> tuple[int, ...]:
-    """The entry of a step; what it does not use is 0."""
-    return tuple(fields.get(name, 0) for name in records.STEP.names or ())
+_WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER)
+"""A column whose rows are matches that wait: no event joins it."""
+
+
+def _entry(fields: Mapping[str, int], dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """An entry of a table; what it does not use is 0."""
+    return tuple(fields.get(name, 0) for name in dtype.names or ())
 
 
 def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
@@ -255,16 +316,24 @@ def _attribute_bound(constraint: t.Expression) -> tuple[int, int, t.Expression] 
     return None
 
 
-def _window(step: RuleStep) -> dict[str, int]:
+def _window(step: RuleStep, trex: bool) -> dict[str, int]:
     """The fields of a step's window."""
     window = step.window
-    assert window is not None
-    kind = WindowKind.BETWEEN if window.between else WindowKind.BY_ORDER if window.counted else WindowKind.BY_TIME
-    endless = window.most is None or window.most >= records.FOREVER
-    return {
-        "anchor": register_of(window.anchors[0]), "other": register_of(window.anchors[-1]), "window": kind,
-        "least": min(window.least, records.FOREVER), "most": records.NONE if endless else int(window.most or 0),
-    }  # fmt: skip
+    if window is None:
+        return {"window": WindowKind.ALL}
+    anchors = {"anchor": register_of(window.anchors[0]), "other": register_of(window.anchors[-1])}
+    least, most = min(window.least, records.FOREVER), window.most
+    if window.between:
+        return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
+    if window.after:
+        return anchors | {"window": WindowKind.AFTER, "most": min(most or 0, records.FOREVER)}
+    if trex and not window.counted:  # both ends are open, and times whole numbers
+        least, most = least + 1, None if most is None else most - 1
+        if most is not None and most < least:
+            least, most = 1, 0
+    kind = WindowKind.BY_ORDER if window.counted else WindowKind.BY_TIME
+    endless = most is None or most >= records.FOREVER
+    return anchors | {"window": kind, "least": least, "most": records.NONE if endless else int(most or 0)}
 
 
 def _starts(types_of: Sequence[int], types: Iterable[int]) -> Any:

@@ -24,21 +24,22 @@ MOST_ATTRIBUTES = 62
 
 
 class StepKind(IntEnum):
-    """What a step makes of the rows that fit it."""
+    """What a step makes of the rows that fit it; the first one of a rule, with what a match begins."""
 
-    EACH, FIRST, LAST, NOT, COUNT, SUM, MIN, MAX, AVG, TRIGGER = range(10)
+    EACH, FIRST, LAST, NOT, COUNT, SUM, MIN, MAX, AVG, TRIGGER, WAITING = range(11)
 
 
 class WindowKind(IntEnum):
-    """How a step's window is bounded: by times, by the order of events, or by two events."""
+    """How a step's window is bounded: by times, by the order of events, by two events or their times; or it is not."""
 
-    BY_TIME, BY_ORDER, BETWEEN = range(3)
+    BY_TIME, BY_ORDER, BETWEEN, BETWEEN_TIMES, AFTER, ALL = range(6)
 
 
 class Opcode(IntEnum):
     """The instructions of expressions in postfix: what they push, or do with what is on the stack.
 
-    `COMPARE_MIXED` compares a whole number with a float; `KEY_REAL` and `KEY_WHOLE` make a float the word of a key.
+    `COMPARE_MIXED` compares a whole number with a float; `KEY_REAL` and `KEY_WHOLE` make a float the word of a key, and
+    `SAME_REAL` makes one of all that are the same.
     """
 
     ADD, SUB, MUL, MOD, EQ, NE, LT, LE, GT, GE, AND, OR = range(12)
@@ -46,30 +47,34 @@ class Opcode(IntEnum):
     ADD_REAL, SUB_REAL, MUL_REAL, DIV_REAL, MOD_REAL, EQ_REAL, NE_REAL, LT_REAL, LE_REAL, GT_REAL, GE_REAL = range(
         20, 31
     )
-    NEG_REAL, COMPARE_MIXED, KEY_REAL, KEY_WHOLE = range(31, 35)
+    NEG_REAL, COMPARE_MIXED, KEY_REAL, KEY_WHOLE, SAME_REAL = range(31, 36)
 
 
 class KernelStatus(IntEnum):
     """Why the kernel has stopped: all is done, an array is full, or an event is not for it."""
 
     DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
-    BEYOND, ENDLESS, LATE = 8, 9, 10
+    FULL_SILENCES, BEYOND, ENDLESS, LATE = 8, 9, 10, 11
 
 
 class UndoKind(IntEnum):
     """What an entry of the undo log restores."""
 
-    BUCKET, APPENDED, CONSUMED = range(3)
+    BUCKET, APPENDED, CONSUMED, SILENCED, EMITTED = range(5)
 
 
 def _words(*names: str) -> np.dtype[Any]:
     return np.dtype([(name, "i8") for name in names])
 
 
-RULE = _words("emits", "steps", "steps_end", "limit", "sources", "emission", "emission_end", "consumed", "consumed_end")
+RULE = _words(  # what it emits, when, and what it consumes; then how long its matches wait, and where, and who decides
+    "number", "trigger", "emits", "steps", "steps_end", "limit", "pause", "per", "per_end",
+    "sources", "emission", "emission_end", "consumed", "consumed_end",
+    "timeout", "decider", "waits", "bound", "bound_end", "kept", "kept_end", "kept_rows",
+)  # fmt: skip
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
     "kind", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
-    "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "asks_consumed",
+    "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
     "slot", "cell", "source", "assigned", "assigned_end", "where", "where_end",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
@@ -85,6 +90,8 @@ COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
 ROW = _words("time", "order", "older", "key", "nulls")
 """An event; `older` is the number of the row before it in its chain."""
 UNDO = _words("kind", "place", "old")
+SILENCE = _words("rule", "time", "nulls")
+"""When a rule that is silent at times has emitted something last."""
 
 COMPOSITE = _words("type", "rule", "time", "order", "nulls")
 SEGMENT = _words("next", "end")
@@ -93,7 +100,8 @@ FOLD = _words("count", "total", "least", "greatest")
 """What an aggregate has seen of its values."""
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
-    "consumed", "consuming", "hierarchical", "silent",
+    "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
+    "due", "due_rule", "judged", "until",
 )  # fmt: skip
 
 
@@ -128,7 +136,9 @@ class EventHistory(NamedTuple):
     rows: Any
     cells: Any
     buckets: Any
-    consumed: Any  # a hash set of words, each an event and a rule
+    consumed: Any  # a hash set of words, each an event and who selects it no more
+    silences: Any  # a hash table, whose values are in `silence_words`
+    silence_words: Any
     undo: Any
 
 
@@ -146,6 +156,7 @@ class Scratch(NamedTuple):
     candidates: Any
     candidate_starts: Any
     consuming: Any
+    silence_words: Any
     segments: Any
     sources: Any  # the orders of the events that are bound
 

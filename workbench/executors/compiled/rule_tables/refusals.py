@@ -65,13 +65,10 @@ def _aggregates_other_values(plan: RulePlan) -> bool:
 
 
 SETTINGS: Mapping[str, Callable[[EngineSettings], bool]] = {
-    "windows as T-Rex has them": lambda settings: settings.trex,
     "account of what rules cost": lambda settings: settings.profiled,
 }
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
     "facts": lambda plan: any(step.fact for step in _steps(plan)),
-    "absent": lambda plan: plan.absent is not None,
-    "at most once": lambda plan: plan.pause is not None,
     "aggregates but COUNT, SUM, MIN, MAX and AVG": _has_other_aggregates,
     "aggregates of floats and texts": _aggregates_other_values,
     "texts that are joined or compared by their order": _orders_or_joins_texts,

@@ -18,7 +18,7 @@ SIGNS = (
     | {opcode: f"{sign}." for (sign, _), opcode in REAL_OPCODES.items()}
     | {
         records.Opcode.REQUIRE: "require", records.Opcode.TO_REAL: "real", records.Opcode.COMPARE_MIXED: "compare",
-        records.Opcode.KEY_REAL: "key", records.Opcode.KEY_WHOLE: "whole",
+        records.Opcode.KEY_REAL: "key", records.Opcode.KEY_WHOLE: "whole", records.Opcode.SAME_REAL: "same",
     }
 )  # fmt: skip
 """How instructions are written; a dot is behind those on floats."""

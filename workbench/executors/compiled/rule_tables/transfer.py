@@ -7,18 +7,27 @@ predicate is here in columns that predicates share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from heapq import heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT
 
 from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.blocks import retained_events
+from workbench.executors.compiled.rule_tables.blocks import retained_events, value_of
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.waiting_matches import CodeOf, read_waiting, word_of
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.resolved import domain_of
 
 if TYPE_CHECKING:
-    from workbench.tesla.engines.runner import RuleRunner
+    from workbench.tesla.engines.absences import DueAbsence
+    from workbench.tesla.engines.rule_plan import RulePlan
+    from workbench.tesla.engines.runner import Consumed, RuleRunner
     from workbench.tesla.engines.step_column import StepColumn
 
 
@@ -28,22 +37,52 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
     publisher.count = int(memory.state.order)
     events = {each.number: each for each in retained_events(memory, texts)}
     for number, runner in enumerate(publisher.runners):
-        types = {step.type for step in runner.plan.steps[1:]}
+        types = {step.type for step in (*runner.plan.steps[1:], runner.plan.absent) if step is not None}
+        _wait(publisher, number, runner, memory, texts)
         for _, event in sorted(events.items()):
             if event.type in types:
                 runner.add(event)
         _mark_forgotten(memory, number, runner)
-    for number, order in _consumed(memory):
-        if order in events:
-            consumed = publisher.runners[number].consumed
-            assert consumed is not None
-            next(iter(consumed.values()))[order] = events[order].time
+    for number, slot, order in _consumed(memory):
+        consumed = publisher.runners[number].consumed
+        if order in events and consumed is not None:
+            _consumed_at(consumed, slot)[order] = events[order].time
+    for entry, words in _silences(memory):
+        plan = publisher.runners[int(entry.rule)].plan
+        publisher.runners[int(entry.rule)].emitted[_silent_values(plan, entry, words, texts)] = int(entry.time)
     return publisher
+
+
+def _wait(
+    publisher: Publisher, number: int, runner: RuleRunner, memory: KernelMemory, texts: Mapping[int, str]
+) -> None:
+    """Let a rule wait for its deadlines."""
+    if runner.absences is not None:
+        for due in read_waiting(memory, number, texts):
+            runner.absences.wait(due)
+            heappush(publisher.waiting, (due.deadline, runner.order, due.trigger.number, due))
+
+
+def _silences(memory: KernelMemory) -> Iterator[tuple[Any, Any]]:
+    """When rules have emitted something last, and for which values."""
+    entries = memory.history.silences
+    for place in np.flatnonzero(entries.rule != records.NONE):
+        yield entries[place], memory.history.silence_words[place]
+
+
+def _silent_values(plan: RulePlan, entry: Any, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
+    """The values for which a rule is silent, as `cdp` knows them."""
+    found = list[Any]()
+    for k, each in enumerate(plan.rule.per):
+        value = None if int(entry.nulls) >> k & 1 else value_of(words[k], domain_of(each), texts)
+        found.append(value if value == value else "nan")
+    return tuple(found)
 
 
 def held_events(exact: Publisher) -> list[Occurrence]:
     """The events that `cdp` retains, in their order."""
-    events = {event.number: event for column in _columns(exact) for event in column.column}
+    columns = [*_columns(exact), *(each.absences.column for each in exact.runners if each.absences is not None)]
+    events = {event.number: event for column in columns for event in column.column}
     return [event for _, event in sorted(events.items())]
 
 
@@ -54,13 +93,38 @@ def is_complete(exact: Publisher) -> bool:
 
 def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
     """The words of what rules have consumed."""
-    rules = len(memory.plan.rules)
+    consumers = memory.rule_tables.consumers
     return [
-        order * rules + number
-        for number, runner in enumerate(exact.runners)
-        if runner.consumed is not None
-        for order in next(iter(runner.consumed.values()))
+        order * len(consumers) + place
+        for place, (number, slot) in enumerate(consumers)
+        if (consumed := exact.runners[number].consumed) is not None
+        for order in _consumed_at(consumed, slot)
     ]
+
+
+def _consumed_at(consumed: dict[int, Consumed], slot: int) -> Consumed:
+    """What is consumed at a slot: at all of them the same where T-Rex is not followed."""
+    return consumed.get(slot, next(iter(consumed.values())))
+
+
+def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> None:
+    """Note when rules have emitted something last; LargeNumberError where it was for a number of more than 64 bits."""
+    found = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
+    entries, words = records.room(len(found), records.SILENCE), records.zeros(len(found), memory.rule_tables.sizes.per)
+    for place, (number, values, time) in enumerate(found):
+        nulls, domains = 0, map(domain_of, exact.runners[number].plan.rule.per)
+        for k, (value, domain) in enumerate(zip(values, domains, strict=True)):
+            real = domain == FLOAT and value is not None
+            nulls |= (value is None) << k
+            words[place, k] = 0 if value is None else word_of(float(value) + 0.0 if real else value, code_of)
+        entries[place] = number, time, nulls
+    memory.set_silences(entries, words)
+
+
+def waiting_deadlines(exact: Publisher) -> list[tuple[int, DueAbsence]]:
+    """The deadlines that `cdp` waits for, each with the number of its rule, in their order."""
+    orders = [runner.order for runner in exact.runners]
+    return [(orders.index(order), due) for *_, order, _, due in sorted(exact.waiting, key=lambda each: each[:3])]
 
 
 def _columns(exact: Publisher) -> Iterator[StepColumn]:
@@ -68,11 +132,11 @@ def _columns(exact: Publisher) -> Iterator[StepColumn]:
         yield from runner.matcher.columns.values()
 
 
-def _consumed(memory: KernelMemory) -> Iterator[tuple[int, int]]:
-    """Rules, and the orders of the events that each has consumed."""
-    words, rules = memory.history.consumed, len(memory.plan.rules)
+def _consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
+    """Rules, slots of their matches, and the orders of the events that are consumed there."""
+    words, consumers = memory.history.consumed, memory.rule_tables.consumers
     for word in words[words != records.NONE].tolist():
-        yield word % rules, word // rules
+        yield *consumers[word % len(consumers)], word // len(consumers)
 
 
 def _mark_forgotten(memory: KernelMemory, number: int, runner: RuleRunner) -> None:

@@ -1,7 +1,7 @@
-"""Consumption: a hash set of the events that each rule selects no more.
+"""Consumption: a hash set of the events that each rule selects no more, or each of its steps where T-Rex is followed.
 
-The rule of this module: an entry is a word, made of an event's order and a rule's number. The set is open-addressed and
-at most half full; entries are added, logged for undo, and never removed one by one.
+The rule of this module: an entry is a word, made of an event's order and the number of who selects it no more. The
+set is open-addressed and at most half full; entries are added, logged for undo, and never removed one by one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,21 +21,21 @@ def find_word(words, word):
     return place
 
 
-def is_consumed(plan, history, order, rule_number):
-    """Whether a rule has consumed an event."""
-    word = order * len(plan.rules) + rule_number
+def is_consumed(history, state, order, step):
+    """Whether a step selects an event no more."""
+    word = order * state.consumers + step.consumer
     return history.consumed[find_word(history.consumed, word)] == word
 
 
-def note_consumption(plan, history, scratch, state, rule_number):
+def note_consumption(plan, history, scratch, state, rule):
     """Note the events that a match consumes once all matches of its trigger are found; False if there is no room."""
-    rule = plan.rules[rule_number]
     for k in range(rule.consumed, rule.consumed_end):
         if state.consuming == len(scratch.consuming):
             state.status = KernelStatus.FULL_CONSUMING
             return False
-        order = history.rows[scratch.registers[plan.slots[k]]].order
-        scratch.consuming[state.consuming] = order * len(plan.rules) + rule_number
+        step = plan.steps[plan.slots[k]]
+        order = history.rows[scratch.registers[step.slot]].order
+        scratch.consuming[state.consuming] = order * state.consumers + step.consumer
         state.consuming += 1
     return True
 

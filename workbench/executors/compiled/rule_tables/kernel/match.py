@@ -12,44 +12,53 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.consumption import consume, note_consumption
 from workbench.executors.compiled.rule_tables.kernel.search import scan
+from workbench.executors.compiled.rule_tables.kernel.silence import is_silent
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate
+from workbench.executors.compiled.rule_tables.kernel.waiting import gather_due, restore, wait
 from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, StepKind
 
 
 def match(plan, history, scratch, state, rule_number, pending):
-    """Find the matches of a rule that the event triggers, and emit them; False if there was no room."""
+    """Find the matches of a rule that the event triggers, to emit them or let them wait; False if there was no room."""
     rule = plan.rules[rule_number]
     state.candidates, state.consuming = 0, 0
     depth, steps, emitted, forward = 0, rule.steps_end - rule.steps, 0, True
     while depth >= 0:
         if depth == steps:
-            if not emit(plan, history, scratch, state, rule_number, pending):
+            if rule.timeout != NONE:
+                if not wait(plan, history, scratch, state, rule):
+                    return False
+            elif not emit(plan, history, scratch, state, rule, pending):
                 return False
             emitted += 1
             if emitted == rule.limit:
                 break
             forward = False
         else:
-            forward = extend(plan, history, scratch, state, rule_number, depth, forward)
+            forward = extend(plan, history, scratch, state, rule, depth, forward)
             if state.status != KernelStatus.DONE:
                 return False
         depth += 1 if forward else -1
     return consume(history, scratch, state)
 
 
-def extend(plan, history, scratch, state, rule_number, depth, forward):
+def extend(plan, history, scratch, state, rule, depth, forward):
     """Extend the match by a step, for the first time (`forward`) or by its next candidate; whether there is one."""
-    step = plan.steps[plan.rules[rule_number].steps + depth]
+    step = plan.steps[rule.steps + depth]
     if forward:
         if step.kind == StepKind.TRIGGER:
             forward = begin(plan, history, scratch, state, step)
+        elif step.kind == StepKind.WAITING:
+            forward = gather_due(history, scratch, state, rule)
         else:
-            forward = scan(plan, history, scratch, state, rule_number, depth, step)
-    if step.kind != StepKind.EACH:
+            forward = scan(plan, history, scratch, state, depth, step)
+    if step.kind != StepKind.EACH and step.kind != StepKind.WAITING:
         return forward and bind(plan, history, scratch, state, step)
     while state.candidates > scratch.candidate_starts[depth]:
         state.candidates -= 1
         scratch.registers[step.slot] = scratch.candidates[state.candidates]  # the oldest one that is left
+        if step.kind == StepKind.WAITING:
+            restore(plan, history, scratch, rule, scratch.registers[step.slot])
         if bind(plan, history, scratch, state, step):
             return True
     return False
@@ -76,12 +85,16 @@ def bind(plan, history, scratch, state, step):
     return step.where == step.where_end or evaluate(plan, history, scratch, state, step.where, step.where_end)
 
 
-def emit(plan, history, scratch, state, rule_number, pending):
+def emit(plan, history, scratch, state, rule, pending):
     """Write the composite of a match, and note what it consumes; False if there is no room."""
+    if rule.pause != NONE and is_silent(plan, history, scratch, state, rule):
+        return True
+    if state.status != KernelStatus.DONE:
+        return False
     if state.pending == len(pending.heads):
         state.status = KernelStatus.FULL_PENDING
         return False
-    rule, place, nulls = plan.rules[rule_number], state.pending, 0
+    place, nulls = state.pending, 0
     for k in range(rule.emission, rule.emission_end):
         value = plan.assignments[k]
         known = evaluate(plan, history, scratch, state, value.code, value.code_end)
@@ -90,6 +103,6 @@ def emit(plan, history, scratch, state, rule_number, pending):
     for k in range(rule.sources):
         pending.sources[place, k] = scratch.sources[k]
     head = pending.heads[place]
-    head.type, head.rule, head.time, head.nulls = rule.emits, rule_number, state.now, nulls
+    head.type, head.rule, head.time, head.nulls = rule.emits, rule.number, state.now, nulls
     state.pending += 1
-    return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule_number)
+    return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule)

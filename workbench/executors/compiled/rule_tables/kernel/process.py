@@ -1,7 +1,7 @@
 """The total order of events: each triggers rules, joins the history, and what it has caused is published next.
 
-The rule of this module: an event is processed as a whole or not at all. Where something is full the undo log restores
-what was, and `state` says how many events are done.
+The rule of this module: an event or a deadline is processed as a whole or not at all. Where something is full the undo
+log restores what was, and `state` says how many events are done.
 
 Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
 """
@@ -13,32 +13,47 @@ from __future__ import annotations
 from workbench.executors.compiled.rule_tables.kernel.index import append
 from workbench.executors.compiled.rule_tables.kernel.match import match
 from workbench.executors.compiled.rule_tables.kernel.undo import roll_back
+from workbench.executors.compiled.rule_tables.kernel.waiting import begin_deadline, end_deadline
 from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
 
 
 def run(plan, history, scratch, states, events, output, pending):
-    """Process events in order, until all are done, or one has no room or is not for this kernel.
+    """Process events in order, and deadlines before their times, until all are done, or one has no room or is not for
+    this kernel; where there are no more events, deadlines up to `state.until`.
 
     Where no rule looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
     """
     state = states[0]
     state.status = KernelStatus.DONE
-    for i in range(state.reached, len(events.types)):
-        if events.times[i] < state.now:
+    while True:
+        i, is_event = state.reached, state.reached < len(events.types)
+        if is_event and events.times[i] < state.now:
             state.status = KernelStatus.LATE
             return
         order, now, outputs = state.order, state.now, state.outputs
-        begin_event(history, state, events, i)
-        if not process_with_effects(plan, history, scratch, state, events.types[i], output, pending):
+        due, due_rule = state.due, state.due_rule
+        is_deadline = due <= (events.times[i] - 1 if is_event else state.until)
+        if is_deadline:
+            type_ = begin_deadline(plan, history, state)
+        elif is_event:
+            type_ = begin_event(history, state, events, i)
+        else:
+            return
+        if not process_with_effects(plan, history, scratch, state, type_, output, pending):
             roll_back(history, state)
             state.order, state.now, state.outputs = order, now, outputs
+            state.due, state.due_rule = due, due_rule
             return
-        state.reached = i + 1
+        if is_deadline:
+            end_deadline(plan, history, state, due_rule)
+        else:
+            state.reached = i + 1
 
 
 def begin_event(history, state, events, i):
-    """Put an event from outside into the last row; one whose order is known only joins the history again."""
+    """Put an event from outside into the last row; its type. One whose order is known only joins the history again."""
     state.now, state.undos, state.silent = events.times[i], 0, events.orders[i] != NONE
+    state.takes_place, state.chain = 1, 0
     state.pending = 0 if state.hierarchical else state.outputs
     if state.silent:
         state.order = events.orders[i]
@@ -48,11 +63,12 @@ def begin_event(history, state, events, i):
     row.time, row.order, row.nulls = state.now, state.order, events.nulls[i]
     for k in range(events.cells.shape[1]):
         history.cells[event, k] = events.cells[i, k]
+    return events.types[i]
 
 
 def process_with_effects(plan, history, scratch, state, type_, output, pending):
     """Process the event in the last row, and publish each composite with all that it causes before the next one."""
-    segments, depth = scratch.segments, -1
+    segments, depth, chain = scratch.segments, -1, state.chain
     while True:
         caused = state.pending
         if not process(plan, history, scratch, state, type_, pending):
@@ -68,7 +84,8 @@ def process_with_effects(plan, history, scratch, state, type_, output, pending):
             state.pending = segments[depth].end if depth >= 0 else 0
         if depth < 0:
             return True
-        if depth == len(segments) - 1:
+        state.chain = chain + depth + 1
+        if state.chain == len(segments):
             state.status = KernelStatus.ENDLESS
             return False
         place = segments[depth].next
@@ -87,7 +104,8 @@ def process(plan, history, scratch, state, type_, pending):
     for number in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
         if not append(plan, history, scratch, state, number):
             return False
-    state.order += 1
+    state.order += state.takes_place
+    state.takes_place = 1
     return True
 
 

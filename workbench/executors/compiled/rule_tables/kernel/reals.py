@@ -12,12 +12,17 @@ from workbench.executors.compiled.rule_tables.records import NONE, Opcode
 
 LEAST_REAL, GREATEST_REAL = -float(1 << 63), float(1 << 63)
 """The words lie from the first to below the second."""
+NAN = float("nan")
+"""It has the bits that it has everywhere in Python."""
 
 
 def evaluate_real(stack, reals, top, op):
     """Carry out an instruction on floats; how high the stack is then, `NONE` where the result is null."""
     if op == Opcode.NEG_REAL:
         reals[top - 1] = -reals[top - 1]
+        return top
+    if op == Opcode.SAME_REAL:
+        reals[top - 1] = NAN if reals[top - 1] != reals[top - 1] else reals[top - 1] + 0.0
         return top
     if op == Opcode.KEY_REAL or op == Opcode.KEY_WHOLE:
         return top if make_key(stack, reals, top - 1, op) else NONE

@@ -37,7 +37,7 @@ class ScanWindow(NamedTuple):
     order_high: int
 
 
-def scan(plan, history, scratch, state, rule_number, depth, step):
+def scan(plan, history, scratch, state, depth, step):
     """Find what a step selects for the match so far; whether the match goes on.
 
     Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
@@ -47,7 +47,7 @@ def scan(plan, history, scratch, state, rule_number, depth, step):
     found = NONE
     known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
     if known and set_ranges(plan, history, scratch, state, step):
-        found = scan_chain(plan, history, scratch, state, rule_number, step, key)
+        found = scan_chain(plan, history, scratch, state, step, key)
     if state.status != KernelStatus.DONE:
         return False
     if step.kind == StepKind.EACH:
@@ -60,7 +60,7 @@ def scan(plan, history, scratch, state, rule_number, depth, step):
     return set_aggregate(scratch, state, step)
 
 
-def scan_chain(plan, history, scratch, state, rule_number, step, key):
+def scan_chain(plan, history, scratch, state, step, key):
     """Scan the rows of a key; the one that is selected, or `NONE`."""
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
     # Fields of records are loaded again after each store: what every candidate needs stands in local names.
@@ -78,7 +78,7 @@ def scan_chain(plan, history, scratch, state, rule_number, step, key):
             continue
         if row.time > window.time_high or row.order > window.order_high:
             continue
-        if not fits(plan, history, scratch, state, rule_number, step, slot):
+        if not fits(plan, history, scratch, state, step, slot):
             continue
         if kind == StepKind.EACH:
             if not put_aside(scratch, state, slot):
@@ -94,7 +94,14 @@ def scan_chain(plan, history, scratch, state, rule_number, step, key):
 
 def window_of(history, scratch, step):
     """The window of a step for the events that are bound."""
+    if step.window == WindowKind.ALL:
+        return ScanWindow(LEAST_WORD, GREATEST_WORD, LEAST_WORD, GREATEST_WORD)
     anchor = history.rows[scratch.registers[step.anchor]]
+    if step.window == WindowKind.AFTER:
+        return ScanWindow(LEAST_WORD, anchor.time + step.most, anchor.order + 1, GREATEST_WORD)
+    if step.window == WindowKind.BETWEEN_TIMES:
+        time = history.rows[scratch.registers[step.other]].time
+        return ScanWindow(min(anchor.time, time) + 1, max(anchor.time, time) - 1, LEAST_WORD, GREATEST_WORD)
     if step.window == WindowKind.BETWEEN:
         other = history.rows[scratch.registers[step.other]].order
         return ScanWindow(LEAST_WORD, GREATEST_WORD, min(anchor.order, other) + 1, max(anchor.order, other) - 1)
@@ -147,7 +154,7 @@ def narrow(scratch, k, relation, x):
     return True
 
 
-def fits(plan, history, scratch, state, rule_number, step, slot):
+def fits(plan, history, scratch, state, step, slot):
     """Whether a row of the window and of the first range fits a step in all else."""
     row = history.rows[slot]
     if row.nulls & step.not_null:
@@ -159,7 +166,7 @@ def fits(plan, history, scratch, state, rule_number, step, slot):
     for k in range(step.rivals, step.rivals_end):  # no event is twice in a match
         if history.rows[scratch.registers[plan.slots[k]]].order == row.order:
             return False
-    if step.asks_consumed and is_consumed(plan, history, row.order, rule_number):
+    if step.consumer != NONE and is_consumed(history, state, row.order, step):
         return False
     if step.residual == step.residual_end:
         return True

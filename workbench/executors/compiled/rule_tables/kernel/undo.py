@@ -36,6 +36,11 @@ def roll_back(history, state):
             history.buckets[entry.place] = entry.old
         elif entry.kind == UndoKind.APPENDED:
             history.columns[entry.place].appended = entry.old
-        else:
+        elif entry.kind == UndoKind.CONSUMED:
             history.consumed[entry.place] = entry.old
             state.consumed -= 1
+        elif entry.kind == UndoKind.EMITTED:
+            history.silences[entry.place].time = entry.old
+        else:
+            history.silences[entry.place].rule = entry.old
+            state.silences -= 1
