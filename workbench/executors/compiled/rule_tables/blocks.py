@@ -82,7 +82,7 @@ def _sources(memory: KernelMemory, heads: Any) -> tuple[Any, Any]:
 def retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:
     """The events that columns retain; one in several columns comes several times."""
     rules: RuleSet = memory.rule_tables.plan.rules
-    for number in range(len(memory.rule_tables.columns)):
+    for number in range(memory.rule_tables.event_columns):
         name = rules.events[int(memory.plan.columns[number].type)]
         domains = list(rules.declarations[name].domains.values())
         for row, cells in zip(memory.rows_of(number), memory.history.cells[memory.slots_of(number)], strict=True):

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.blocks import composite_block, event_words
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rule_tables.facts import load_facts
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
@@ -54,15 +55,19 @@ class TableRules:
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY) -> None:
         plan = SetPlan(rules, indexed=settings.indexed)
-        refuse_unsupported(plan.plans, settings)
+        refuse_unsupported(plan.plans, facts, settings)
         self.facts, self.settings = facts, settings
         self._rules, self._capacity = rules, capacity
         self.texts = TextCodes(_text_literals(rules))
         self._tables = build_tables(plan, self._code_of, trex=settings.trex)
-        self.memory = KernelMemory(self._tables, capacity, PLAIN)
         self._exact: Publisher | None = None
         self._passed: int | None = None
         self._seen = 0
+        self.memory = KernelMemory(self._tables, capacity, PLAIN)
+        try:
+            load_facts(self.memory, facts, self.texts.put, plain=settings.plain)
+        except LargeNumberError:
+            self._hand_over()
 
     def _code_of(self, text: str) -> int:
         """The number of a text."""
@@ -207,6 +212,7 @@ class TableRules:
         memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
         events = held_events(exact)
         try:
+            load_facts(memory, self.facts, self.texts.put, plain=self.settings.plain)
             block = event_block(self._rules, events, self.texts.put)
         except LargeNumberError:
             return False

@@ -62,6 +62,10 @@ class PostfixCode:
         real = target == FLOAT and domain_of(expression) == INT
         return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
 
+    def own_cell(self, cell: int, *, real: bool) -> tuple[int, int]:
+        """Write an attribute of the candidate; `real`: a whole number as a float."""
+        return self._write([(Opcode.CELL, OWN, cell), *([(Opcode.TO_REAL, 0, 0)] if real else [])])
+
     def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> tuple[int, int]:
         """Write the word by which values of an own type are found that are equal to a value."""
         lines, domain = self._lines(value, layout), domain_of(value)

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.compiling import KernelFunctions
+from workbench.executors.compiled.rule_tables.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rule_tables.plan import RuleTables
 from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.tesla.rule_graph import LONGEST_CHAIN
@@ -65,7 +66,8 @@ class KernelMemory:
         registers, null = (records.zeros(sizes.registers) for _ in range(2))
         low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
         return records.Scratch(
-            registers, null, stack, stack.view(np.float64), low, high, cells, records.room(1, records.FOLD),
+            registers, null, stack, stack.view(np.float64), low, high, cells,
+            records.room(1, records.FOLD), records.zeros(SUM_WORDS),
             records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity), records.zeros(sizes.per),
             records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
         )  # fmt: skip
@@ -129,7 +131,7 @@ class KernelMemory:
         self.history = self.history._replace(consumed=table)
 
     def _sweep_silences(self) -> None:
-        """Forget when rules have emitted something that are silent no more; where that is little, double the table, too."""
+        """Forget when rules emitted something that are silent no more; where that is little, double the table, too."""
         entries, words = self.history.silences, self.history.silence_words
         silent = entries.rule != records.NONE
         silent[silent] = self.state.now - entries.time[silent] < self.plan.rules.pause[entries.rule[silent]]
@@ -146,7 +148,8 @@ class KernelMemory:
     @property
     def oldest(self) -> int:
         """The least order of an event that is retained, or the next order where there is none."""
-        orders = [int(rows.order[0]) for rows in map(self.rows_of, range(len(self.rule_tables.columns))) if len(rows)]
+        columns = map(self.rows_of, range(self.rule_tables.event_columns))
+        orders = [int(rows.order[0]) for rows in columns if len(rows)]
         return min([int(self.state.order), *orders])
 
     def rows_of(self, number: int) -> Any:
@@ -161,8 +164,8 @@ class KernelMemory:
     def lay_out(self, sizes: Sequence[int]) -> None:
         """Give each column room for so many rows, and put there what it retains."""
         old, total = self.history, sum(sizes)
-        columns, rows = old.columns.copy(), records.room(total + 1, records.ROW)
-        cells, start, buckets = records.zeros(total + 1, old.cells.shape[1]), 0, 0
+        columns, rows = old.columns.copy(), records.room(total + 2, records.ROW)
+        cells, start, buckets = records.zeros(total + 2, old.cells.shape[1]), 0, 0
         for number, size in enumerate(sizes):
             column, index = columns[number], self.plan.columns[number]
             slots = start + (np.arange(column.first, column.appended) & (size - 1))

@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.expressions import OPCODES, PostfixCode, register_of
 from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
-from workbench.executors.compiled.rule_tables.refusals import AGGREGATES
+from workbench.executors.compiled.rule_tables.refusals import AGGREGATES, combined_value
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
@@ -52,7 +52,8 @@ class RuleTables(NamedTuple):
 
     Attributes
     ----------
-    columns: of each planned column, the number of its table entry.
+    columns: of each planned column, the number of its table entry; those of events come first.
+    fact_types: of each planned column of facts, the type of event that they are of.
     consumers: who may consume: the number of a rule, and the slot of its match.
     hierarchical: whether rules look at what others emit.
     """
@@ -61,8 +62,14 @@ class RuleTables(NamedTuple):
     tables: records.PlanTables
     sizes: ScratchSizes
     columns: Sequence[int]
+    fact_types: Mapping[int, int]
     consumers: Sequence[tuple[int, int]]
     hierarchical: bool
+
+    @property
+    def event_columns(self) -> int:
+        """How many columns have events."""
+        return len(self.columns) - len(self.fact_types)
 
 
 def build_tables(plan: SetPlan, code_of: Callable[[str], int], *, trex: bool = False) -> RuleTables:
@@ -89,13 +96,16 @@ class _TableBuilder:
         self._bounds, self._assignments, self._keys = list[Any](), list[Any](), list[Any]()
         self._slots: list[int] = []
         self._ranges = 1
-        order = sorted(range(len(plan.columns)), key=lambda number: self._types[plan.columns[number].type])
+        facts = [number for number, column in enumerate(plan.columns) if column.fact]
+        begin = len(self._types) + len(self._waiting)
+        self._fact_types = {number: type_ for type_, number in enumerate(facts, begin)}
+        order = sorted(range(len(plan.columns)), key=self._type_of_column)
         self._columns = [order.index(number) for number in range(len(order))]
         self._in_order = [plan.columns[number] for number in order]
 
     def build(self) -> RuleTables:
         """The tables."""
-        plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting))
+        plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting) + len(self._fact_types))
         rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
         rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
         columns = [self._column(number) for number in range(len(self._in_order))]
@@ -115,12 +125,18 @@ class _TableBuilder:
         )
         watched = {*triggers, *(each[0] for each in columns)}
         hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
-        return RuleTables(self._plan, tables, self._sizes(), self._columns, self._consumers, hierarchical)
+        return RuleTables(
+            self._plan, tables, self._sizes(), self._columns, self._fact_types, self._consumers, hierarchical
+        )
+
+    def _type_of_column(self, number: int) -> int:
+        """The type of the events in a planned column; facts are of types that no event has, one for each column."""
+        return self._fact_types.get(number, self._types.get(self._plan.columns[number].type, records.NONE))
 
     @property
     def _width(self) -> int:
-        """Cells of a row."""
-        return max([1, *(len(self._plan.rules.declarations[name].attributes) for name in self._types)])
+        """Cells of a row, of which an aggregate needs two for its operands."""
+        return max(2, *(len(each.attributes) for each in self._plan.rules.declarations.values()))
 
     def _sizes(self) -> ScratchSizes:
         plans = self._plan.plans
@@ -128,7 +144,7 @@ class _TableBuilder:
             self._width,
             3 + max((slot for plan in plans for slot in plan.layout.values()), default=0),
             1 + self._code.deepest,
-            max((len(plan.steps) for plan in plans), default=1),
+            max((2, *(len(plan.steps) for plan in plans))),
             self._ranges,
             max([1, *(len(plan.event_slots) for plan in plans)]),
             max([1, *(len(plan.rule.per) for plan in plans)]),
@@ -222,12 +238,26 @@ class _TableBuilder:
              *self._code.value(expanded(each.value, own=True), plan.layout))
             for each in binds
         ]  # fmt: skip
-        kind = AGGREGATES[part.function] if isinstance(part, t.Aggregate) else POLICIES[part.policy]
-        cell = records.NONE if step.attribute is None else step.attribute
-        return {
-            "kind": kind, "type": self._types[step.type], "slot": register_of(step.slot), "cell": cell,
+        line = {
+            "kind": POLICIES.get(part.policy, 0), "type": self._types.get(step.type, records.NONE),
+            "slot": register_of(step.slot),
+            "cell": records.NONE if step.attribute is None else step.attribute,
             "source": records.NONE, "assigned": begin, "assigned_end": len(self._assignments),
         }  # fmt: skip
+        return line | self._aggregate(step, part) if isinstance(part, t.Aggregate) else line
+
+    def _aggregate(self, step: RuleStep, part: t.Aggregate) -> dict[str, int]:
+        """The fields of an aggregate."""
+        declared = part.declared
+        if declared is None:
+            return {"kind": AGGREGATES[part.function][step.values == FLOAT]}
+        line, domain, cell = {"kind": int(StepKind.COMBINE)}, declared.domain, step.attribute
+        assert cell is not None
+        real = domain == FLOAT and step.values == INT
+        line["initial"], line["initial_end"] = self._code.value(t.Literal(declared.first), {})
+        line["value"], line["value_end"] = self._code.own_cell(cell, real=real)
+        line["combine"], line["combine_end"] = self._code.value(combined_value(declared), {}, domain)
+        return line
 
     def _bounds_of(
         self, line: dict[str, int], plan: RulePlan, step: RuleStep, constraints: Sequence[t.Expression]
@@ -271,7 +301,7 @@ class _TableBuilder:
         reach = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
         filter_ = self._code.required(column.filters, {})
         return (
-            self._types[column.type],
+            self._type_of_column(column.number),
             *filter_,
             *self._key(((each, each) for each in column.keys), {}),
             reach,

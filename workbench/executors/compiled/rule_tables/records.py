@@ -26,7 +26,9 @@ MOST_ATTRIBUTES = 62
 class StepKind(IntEnum):
     """What a step makes of the rows that fit it; the first one of a rule, with what a match begins."""
 
-    EACH, FIRST, LAST, NOT, COUNT, SUM, MIN, MAX, AVG, TRIGGER, WAITING = range(11)
+    EACH, FIRST, LAST, NOT, COUNT, SUM, SUM_REAL, COMBINE = range(8)
+    MIN, MAX, AVG, MEDIAN, MIN_REAL, MAX_REAL, AVG_REAL, MEDIAN_REAL = range(8, 16)  # null over nothing
+    TRIGGER, WAITING = 16, 17
 
 
 class WindowKind(IntEnum):
@@ -75,7 +77,9 @@ RULE = _words(  # what it emits, when, and what it consumes; then how long its m
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
     "kind", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
     "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
-    "slot", "cell", "source", "assigned", "assigned_end", "where", "where_end",
+    "slot", "cell", "source",
+    "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of a declared aggregate
+    "assigned", "assigned_end", "where", "where_end",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
 """A comparison of a candidate's attribute with what is bound before it: evaluated once a scan, into a range."""
@@ -96,7 +100,7 @@ SILENCE = _words("rule", "time", "nulls")
 COMPOSITE = _words("type", "rule", "time", "order", "nulls")
 SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
-FOLD = _words("count", "total", "least", "greatest")
+FOLD = np.dtype([*((name, "i8") for name in ("count", "total", "least", "greatest")), ("extreme", "f8")])
 """What an aggregate has seen of its values."""
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
@@ -130,7 +134,7 @@ class PlanTables(NamedTuple):
 
 
 class EventHistory(NamedTuple):
-    """What has happened. The last row is the event that is processed."""
+    """What has happened. The last row is the event that is processed, the one before it operands of an aggregate."""
 
     columns: Any
     rows: Any
@@ -153,6 +157,7 @@ class Scratch(NamedTuple):
     high: Any
     range_cells: Any
     fold: Any
+    limbs: Any  # of an exact sum
     candidates: Any
     candidate_starts: Any
     consuming: Any

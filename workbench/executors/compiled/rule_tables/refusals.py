@@ -8,23 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from workbench.core.domain import INT, STR
+from workbench.core.domain import STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import domain_of
+from workbench.tesla.scope import RuleScope
 
 HINT = "--backend compiled or --backend cdp runs it"
-AGGREGATES: Mapping[str, StepKind] = {
-    "COUNT": StepKind.COUNT, "SUM": StepKind.SUM, "MIN": StepKind.MIN, "MAX": StepKind.MAX, "AVG": StepKind.AVG,
+AGGREGATES: Mapping[str, tuple[StepKind, StepKind]] = {
+    "COUNT": (StepKind.COUNT, StepKind.COUNT), "SUM": (StepKind.SUM, StepKind.SUM_REAL),
+    "MIN": (StepKind.MIN, StepKind.MIN_REAL), "MAX": (StepKind.MAX, StepKind.MAX_REAL),
+    "AVG": (StepKind.AVG, StepKind.AVG_REAL), "MEDIAN": (StepKind.MEDIAN, StepKind.MEDIAN_REAL),
 }  # fmt: skip
-"""The aggregates that the kernel has."""
+"""The aggregates that the kernel has: over whole numbers, and over floats."""
 
 
-def refuse_unsupported(plans: list[RulePlan], settings: EngineSettings) -> None:
-    """Raise Refused, with the construct and its rule, where rules or settings are not for the kernel."""
+def refuse_unsupported(plans: list[RulePlan], facts: Facts, settings: EngineSettings) -> None:
+    """Raise Refused, with the construct and its rule, where rules, facts or settings are not for the kernel."""
+    if hasattr(facts, "files") and facts.files():
+        raise Refused("backend 'tables' has no facts in databases yet", hint=HINT)
     for what, wanted in SETTINGS.items():
         if wanted(settings):
             raise Refused(f"backend 'tables' has no {what}", hint=HINT)
@@ -35,42 +41,55 @@ def refuse_unsupported(plans: list[RulePlan], settings: EngineSettings) -> None:
                 raise Refused(text, where=plan.rule.where, hint=HINT)
 
 
-def _steps(plan: RulePlan) -> list[RuleStep]:
-    return [*plan.steps, *([] if plan.absent is None else [plan.absent])]
-
-
-def _operations(plan: RulePlan) -> Iterator[t.Operation]:
+def _leaves(plan: RulePlan) -> Iterator[t.Expression]:
+    """All expressions of a rule and of the aggregates that it uses, and their parts."""
     for expression in plan.rule.expressions:
-        yield from (each for each in t.within(expression) if isinstance(each, t.Operation))
+        yield from t.within(expression)
+    for declared in _declared(plan):
+        yield from t.within(declared.start)
+        yield from t.within(combined_value(declared)) if declared.combined is not None else ()
+
+
+def _declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
+    for step in plan.steps:
+        if isinstance(step.part, t.Aggregate) and step.part.declared is not None:
+            yield step.part.declared
+
+
+def combined_value(declared: t.DeclaredAggregate) -> t.Expression:
+    """What a declared aggregate makes of two values, which are its own attributes there."""
+    assert declared.combined is not None
+    return RuleScope(declared.scope).resolve(declared.combined)
 
 
 def _orders_or_joins_texts(plan: RulePlan) -> bool:
-    operations = (each for each in _operations(plan) if each.operator not in ("==", "!="))
+    operations = (each for each in _leaves(plan) if isinstance(each, t.Operation) and each.operator not in ("==", "!="))
     return any(STR in map(domain_of, each.operands) for each in operations)
 
 
 def _has_long_literals(plan: RulePlan) -> bool:
-    literals = (leaf.value for each in plan.rule.expressions for leaf in t.within(each) if isinstance(leaf, t.Literal))
+    literals = (leaf.value for leaf in _leaves(plan) if isinstance(leaf, t.Literal))
     return any(isinstance(value, int) and not LEAST_WORD <= value <= GREATEST_WORD for value in literals)
 
 
 def _has_other_aggregates(plan: RulePlan) -> bool:
-    parts = (step.part for step in _steps(plan) if isinstance(step.part, t.Aggregate))
-    return any(part.declared is not None or part.function not in AGGREGATES for part in parts)
+    parts = (step.part for step in plan.steps if isinstance(step.part, t.Aggregate))
+    return any(part.declared is None and part.function not in AGGREGATES for part in parts)
 
 
-def _aggregates_other_values(plan: RulePlan) -> bool:
-    steps = (step for step in _steps(plan) if isinstance(step.part, t.Aggregate) and step.attribute is not None)
-    return any(step.values != INT and not step.aggregate.counts for step in steps)
+def _orders_aggregated_texts(plan: RulePlan) -> bool:
+    return any(
+        step.values == STR and step.aggregate.selects for step in plan.steps if isinstance(step.part, t.Aggregate)
+    )
 
 
 SETTINGS: Mapping[str, Callable[[EngineSettings], bool]] = {
     "account of what rules cost": lambda settings: settings.profiled,
 }
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
-    "facts": lambda plan: any(step.fact for step in _steps(plan)),
-    "aggregates but COUNT, SUM, MIN, MAX and AVG": _has_other_aggregates,
-    "aggregates of floats and texts": _aggregates_other_values,
+    "aggregates that others have added": _has_other_aggregates,
+    "aggregates that are functions of Python": lambda plan: any(each.combined is None for each in _declared(plan)),
+    "least and greatest texts": _orders_aggregated_texts,
     "texts that are joined or compared by their order": _orders_or_joins_texts,
     "whole numbers of more than 64 bits in expressions": _has_long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes":

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.core.domain import FLOAT
-
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.blocks import retained_events, value_of
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
@@ -143,7 +142,7 @@ def _mark_forgotten(memory: KernelMemory, number: int, runner: RuleRunner) -> No
     """Say from when on columns have all events that they accept, where some have been forgotten."""
     for planned in memory.rule_tables.plan.steps[number]:
         place = memory.rule_tables.columns[planned.column]
-        if memory.history.columns[place].first:
+        if not planned.step.fact and memory.history.columns[place].first:
             rows, state = memory.rows_of(place), memory.state
             oldest = (int(rows[0].time), int(rows[0].order)) if len(rows) else (int(state.now), int(state.order))
             column = runner.matcher.columns[planned.step.number]

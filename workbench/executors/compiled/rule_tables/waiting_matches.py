@@ -101,21 +101,12 @@ def write_waiting(memory: KernelMemory, dues: Iterable[tuple[int, DueAbsence]], 
 
 
 def _write_match(memory: KernelMemory, number: int, due: DueAbsence, match: PartialMatch, code_of: CodeOf) -> None:
-    rule, plan = memory.plan.rules[number], memory.rule_tables.plan.plans[number]
-    size, place = int(rows_of_match(rule)), int(rule.waits)
-    while memory.history.columns[place].appended - memory.history.columns[place].first + size > _capacity(
-        memory, place
-    ):
-        memory.state.full_column = place
-        memory.grow(KernelStatus.FULL_COLUMN)
-    column, width = memory.history.columns[place], memory.history.cells.shape[1]
-    column.appended += size
-    slots = memory.slots_of(place)[-size:]
-    heads = memory.history.rows[slots[: rule.kept_rows]]
-    heads.time[:], heads.order[:], heads.key[:], heads.nulls[:] = (
-        due.deadline, due.trigger.number, len(chain_names(due.chain)), 0,
-    )  # fmt: skip
-    memory.history.rows[slots[: rule.kept_rows]] = heads
+    rule, width = memory.plan.rules[number], memory.history.cells.shape[1]
+    slots = _new_rows(memory, int(rule.waits), int(rows_of_match(rule)))
+    for row in slots[: rule.kept_rows]:
+        head = memory.history.rows[row]
+        head.time, head.order, head.nulls = due.deadline, due.trigger.number, 0
+        head.key = len(chain_names(due.chain))
     for k, slot in enumerate(_listed_slots(memory, rule.kept, rule.kept_end)):
         _write_value(memory, slots[k // width], k % width, match[slot], code_of)
     for row, slot in zip(slots[rule.kept_rows :], _listed_slots(memory, rule.bound, rule.bound_end), strict=True):
@@ -126,8 +117,15 @@ def _write_match(memory: KernelMemory, number: int, due: DueAbsence, match: Part
             _write_value(memory, row, k, value, code_of)
 
 
-def _capacity(memory: KernelMemory, place: int) -> int:
-    return int(memory.history.columns[place].mask) + 1
+def _new_rows(memory: KernelMemory, number: int, count: int) -> Any:
+    """The slots of rows more of a column."""
+    while True:
+        column = memory.history.columns[number]
+        if column.appended - column.first + count <= column.mask + 1:
+            column.appended += count
+            return memory.slots_of(number)[-count:]
+        memory.state.full_column = number
+        memory.grow(KernelStatus.FULL_COLUMN)
 
 
 def _write_value(memory: KernelMemory, row: int, cell: int, value: Value | None, code_of: CodeOf) -> None:

@@ -1,28 +1,37 @@
-"""Aggregates over whole numbers: what a scan adds up of the rows that fit, and the value in the end.
+"""Aggregates: what a scan takes in of the rows that fit, from the newest to the oldest, and the value in the end.
 
-The rule of this module: sums are exact, or the event is not for this kernel. A mean is the quotient of two whole
-numbers that floats have exactly, so that it is rounded once.
+The rule of this module: sums are exact, or the event is not for this kernel; means are rounded once. Of values that are
+equal the oldest is the least or the greatest. What needs all values, or their order, puts the rows aside.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rule_tables.kernel.values import sum_fits
-from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, NONE, KernelStatus, StepKind
+from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside, sort_words
+from workbench.executors.compiled.rule_tables.kernel.exact_sums import NAN_WORD, add_real, clear_sum, mean_of, sum_over
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate, sum_fits
+from workbench.executors.compiled.rule_tables.records import (
+    GREATEST_WORD,
+    LEAST_WORD,
+    NONE,
+    OWN,
+    KernelStatus,
+    StepKind,
+)
 
-EXACT_REAL = 1 << 53
 
-
-def begin_fold(scratch):
+def begin_fold(scratch, step):
     """Begin with no values."""
     fold = scratch.fold[0]
     fold.count, fold.total, fold.least, fold.greatest = 0, 0, GREATEST_WORD, LEAST_WORD
+    if step.kind == StepKind.SUM_REAL or step.kind == StepKind.AVG_REAL:
+        clear_sum(scratch.limbs)
 
 
 def accumulate(history, scratch, state, step, slot):
-    """Add a row to an aggregate, unless its value is null; False if the sum is no word."""
-    fold, cell = scratch.fold[0], step.cell
+    """Take a row into an aggregate, unless its value is null; False if that is not for the kernel, or has no room."""
+    fold, cell, kind = scratch.fold[0], step.cell, step.kind
     if cell == NONE:
         fold.count += 1
         return True
@@ -30,34 +39,122 @@ def accumulate(history, scratch, state, step, slot):
         return True
     x = history.cells[slot, cell]
     fold.count += 1
-    if step.kind == StepKind.SUM or step.kind == StepKind.AVG:
+    if kind == StepKind.SUM or kind == StepKind.AVG:
         if not sum_fits(fold.total, x):
             state.status = KernelStatus.BEYOND
             return False
         fold.total += x
-    elif step.kind == StepKind.MIN:
+    elif kind == StepKind.MIN:
         fold.least = min(fold.least, x)
-    elif step.kind == StepKind.MAX:
+    elif kind == StepKind.MAX:
         fold.greatest = max(fold.greatest, x)
+    elif kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL:
+        add_real(scratch.limbs, x)
+    elif kind == StepKind.MIN_REAL or kind == StepKind.MAX_REAL:
+        scratch.stack[0] = x
+        choose_real(fold, kind, scratch.reals[0])
+    elif kind != StepKind.COUNT:
+        return put_aside(scratch, state, slot)
     return True
 
 
-def set_aggregate(scratch, state, step):
-    """Put the value of an aggregate into its register; False if it is not known exactly."""
-    fold, slot = scratch.fold[0], step.slot
-    scratch.null[slot] = int(fold.count == 0 and step.kind >= StepKind.MIN)
-    if step.kind == StepKind.COUNT:
+def choose_real(fold, kind, x):
+    """Choose between the least or greatest float so far and an older one; NaN where one of them is."""
+    nearer = x <= fold.extreme if kind == StepKind.MIN_REAL else x >= fold.extreme
+    if fold.count == 1 or nearer or x != x:
+        fold.extreme = x
+
+
+def set_aggregate(plan, history, scratch, state, step, first):
+    """Put the value of an aggregate into its register; False if that is not for the kernel.
+
+    Parameters
+    ----------
+    first: where the rows begin that have been put aside for it.
+    """
+    fold, slot, kind = scratch.fold[0], step.slot, step.kind
+    scratch.null[slot] = int(fold.count == 0 and kind >= StepKind.MIN)
+    if kind == StepKind.COUNT:
         scratch.registers[slot] = fold.count
-    elif step.kind == StepKind.SUM:
+    elif kind == StepKind.SUM:
         scratch.registers[slot] = fold.total
-    elif step.kind == StepKind.MIN:
-        scratch.registers[slot] = fold.least
-    elif step.kind == StepKind.MAX:
-        scratch.registers[slot] = fold.greatest
-    elif fold.total > EXACT_REAL or fold.total < -EXACT_REAL:
-        state.status = KernelStatus.BEYOND
-        return False
+    elif kind == StepKind.COMBINE:
+        combine_rows(plan, history, scratch, state, step, first)
+    elif kind == StepKind.SUM_REAL:
+        scratch.registers[slot] = sum_over(scratch.limbs, 1)
     elif fold.count > 0:
-        scratch.reals[0] = fold.total / fold.count
-        scratch.registers[slot] = scratch.stack[0]
-    return True
+        scratch.registers[slot] = selected_value(history, scratch, state, step, first)
+    state.candidates = first
+    return state.status == KernelStatus.DONE
+
+
+def selected_value(history, scratch, state, step, first):
+    """The value of an aggregate that is null over nothing."""
+    fold, kind = scratch.fold[0], step.kind
+    if kind == StepKind.MIN:
+        return fold.least
+    if kind == StepKind.MAX:
+        return fold.greatest
+    if kind == StepKind.AVG_REAL:
+        return sum_over(scratch.limbs, fold.count)
+    if kind == StepKind.MEDIAN_REAL:
+        return median_real(history, scratch, state, step, first)
+    scratch.reals[0] = fold.extreme
+    if kind == StepKind.MEDIAN:
+        scratch.reals[0] = median(history, scratch, state, step, first)
+    elif kind == StepKind.AVG:
+        scratch.reals[0] = mean_or_beyond(state, fold.total, fold.count)
+    return scratch.stack[0]
+
+
+def mean_or_beyond(state, total, count):
+    """The mean of whole numbers, given their sum."""
+    if total == LEAST_WORD:
+        state.status = KernelStatus.BEYOND
+        return 0.0
+    return mean_of(total, count)
+
+
+def median(history, scratch, state, step, first):
+    """The median of the whole numbers of rows that have been put aside."""
+    values, end = scratch.candidates, state.candidates
+    for k in range(first, end):
+        values[k] = history.cells[values[k], step.cell]
+    sort_words(values, first, end)
+    one, other = values[(first + end - 1) >> 1], values[(first + end) >> 1]
+    if (end - first) & 1:
+        return mean_or_beyond(state, one, 1)
+    if not sum_fits(one, other):
+        state.status = KernelStatus.BEYOND
+        return 0.0
+    return mean_or_beyond(state, one + other, 2)
+
+
+def median_real(history, scratch, state, step, first):
+    """The word of the median of the floats of rows that have been put aside."""
+    values, end = scratch.candidates, state.candidates
+    for k in range(first, end):
+        x = history.cells[values[k], step.cell]
+        if x & GREATEST_WORD > 0x7FF0000000000000:
+            return NAN_WORD
+        values[k] = x if x >= 0 else x ^ GREATEST_WORD  # words in the order of the floats; the same gives them back
+    sort_words(values, first, end)
+    clear_sum(scratch.limbs)
+    for k in ((first + end - 1) >> 1, (first + end) >> 1):
+        add_real(scratch.limbs, values[k] if values[k] >= 0 else values[k] ^ GREATEST_WORD)
+    return sum_over(scratch.limbs, 2)
+
+
+def combine_rows(plan, history, scratch, state, step, first):
+    """Combine the values of rows that have been put aside, the oldest first, by the code of a declared aggregate."""
+    operands, slot = len(history.rows) - 2, step.slot
+    known = evaluate(plan, history, scratch, state, step.initial, step.initial_end)
+    row = history.rows[operands]
+    for k in range(state.candidates - 1, first - 1, -1):
+        row.nulls, history.cells[operands, 0] = int(not known), scratch.stack[0]
+        scratch.registers[OWN] = scratch.candidates[k]
+        evaluate(plan, history, scratch, state, step.value, step.value_end)
+        history.cells[operands, 1] = scratch.stack[0]
+        scratch.registers[OWN] = operands
+        known = evaluate(plan, history, scratch, state, step.combine, step.combine_end)
+    scratch.registers[slot], scratch.null[slot] = scratch.stack[0], int(not known)

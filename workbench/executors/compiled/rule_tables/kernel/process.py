@@ -18,10 +18,10 @@ from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
 
 
 def run(plan, history, scratch, states, events, output, pending):
-    """Process events in order, and deadlines before their times, until all are done, or one has no room or is not for
-    this kernel; where there are no more events, deadlines up to `state.until`.
+    """Process events in order, with the deadlines before them, until all are done, or one is not for this kernel.
 
-    Where no rule looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
+    It also stops where something has no room. Behind the events come the deadlines up to `state.until`. Where no rule
+    looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
     """
     state = states[0]
     state.status = KernelStatus.DONE

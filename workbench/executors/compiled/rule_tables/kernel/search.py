@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
 from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
 from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
 from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, newest_up_to
@@ -43,7 +44,7 @@ def scan(plan, history, scratch, state, depth, step):
     Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
     """
     scratch.candidate_starts[depth] = state.candidates
-    begin_fold(scratch)
+    begin_fold(scratch, step)
     found = NONE
     known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
     if known and set_ranges(plan, history, scratch, state, step):
@@ -57,7 +58,7 @@ def scan(plan, history, scratch, state, depth, step):
     if step.kind < StepKind.NOT:
         scratch.registers[step.slot] = found
         return found != NONE
-    return set_aggregate(scratch, state, step)
+    return set_aggregate(plan, history, scratch, state, step, scratch.candidate_starts[depth])
 
 
 def scan_chain(plan, history, scratch, state, step, key):
@@ -172,13 +173,3 @@ def fits(plan, history, scratch, state, step, slot):
         return True
     scratch.registers[OWN] = slot
     return evaluate(plan, history, scratch, state, step.residual, step.residual_end)
-
-
-def put_aside(scratch, state, slot):
-    """Put a candidate of `each` aside; False if there is no room."""
-    if state.candidates == len(scratch.candidates):
-        state.status = KernelStatus.FULL_CANDIDATES
-        return False
-    scratch.candidates[state.candidates] = slot
-    state.candidates += 1
-    return True

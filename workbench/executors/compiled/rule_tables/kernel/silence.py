@@ -30,7 +30,7 @@ def find_silence(entries, words, number, nulls, wanted):
 
 def has_words(words, place, wanted):
     """Whether an entry has some values."""
-    for k in range(len(wanted)):
+    for k in range(len(wanted)):  # noqa: SIM110 - numba would allocate a generator
         if words[place, k] != wanted[k]:
             return False
     return True

@@ -12,7 +12,7 @@ rows stay until all that it causes is published, for until then it may be undone
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rule_tables.kernel.search import put_aside
+from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
 from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, log_undo
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, KernelStatus, UndoKind
 
