@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from workbench.executors.compiled.rule_tables import kernel, records
-from workbench.executors.compiled.rule_tables.kernel import exact_sums, reals
+from workbench.executors.compiled.rule_tables.kernel import exact_sums, reals, texts
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
@@ -26,7 +26,7 @@ INLINED = {"forceinline": True, "no_cpython_wrapper": True}
 """How entries take what they call: inlined by LLVM, for numba passes tuples of arrays by value, some 190 words a call;
 and without what Python would call it by, which would take as long to compile again."""
 
-CALLED = tuple(each.__name__ for each in (exact_sums, reals))
+CALLED = tuple(each.__name__ for each in (exact_sums, reals, texts))
 """Modules whose functions take few words, and so are called: they would be compiled again wherever they are."""
 
 

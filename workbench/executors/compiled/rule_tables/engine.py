@@ -18,6 +18,7 @@ from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
+from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, add_texts, forget_texts
 from workbench.executors.compiled.rule_tables.transfer import (
     held_events,
     is_complete,
@@ -63,6 +64,7 @@ class TableRules:
         self._exact: Publisher | None = None
         self._passed: int | None = None
         self._seen = 0
+        self._block_texts: Mapping[int, str] = {}
         self.memory = KernelMemory(self._tables, capacity, PLAIN)
         try:
             load_facts(self.memory, facts, self.texts.put, plain=settings.plain)
@@ -114,7 +116,7 @@ class TableRules:
                 for _ in self._compute(event_words(block, self._tables.sizes.width)):
                     yield composite_block(self.memory, self.texts.by_code, sources=sources)
                 done = int(self.memory.state.reached)
-            self.texts.forget(lambda: [self.memory.history.cells.ravel(), self.memory.history.silence_words.ravel()])
+            self._forget_texts()
         if done < len(block):
             found = list[Occurrence]()
             try:
@@ -128,9 +130,17 @@ class TableRules:
         check_time(int(block.times[0]), self.now, self._passed)
         if block.texts:
             self.texts.put(list(block.texts.values()))
+        self._block_texts = block.texts
         self._seen += len(block)
         if self._seen > SHORT_RUN and not self.settings.plain:
             self.memory.functions = compiled_functions()
+
+    def _forget_texts(self) -> None:
+        """Forget texts that nothing holds any more, from time to time."""
+        before, history = len(self.texts), self.memory.history
+        self.texts.forget(lambda: [history.cells.ravel(), history.silence_words.ravel()])
+        if len(self.texts) < before or self.memory.state.letters > MOST_LETTERS:
+            forget_texts(self.memory)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
         """Let the kernel process events, as far as it takes them; stops when there is output to be taken."""
@@ -144,6 +154,8 @@ class TableRules:
                 check_time(int(events.times[int(state.reached)]), self.now, self._passed)
             elif status >= KernelStatus.BEYOND:
                 return
+            elif status in (KernelStatus.FULL_TEXTS, KernelStatus.FULL_JOINS):
+                add_texts(memory, status, self.texts, self._block_texts)
             elif status != KernelStatus.DONE:
                 memory.grow(status)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.domain import FLOAT, INT, Domain
+from workbench.core.domain import FLOAT, INT, STR, Domain
 from workbench.executors.compiled.rule_tables.records import OWN, Opcode
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout
@@ -102,6 +102,8 @@ class PostfixCode:
         operands = [self._lines(each, layout) for each in expression.operands]
         if expression.operator == "/" or FLOAT in map(domain_of, expression.operands):
             return self._real_lines(expression, operands)
+        if expression.operator not in ("==", "!=") and STR in map(domain_of, expression.operands):
+            return [*chain.from_iterable(operands), *self._text_lines(expression.operator)]
         return [*chain.from_iterable(operands), (OPCODES[expression.operator, len(operands)], 0, 0)]
 
     def _real_lines(
@@ -120,6 +122,13 @@ class PostfixCode:
             for lines, kind in zip(operands, kinds, strict=True)
         ]
         return [*chain.from_iterable(reals), (REAL_OPCODES[expression.operator, len(operands)], 0, 0)]
+
+    @staticmethod
+    def _text_lines(operator: str) -> list[InstructionWords]:
+        """Instructions that join two texts, or compare their order."""
+        if operator == "+":
+            return [(Opcode.JOIN_TEXTS, 0, 0)]
+        return [(Opcode.COMPARE_TEXTS, 0, 0), (Opcode.CONST, 0, 0), (OPCODES[operator, 2], 0, 0)]
 
     @staticmethod
     def _leaf(slot: RuleSlot, layout: MatchLayout) -> InstructionWords:

@@ -16,6 +16,7 @@ from workbench.executors.compiled.rule_tables.compiling import KernelFunctions
 from workbench.executors.compiled.rule_tables.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rule_tables.plan import RuleTables
 from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.executors.compiled.rule_tables.texts import empty_table
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 
@@ -38,7 +39,9 @@ class KernelMemory:
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
             records.room(max(columns, 1), records.COLUMN), records.room(1, records.ROW), records.zeros(1, sizes.width),
-            np.full(1, records.NONE), np.full(2, records.NONE), _no_silences(2), records.zeros(2, sizes.per),
+            np.full(1, records.NONE), np.full(2, records.NONE),
+            empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
+            empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
             records.room(2 * capacity, records.UNDO),
         )  # fmt: skip
         self.lay_out([capacity] * columns)
@@ -140,7 +143,7 @@ class KernelMemory:
     def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
         """Let these entries be when rules have emitted something, in a table of at least some size."""
         size = least if 4 * len(entries) <= least else max(2 * least, 2 << len(entries).bit_length())
-        table, values = _no_silences(size), records.zeros(size, words.shape[1])
+        table, values = empty_table(size, records.SILENCE), records.zeros(size, words.shape[1])
         self.functions.add_silences(table, values, entries, words)
         self.state.silences = len(entries)
         self.history = self.history._replace(silences=table, silence_words=values)
@@ -176,10 +179,3 @@ class KernelMemory:
         self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
         for number in range(len(sizes)):
             self.functions.rebuild_chains(self.history, number)
-
-
-def _no_silences(size: int) -> Any:
-    """An empty table of when rules have emitted something."""
-    found = records.room(size, records.SILENCE)
-    found.rule[:] = records.NONE
-    return found

@@ -250,7 +250,7 @@ class _TableBuilder:
         """The fields of an aggregate."""
         declared = part.declared
         if declared is None:
-            return {"kind": AGGREGATES[part.function][step.values == FLOAT]}
+            return {"kind": AGGREGATES[part.function][step.values]}
         line, domain, cell = {"kind": int(StepKind.COMBINE)}, declared.domain, step.attribute
         assert cell is not None
         real = domain == FLOAT and step.values == INT

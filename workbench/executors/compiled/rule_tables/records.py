@@ -27,8 +27,10 @@ class StepKind(IntEnum):
     """What a step makes of the rows that fit it; the first one of a rule, with what a match begins."""
 
     EACH, FIRST, LAST, NOT, COUNT, SUM, SUM_REAL, COMBINE = range(8)
-    MIN, MAX, AVG, MEDIAN, MIN_REAL, MAX_REAL, AVG_REAL, MEDIAN_REAL = range(8, 16)  # null over nothing
-    TRIGGER, WAITING = 16, 17
+    MIN, MAX, AVG, MEDIAN, MIN_REAL, MAX_REAL, AVG_REAL, MEDIAN_REAL, MIN_TEXT, MAX_TEXT = range(
+        8, 18
+    )  # null over none
+    TRIGGER, WAITING = 18, 19
 
 
 class WindowKind(IntEnum):
@@ -49,14 +51,14 @@ class Opcode(IntEnum):
     ADD_REAL, SUB_REAL, MUL_REAL, DIV_REAL, MOD_REAL, EQ_REAL, NE_REAL, LT_REAL, LE_REAL, GT_REAL, GE_REAL = range(
         20, 31
     )
-    NEG_REAL, COMPARE_MIXED, KEY_REAL, KEY_WHOLE, SAME_REAL = range(31, 36)
+    NEG_REAL, COMPARE_MIXED, KEY_REAL, KEY_WHOLE, SAME_REAL, COMPARE_TEXTS, JOIN_TEXTS = range(31, 38)
 
 
 class KernelStatus(IntEnum):
     """Why the kernel has stopped: all is done, an array is full, or an event is not for it."""
 
     DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
-    FULL_SILENCES, BEYOND, ENDLESS, LATE = 8, 9, 10, 11
+    FULL_SILENCES, FULL_TEXTS, FULL_JOINS, BEYOND, ENDLESS, LATE = range(8, 14)
 
 
 class UndoKind(IntEnum):
@@ -97,6 +99,11 @@ UNDO = _words("kind", "place", "old")
 SILENCE = _words("rule", "time", "nulls")
 """When a rule that is silent at times has emitted something last."""
 
+TEXT = _words("code", "start", "end")
+"""Where the letters of a text are."""
+JOINED = _words("one", "other", "joined")
+"""The numbers of two texts, and of what they are behind one another."""
+
 COMPOSITE = _words("type", "rule", "time", "order", "nulls")
 SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
@@ -105,7 +112,7 @@ FOLD = np.dtype([*((name, "i8") for name in ("count", "total", "least", "greates
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
-    "due", "due_rule", "judged", "until",
+    "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text",
 )  # fmt: skip
 
 
@@ -143,6 +150,9 @@ class EventHistory(NamedTuple):
     consumed: Any  # a hash set of words, each an event and who selects it no more
     silences: Any  # a hash table, whose values are in `silence_words`
     silence_words: Any
+    texts: Any  # a hash table, whose letters are in `letters`
+    letters: Any
+    joins: Any  # a hash table
     undo: Any
 
 

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from workbench.core.domain import STR
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Facts
-from workbench.tesla.resolved import domain_of
 from workbench.tesla.scope import RuleScope
 
 HINT = "--backend compiled or --backend cdp runs it"
-AGGREGATES: Mapping[str, tuple[StepKind, StepKind]] = {
-    "COUNT": (StepKind.COUNT, StepKind.COUNT), "SUM": (StepKind.SUM, StepKind.SUM_REAL),
-    "MIN": (StepKind.MIN, StepKind.MIN_REAL), "MAX": (StepKind.MAX, StepKind.MAX_REAL),
-    "AVG": (StepKind.AVG, StepKind.AVG_REAL), "MEDIAN": (StepKind.MEDIAN, StepKind.MEDIAN_REAL),
+AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
+    "COUNT": dict.fromkeys((INT, FLOAT, STR, BOOL, None), StepKind.COUNT),
+    "SUM": {INT: StepKind.SUM, FLOAT: StepKind.SUM_REAL},
+    "MIN": {INT: StepKind.MIN, FLOAT: StepKind.MIN_REAL, STR: StepKind.MIN_TEXT},
+    "MAX": {INT: StepKind.MAX, FLOAT: StepKind.MAX_REAL, STR: StepKind.MAX_TEXT},
+    "AVG": {INT: StepKind.AVG, FLOAT: StepKind.AVG_REAL},
+    "MEDIAN": {INT: StepKind.MEDIAN, FLOAT: StepKind.MEDIAN_REAL},
 }  # fmt: skip
-"""The aggregates that the kernel has: over whole numbers, and over floats."""
+"""The aggregates that the kernel has, by the types of values; None: of events and facts."""
 
 
 def refuse_unsupported(plans: list[RulePlan], facts: Facts, settings: EngineSettings) -> None:
@@ -62,11 +64,6 @@ def combined_value(declared: t.DeclaredAggregate) -> t.Expression:
     return RuleScope(declared.scope).resolve(declared.combined)
 
 
-def _orders_or_joins_texts(plan: RulePlan) -> bool:
-    operations = (each for each in _leaves(plan) if isinstance(each, t.Operation) and each.operator not in ("==", "!="))
-    return any(STR in map(domain_of, each.operands) for each in operations)
-
-
 def _has_long_literals(plan: RulePlan) -> bool:
     literals = (leaf.value for leaf in _leaves(plan) if isinstance(leaf, t.Literal))
     return any(isinstance(value, int) and not LEAST_WORD <= value <= GREATEST_WORD for value in literals)
@@ -77,20 +74,12 @@ def _has_other_aggregates(plan: RulePlan) -> bool:
     return any(part.declared is None and part.function not in AGGREGATES for part in parts)
 
 
-def _orders_aggregated_texts(plan: RulePlan) -> bool:
-    return any(
-        step.values == STR and step.aggregate.selects for step in plan.steps if isinstance(step.part, t.Aggregate)
-    )
-
-
 SETTINGS: Mapping[str, Callable[[EngineSettings], bool]] = {
     "account of what rules cost": lambda settings: settings.profiled,
 }
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
     "aggregates that others have added": _has_other_aggregates,
     "aggregates that are functions of Python": lambda plan: any(each.combined is None for each in _declared(plan)),
-    "least and greatest texts": _orders_aggregated_texts,
-    "texts that are joined or compared by their order": _orders_or_joins_texts,
     "whole numbers of more than 64 bits in expressions": _has_long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes":
         lambda plan: any(len(plan.declared[name].attributes) > MOST_ATTRIBUTES for name in plan.rule.types),

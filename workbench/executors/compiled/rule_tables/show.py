@@ -19,6 +19,7 @@ SIGNS = (
     | {
         records.Opcode.REQUIRE: "require", records.Opcode.TO_REAL: "real", records.Opcode.COMPARE_MIXED: "compare",
         records.Opcode.KEY_REAL: "key", records.Opcode.KEY_WHOLE: "whole", records.Opcode.SAME_REAL: "same",
+        records.Opcode.COMPARE_TEXTS: "compare-texts", records.Opcode.JOIN_TEXTS: "join",
     }
 )  # fmt: skip
 """How instructions are written; a dot is behind those on floats."""

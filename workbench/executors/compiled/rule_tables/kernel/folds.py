@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside, sort_words
 from workbench.executors.compiled.rule_tables.kernel.exact_sums import NAN_WORD, add_real, clear_sum, mean_of, sum_over
+from workbench.executors.compiled.rule_tables.kernel.texts import compare_texts
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate, sum_fits
 from workbench.executors.compiled.rule_tables.records import (
     GREATEST_WORD,
@@ -53,9 +54,20 @@ def accumulate(history, scratch, state, step, slot):
     elif kind == StepKind.MIN_REAL or kind == StepKind.MAX_REAL:
         scratch.stack[0] = x
         choose_real(fold, kind, scratch.reals[0])
+    elif kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
+        choose_text(history, state, fold, kind, x)
     elif kind != StepKind.COUNT:
         return put_aside(scratch, state, slot)
-    return True
+    return state.status == KernelStatus.DONE
+
+
+def choose_text(history, state, fold, kind, x):
+    """Choose between the least or greatest text so far and another one."""
+    if fold.count > 1:
+        order = compare_texts(history.texts, history.letters, state, x, fold.total)
+        if order == 0 or (order > 0) == (kind == StepKind.MIN_TEXT):
+            return
+    fold.total = x
 
 
 def choose_real(fold, kind, x):
@@ -95,6 +107,8 @@ def selected_value(history, scratch, state, step, first):
         return fold.least
     if kind == StepKind.MAX:
         return fold.greatest
+    if kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
+        return fold.total
     if kind == StepKind.AVG_REAL:
         return sum_over(scratch.limbs, fold.count)
     if kind == StepKind.MEDIAN_REAL:

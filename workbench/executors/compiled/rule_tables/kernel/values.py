@@ -10,6 +10,7 @@ overflow.
 from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.reals import evaluate_real
+from workbench.executors.compiled.rule_tables.kernel.texts import compare_texts, join_texts
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, NONE, KernelStatus, Opcode
 
 SAFE_PRODUCT = float(1 << 62)
@@ -104,6 +105,11 @@ def evaluate_code(plan, history, scratch, state, begin, end):
             stack[top - 1] = int(stack[top - 1] == 0)
         elif i.op == Opcode.TO_REAL:
             scratch.reals[top - 1] = float(stack[top - 1])
+        elif i.op >= Opcode.COMPARE_TEXTS:
+            top -= 1
+            stack[top - 1] = combine_texts(history, state, i.op, stack[top - 1], stack[top])
+            if state.status != KernelStatus.DONE:
+                return False
         elif i.op > Opcode.TO_REAL:
             top = evaluate_real(stack, scratch.reals, top, i.op)
             if top == NONE:
@@ -114,6 +120,13 @@ def evaluate_code(plan, history, scratch, state, begin, end):
         else:
             stack[top - 1] = -stack[top - 1]
     return True
+
+
+def combine_texts(history, state, op, one, other):
+    """What an operator makes of two texts; the status says where something about them is missing."""
+    if op == Opcode.JOIN_TEXTS:
+        return join_texts(history.joins, state, one, other)
+    return compare_texts(history.texts, history.letters, state, one, other)
 
 
 def push(history, scratch, top, i):
