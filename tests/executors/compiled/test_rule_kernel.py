@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("numpy")
 
 import numpy as np
 
+from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
-from workbench.executors.compiled.rule_tables.kernel import consumption, folds, index, search, values
+from workbench.executors.compiled.rule_tables.kernel import (
+    candidates,
+    consumption,
+    exact_sums,
+    index,
+    reals,
+    search,
+    silence,
+    texts,
+    values,
+)
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import (
@@ -22,8 +38,10 @@ from workbench.executors.compiled.rule_tables.records import (
     Opcode,
 )  # fmt: skip
 from workbench.executors.compiled.rule_tables.show import format_tables
+from workbench.executors.compiled.rule_tables.texts import add_texts, empty_table
 from workbench.tesla.check import rules
 from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.exact_sums import nearest
 
 TYPES = "declare A(x: int, y: int)\ndeclare B(x: int)\ndeclare P(x: int, f: float)\ndeclare Q(x: int)\n"
 KEYED = "rule pairs: from B[$k = x] and each A[$y = y](x == $k) within 9 from B emit P(x = $y, f = TIME(A))"
@@ -34,22 +52,22 @@ def memory(text: str, capacity: int = 4) -> KernelMemory:
     return KernelMemory(build_tables(SetPlan(rules(TYPES + text)), hash), capacity, PLAIN)
 
 
-def events(*given: tuple[int | None, ...]) -> records.EventWords:
+def events(*rows: tuple[int | None, ...]) -> records.EventWords:
     """Events: the number of the type, a time, and two attributes; `None` is null."""
-    count = len(given)
+    count = len(rows)
     cells, nulls = np.zeros((count, 2), np.int64), np.zeros(count, np.int64)
-    for i, (_, _, *row) in enumerate(given):
+    for i, (_, _, *row) in enumerate(rows):
         for k, value in enumerate(row):
             cells[i, k] = value or 0
             nulls[i] |= (value is None) << k
-    types, times = np.array([each[:2] for each in given], np.int64).T.copy()
+    types, times = np.array([each[:2] for each in rows], np.int64).T.copy()
     return records.EventWords(types, times, np.full(count, records.NONE), cells, nulls)
 
 
-def fed(running: KernelMemory, *given: tuple[int | None, ...]) -> KernelStatus:
+def fed(running: KernelMemory, *rows: tuple[int | None, ...]) -> KernelStatus:
     """What the kernel says of events; nothing grows."""
     running.state.reached = 0
-    return running.run(events(*given))
+    return running.run(events(*rows))
 
 
 def chain(running: KernelMemory, key: int) -> list[int]:
@@ -187,15 +205,105 @@ def test_results_that_are_no_words_are_known_before(op, x, y, fits):
     assert values.result_fits(op, np.int64(x), np.int64(y)) == fits
 
 
-def test_a_mean_that_would_be_rounded_twice_is_not_for_the_kernel():
-    running = memory("from B and $m = AVG(A().x within 9 from B) emit P(x = 1, f = $m)")
-    step, fold = running.plan.steps[1], running.scratch.fold[0]
-    fold.count, fold.total = 4, 6
-    assert folds.set_aggregate(running.scratch, running.state, step)
-    assert running.scratch.registers.view(np.float64)[step.slot] == 1.5
-    fold.total = folds.EXACT_REAL + 1
-    assert not folds.set_aggregate(running.scratch, running.state, step)
-    assert running.state.status == KernelStatus.BEYOND
+EDGES = (0.0, -0.0, 5e-324, -5e-324, 1e-310, 2.0**-1022, 0.1, 1.0, -1.0, 1e16, 2.0**53 + 2, 1e308, -1e308, math.inf)
+FLOATS = st.one_of(st.sampled_from(EDGES), st.floats())
+
+
+def real(word: int) -> float:
+    """The float of a word."""
+    return float(np.int64(word).view(np.float64))
+
+
+def limbs_of(given: list[float]) -> Any:
+    """The sum of floats in limbs."""
+    limbs = np.zeros(exact_sums.SUM_WORDS, np.int64)
+    for word in np.array(given, np.float64).view(np.int64):
+        exact_sums.add_real(limbs, word)
+    return limbs
+
+
+@given(st.lists(FLOATS, max_size=20))
+def test_sums_and_means_of_floats_are_exact_and_rounded_once(given):
+    finite = [each for each in given if math.isfinite(each)]
+    total = sum(map(Fraction, finite), Fraction(0))
+    count = max(len(given), 1)
+    for parts in (1, count):
+        found = real(exact_sums.sum_over(limbs_of(given), parts))
+        if len(finite) == len(given):
+            assert found == nearest(total.numerator, total.denominator * parts)
+            assert found or math.copysign(1, found) == 1
+        else:
+            assert str(found) == str(sum(each for each in given if not math.isfinite(each)))
+
+
+@given(st.integers(LEAST_WORD + 1, GREATEST_WORD), st.integers(1, 1 << 40))
+def test_means_of_whole_numbers_are_rounded_once(total, count):
+    assert exact_sums.mean_of(total, count) == nearest(total, count)
+
+
+@given(st.integers(LEAST_WORD, GREATEST_WORD), FLOATS)
+def test_whole_numbers_are_compared_with_floats_exactly(x, y):
+    found = reals.compare_mixed(np.int64(x), y)
+    assert ((found < 0), (found == 0), (found > 0)) == ((x < y), (x == y), (x > y))
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.integers(0, 3))
+def test_words_are_sorted_in_place(numbers, begin):
+    words = np.array([9, 9, 9, *numbers, -9], np.int64)
+    candidates.sort_words(words, begin, len(words) - 1)
+    expected = [9, 9, 9, *numbers]
+    assert words.tolist() == [*expected[:begin], *sorted(expected[begin:]), -9]
+
+
+# --- texts ----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text("ab\0\u00e9\U0001f600\ud800", max_size=40), min_size=2, max_size=6))
+def test_texts_have_their_order_once_their_letters_are_there(given):
+    running, codes = memory("from B emit Q(x = 1)"), TextCodes([])
+    state, numbers = running.state, codes.put(given)
+    for one, first in zip(given, numbers, strict=True):
+        for other, second in zip(given, numbers, strict=True):
+            state.status = KernelStatus.DONE
+            found = texts.compare_texts(running.history.texts, running.history.letters, state, first, second)
+            while state.status != KernelStatus.DONE:
+                assert state.status == KernelStatus.MISSING_TEXT
+                add_texts(running, KernelStatus.MISSING_TEXT, codes, ())
+                state.status = KernelStatus.DONE
+                found = texts.compare_texts(running.history.texts, running.history.letters, state, first, second)
+            assert found == (one > other) - (one < other)
+
+
+def test_what_texts_are_joined_to_is_asked_for_once():
+    running, codes = memory("from B emit Q(x = 1)"), TextCodes([])
+    state, numbers = running.state, codes.put(["a", "b", "ab", "", "a" * 30])
+    for _ in range(2):
+        for one in numbers:
+            for other in numbers:
+                found = texts.join_texts(running.history.joins, state, one, other)
+                if state.status != KernelStatus.DONE:
+                    add_texts(running, KernelStatus.MISSING_JOINED, codes, ())
+                    state.status = KernelStatus.DONE
+                    found = texts.join_texts(running.history.joins, state, one, other)
+                assert codes.by_code[int(found)] == codes.by_code[one] + codes.by_code[other]
+    assert state.joins == len(numbers) ** 2
+
+
+# --- silence --------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(-2, 2)), max_size=30, unique=True))
+def test_a_table_of_silences_is_a_dictionary(keys):
+    entries, words = empty_table(64, records.SILENCE), np.zeros((64, 1), np.int64)
+    more, values = records.room(len(keys), records.SILENCE), np.array([[key[2]] for key in keys], np.int64)
+    for place, (rule, nulls, _) in enumerate(keys):
+        more[place] = rule, place, nulls
+    silence.add_silences(entries, words, more, values.reshape(-1, 1))
+    for rule, nulls, word in itertools.product(range(2), range(4), range(-2, 3)):
+        at = silence.find_silence(entries, words, rule, nulls, np.array([word]))
+        found = None if entries[at].rule == records.NONE else int(entries[at].time)
+        expected = dict(zip(keys, range(len(keys)), strict=True)).get((rule, nulls, word))
+        assert found == expected
 
 
 # --- tables ---------------------------------------------------------------------------------------------
@@ -223,5 +331,39 @@ rule pairs
   not A in column 1 between r3 and r1
   count Q in column 2 0 to 3 events before r1 -> r5, where r5 2 < require
   emit P(0 = r4 2 *, 1 = time(r3) real) consuming r3 limit 3
+"""
+    )
+
+
+def test_tables_of_rules_that_wait_or_are_silent_are_printed():
+    text = """
+declare fact F(x: int)
+declare aggregate PRODUCT(a: float, b: float) = a * b from 1.0
+rule waits:
+from A[$k = x] and first F(x == $k) ordered by x and absent B(x == $k) within 4 after A
+emit Q(x = F.x) at most once in 7 per $k / 2
+rule folds:
+from B and $p = PRODUCT(A().y within 5 from B)
+emit P(x = 0, f = $p * B.x)
+"""
+    assert (
+        format_tables(memory(text).rule_tables)
+        == """\
+columns
+  0: A, kept for 5
+  1: B by own.0, kept for 4
+  2: F by own.0, kept for 0
+rule waits
+  trigger A -> r1, r2 = own.0
+  first F in column 2 by r2 of all -> r3
+  wait for 4
+rule folds
+  trigger B -> r1
+  combine A.1 in column 0 0 to 5 before r1, from 4607182418800017408 on by own.0 own.1 *. -> r2
+  emit P(0 = 0, 1 = r2 r1.0 real *.)
+rule waits when its deadline has passed
+  each match that waits
+  not B in column 1 by r2 up to 4 after r1
+  emit Q(0 = r3.0) at most once in 7 per r2 real 2 real /. same
 """
     )

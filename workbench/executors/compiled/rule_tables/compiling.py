@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from workbench.executors.compiled.rule_tables import kernel, records
-from workbench.executors.compiled.rule_tables.kernel import exact_sums, reals, texts
+from workbench.executors.compiled.rule_tables.kernel import collected, exact_sums, reals, silence, texts, waiting
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
@@ -26,8 +26,9 @@ INLINED = {"forceinline": True, "no_cpython_wrapper": True}
 """How entries take what they call: inlined by LLVM, for numba passes tuples of arrays by value, some 190 words a call;
 and without what Python would call it by, which would take as long to compile again."""
 
-CALLED = tuple(each.__name__ for each in (exact_sums, reals, texts))
-"""Modules whose functions take few words, and so are called: they would be compiled again wherever they are."""
+APART = tuple(each.__name__ for each in (collected, exact_sums, reals, silence, texts, waiting))
+"""Modules whose functions take few words, or serve few plans, and so are called: inlined they would be compiled again
+wherever they are."""
 
 
 class KernelFunctions(NamedTuple):
@@ -76,7 +77,7 @@ def _link(function: FunctionType, known: dict[FunctionType, Any]) -> FunctionTyp
         called = names.get(name)
         if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
             if called not in known:
-                options = {} if called.__module__ in CALLED else INLINED
+                options = {} if called.__module__ in APART else INLINED
                 known[called] = numba.njit(_link(called, known), **OPTIONS, **options)
             names[name] = known[called]
     copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)

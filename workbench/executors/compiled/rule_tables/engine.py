@@ -154,7 +154,7 @@ class TableRules:
                 check_time(int(events.times[int(state.reached)]), self.now, self._passed)
             elif status >= KernelStatus.BEYOND:
                 return
-            elif status in (KernelStatus.FULL_TEXTS, KernelStatus.FULL_JOINS):
+            elif status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
                 add_texts(memory, status, self.texts, self._block_texts)
             elif status != KernelStatus.DONE:
                 memory.grow(status)

@@ -58,7 +58,7 @@ class KernelStatus(IntEnum):
     """Why the kernel has stopped: all is done, an array is full, or an event is not for it."""
 
     DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
-    FULL_SILENCES, FULL_TEXTS, FULL_JOINS, BEYOND, ENDLESS, LATE = range(8, 14)
+    FULL_SILENCES, MISSING_TEXT, MISSING_JOINED, BEYOND, ENDLESS, LATE = range(8, 14)
 
 
 class UndoKind(IntEnum):

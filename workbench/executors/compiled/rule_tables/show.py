@@ -30,19 +30,27 @@ def format_tables(rule_tables: RuleTables) -> str:
     lines = ["columns"]
     for number in range(len(rule_tables.columns)):
         lines.append(f"  {number}: {_format_column(rule_tables, number)}")
-    for number, rule in enumerate(rule_tables.plan.rules.rules):
-        lines += [f"rule {rule.name}", *(f"  {line}" for line in _format_rule(rule_tables, number))]
+    names = [rule.name for rule in rule_tables.plan.rules.rules]
+    for number in range(len(names) and len(rule_tables.tables.rules)):
+        rule = rule_tables.tables.rules[number]
+        title = f"rule {names[rule.number]}" + (" when its deadline has passed" if rule.number != number else "")
+        lines += [title, *(f"  {line}" for line in _format_rule(rule_tables, number))]
     return "\n".join(lines) + "\n"
 
 
 def _format_column(rule_tables: RuleTables, number: int) -> str:
     index = rule_tables.tables.columns[number]
-    found = rule_tables.plan.rules.events[int(index.type)]
+    found = _type_in(rule_tables, number)
     if index.filter < index.filter_end:
         found += f" if {format_code(rule_tables.tables, index.filter, index.filter_end)}"
     found += _format_key(rule_tables.tables, index)
     lookback = "forever" if index.lookback == records.FOREVER else f"for {index.lookback}"
     return f"{found}, kept {lookback}" + (f" or {index.count} events" if index.count else "")
+
+
+def _type_in(rule_tables: RuleTables, number: int) -> str:
+    """The type of the events or facts in a column."""
+    return rule_tables.plan.columns[rule_tables.columns.index(number)].type
 
 
 def _format_key(tables: records.PlanTables, entry: Any) -> str:
@@ -55,21 +63,30 @@ def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
     tables, rule = rule_tables.tables, rule_tables.tables.rules[number]
     for at in range(rule.steps, rule.steps_end):
         yield _format_step(rule_tables, tables.steps[at])
+    if rule.timeout != records.NONE:
+        yield f"wait for {rule.timeout}"
+        return
     emits = [
         f"{value.slot} = {format_code(tables, value.code, value.code_end)}"
         for value in (tables.assignments[k] for k in range(rule.emission, rule.emission_end))
     ]
-    consumed = [f"r{tables.slots[k]}" for k in range(rule.consumed, rule.consumed_end)]
+    consumed = [f"r{tables.steps[tables.slots[k]].slot}" for k in range(rule.consumed, rule.consumed_end)]
     found = f"emit {rule_tables.plan.rules.events[int(rule.emits)]}({', '.join(emits)})"
     found += f" consuming {', '.join(consumed)}" if consumed else ""
+    if rule.pause != records.NONE:
+        per = ", ".join(format_code(tables, each.code, each.code_end) for each in tables.keys[rule.per : rule.per_end])
+        found += f" at most once in {rule.pause}" + (f" per {per}" if per else "")
     yield found + (f" limit {rule.limit}" if rule.limit != records.NO_LIMIT else "")
 
 
 def _format_step(rule_tables: RuleTables, step: Any) -> str:
     tables, kind = rule_tables.tables, records.StepKind(int(step.kind))
-    found = f"{kind.name.lower()} {rule_tables.plan.rules.events[int(step.type)]}"
-    found += f".{step.cell}" if step.cell != records.NONE else ""
-    if kind != records.StepKind.TRIGGER:
+    if kind == records.StepKind.WAITING:
+        return "each match that waits"
+    triggers = kind == records.StepKind.TRIGGER
+    name = rule_tables.plan.rules.events[int(step.type)] if triggers else _type_in(rule_tables, int(step.column))
+    found = f"{kind.name.lower()} {name}" + (f".{step.cell}" if step.cell != records.NONE else "")
+    if not triggers:
         found += f" in column {step.column}{_format_key(tables, step)} {_format_window(step)}"
     for k in range(step.bounds, step.bounds_end):
         bound = tables.bounds[k]
@@ -77,6 +94,9 @@ def _format_step(rule_tables: RuleTables, step: Any) -> str:
         found += f", own.{bound.cell} {SIGNS[records.Opcode(int(bound.relation))]} {code}"
     if step.residual < step.residual_end:
         found += f", if {format_code(tables, step.residual, step.residual_end)}"
+    if step.combine < step.combine_end:
+        found += f", from {format_code(tables, step.initial, step.initial_end)} on"
+        found += f" by {format_code(tables, step.combine, step.combine_end)}"
     found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
     for k in range(step.assigned, step.assigned_end):
         value = tables.assignments[k]
@@ -86,8 +106,13 @@ def _format_step(rule_tables: RuleTables, step: Any) -> str:
 
 def _format_window(step: Any) -> str:
     kind = records.WindowKind(int(step.window))
-    if kind == records.WindowKind.BETWEEN:
-        return f"between r{step.anchor} and r{step.other}"
+    if kind == records.WindowKind.ALL:
+        return "of all"
+    if kind == records.WindowKind.AFTER:
+        return f"up to {step.most} after r{step.anchor}"
+    if kind in (records.WindowKind.BETWEEN, records.WindowKind.BETWEEN_TIMES):
+        times = "the times of " if kind == records.WindowKind.BETWEEN_TIMES else ""
+        return f"between {times}r{step.anchor} and r{step.other}"
     most = "forever" if step.most == records.NONE else step.most
     unit = " events" if kind == records.WindowKind.BY_ORDER else ""
     return f"{step.least} to {most}{unit} before r{step.anchor}"

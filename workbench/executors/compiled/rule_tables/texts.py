@@ -4,6 +4,9 @@ The rule of this module: the kernel asks for what is missing. All texts of a blo
 since others will be asked for, too.
 """
 
+# mypy: allow-untyped-calls
+# It calls functions of the kernel as plain Python.
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -31,7 +34,7 @@ def add_texts(memory: KernelMemory, status: KernelStatus, codes: TextCodes, bloc
     block: the numbers of texts that have come.
     """
     by_code, text = codes.by_code, int(memory.state.text)
-    if status == KernelStatus.FULL_JOINS:
+    if status == KernelStatus.MISSING_JOINED:
         other = int(memory.state.other_text)
         (joined,) = codes.put([by_code[text] + by_code[other]])
         _add_joined(memory, text, other, joined)

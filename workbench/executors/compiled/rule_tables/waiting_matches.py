@@ -3,6 +3,9 @@
 The rule of this module: where a match has what is said by the plan of its rule; `kernel/waiting` says which rows it is.
 """
 
+# mypy: allow-untyped-calls
+# It calls functions of the kernel as plain Python.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

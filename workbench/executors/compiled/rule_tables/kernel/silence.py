@@ -8,8 +8,8 @@ them. The table is open-addressed and at most half full; what is written to it i
 
 from __future__ import annotations
 
+from workbench.executors.compiled.rule_tables.kernel.collected import evaluate_apart
 from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, log_undo
-from workbench.executors.compiled.rule_tables.kernel.values import evaluate
 from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus, UndoKind
 
 
@@ -43,7 +43,7 @@ def is_silent(plan, history, scratch, state, rule):
         wanted[k] = 0
     for k in range(rule.per_end - rule.per):
         value = plan.keys[rule.per + k]
-        known = evaluate(plan, history, scratch, state, value.code, value.code_end)
+        known = evaluate_apart(plan, history, scratch, state, value.code, value.code_end)
         wanted[k] = scratch.stack[0] if known else 0
         nulls |= int(not known) << k
     place = find_silence(history.silences, history.silence_words, rule.number, nulls, wanted)

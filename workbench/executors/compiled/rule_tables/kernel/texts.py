@@ -41,7 +41,7 @@ def compare_texts(texts, letters, state, one, other):
         return 0
     first, second = texts[find_text(texts, one)], texts[find_text(texts, other)]
     if first.code == NONE or second.code == NONE:
-        state.status, state.text = KernelStatus.FULL_TEXTS, one if first.code == NONE else other
+        state.status, state.text = KernelStatus.MISSING_TEXT, one if first.code == NONE else other
         return 0
     size, more = first.end - first.start, second.end - second.start
     for k in range(min(size, more)):
@@ -55,6 +55,6 @@ def join_texts(joins, state, one, other):
     """The number of two texts behind one another; the status says where it is missing."""
     found = joins[find_joined(joins, one, other)]
     if found.one == NONE:
-        state.status, state.text, state.other_text = KernelStatus.FULL_JOINS, one, other
+        state.status, state.text, state.other_text = KernelStatus.MISSING_JOINED, one, other
         return 0
     return found.joined
