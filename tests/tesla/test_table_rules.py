@@ -25,7 +25,7 @@ from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunc
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.records import KernelStatus
-from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS, SETTINGS
+from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
 from workbench.tesla.event_block import event_block
@@ -160,7 +160,12 @@ def test_a_log_is_run():
 
 WIDE = ", ".join(f"x{k}: int" for k in range(63))
 BEGIN = TYPES + "declare F(f: float, s: string)\ndeclare G0(f: float)\ndeclare fact G(x: int)\n"
+GCD = {"GCD": (math.gcd, 0)}
 REFUSED = {
+    "aggregates that are functions of Python": (
+        "from B and $m = GCD(A().x within 5 from B) emit D(x = $m)",
+        "from B and $m = MAX(A().x within 5 from B) emit D(x = $m)",
+    ),
     "whole numbers of more than 64 bits in expressions": (
         f"from A(x < {2**63}) emit D(x = 1)", f"from A(x < {2**63 - 1}) emit D(x = 1)",
     ),
@@ -180,17 +185,29 @@ def test_every_refusal_has_a_test():
 def test_what_is_refused_is_named(construct):
     refused, taken = REFUSED[construct]
     with pytest.raises(Refused, match=f"backend 'tables' has no {construct} yet"):
-        TableRules(rules(BEGIN + refused), {}, EngineSettings())
+        TableRules(rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
     TableRules(rules(BEGIN + taken), {}, EngineSettings())
 
 
-@pytest.mark.parametrize(
-    ("settings", "what"),
-    [
-        (EngineSettings(profiled=True), "account of what rules cost"),
-    ],
-)
-def test_settings_that_are_refused(settings, what):
-    assert what in SETTINGS
-    with pytest.raises(Refused, match=what):
-        TableRules(rules(TYPES + "from A emit D(x = 1)"), {}, settings)
+def test_what_rules_cost_is_counted_as_by_cdp(own_cases):
+    """However often an event is processed again, since something was full."""
+    settings = EngineSettings(profiled=True)
+    for seed in range(30):
+        case = own_cases(seed)
+        cdp = rule_engine(case.rules, "cdp", case.facts, settings)
+        engine = TableRules(case.rules, case.facts, settings, capacity=1)
+        for event in case.events:
+            assert len(engine.process(event)) == len(cdp.process(event))
+        engine.advance(99)
+        cdp.advance(99)
+        expected = [replace(each, seconds=0) for each in cdp.profile()]
+        assert [replace(each, seconds=0) for each in engine.profile()] == expected, seed
+
+
+def test_facts_in_databases_are_refused():
+    class Databases(dict[str, list[Any]]):
+        def files(self) -> dict[str, list[Any]]:
+            return {"G": ["facts.db"]}
+
+    with pytest.raises(Refused, match="no facts in databases yet"):
+        TableRules(rules(BEGIN + "from A and each G emit D(x = G.x)"), Databases(), EngineSettings())

@@ -128,6 +128,19 @@ def soon(context, array, row):
 
 
 @intrinsic
+def cycles(context):
+    """The cycles of the processor, of which only differences mean something."""
+    del context
+
+    def code(context, builder, signature, args):
+        del context, signature, args
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind), [])
+
+    return types.int64(), code
+
+
+@intrinsic
 def eight(context, letters, place):
     """The eight bytes from a place on, as a word."""
     del context

@@ -17,6 +17,7 @@ from workbench.executors.compiled.rule_tables.kernel import collected, exact_sum
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
+from workbench.executors.compiled.rule_tables.kernel.profile import ticks
 from workbench.executors.compiled.rule_tables.kernel.silence import add_silences
 from workbench.stored import checksum
 
@@ -62,7 +63,10 @@ def compiled_functions() -> KernelFunctions:
 def _compile_entry(entry: FunctionType, cached: bool) -> FunctionType:
     import numba
 
-    linked = _link(entry, {})
+    from workbench.executors.compiled.code.kernels import cycles
+
+    intrinsics: dict[Any, Any] = {ticks: cycles}
+    linked = _link(entry, intrinsics)
     linked.__qualname__ = f"{entry.__name__}_{_source_mark()}"
     compiled: FunctionType = numba.njit(linked, cache=cached, nogil=True, **OPTIONS)
     return compiled

@@ -7,12 +7,14 @@ is undone, and from then on the engine `cdp` has the state. Rules that come and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from time import process_time
 
 import numpy as np
 
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.blocks import composite_block, event_words
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rule_tables.costs import CostCounter, add_costs
 from workbench.executors.compiled.rule_tables.facts import load_facts
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
@@ -56,20 +58,22 @@ class TableRules:
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY) -> None:
         plan = SetPlan(rules, indexed=settings.indexed)
-        refuse_unsupported(plan.plans, facts, settings)
+        refuse_unsupported(plan.plans, facts)
         self.facts, self.settings = facts, settings
         self._rules, self._capacity = rules, capacity
         self.texts = TextCodes(_text_literals(rules))
-        self._tables = build_tables(plan, self._code_of, trex=settings.trex)
+        self._tables = build_tables(plan, self._code_of, trex=settings.trex, profiled=settings.profiled)
         self._exact: Publisher | None = None
         self._passed: int | None = None
         self._seen = 0
         self._block_texts: Mapping[int, str] = {}
+        self._costs = CostCounter(len(rules.events))
         self.memory = KernelMemory(self._tables, capacity, PLAIN)
         try:
             load_facts(self.memory, facts, self.texts.put, plain=settings.plain)
         except LargeNumberError:
             self._hand_over()
+        self.memory.state.profiled = settings.profiled
 
     def _code_of(self, text: str) -> int:
         """The number of a text."""
@@ -147,7 +151,12 @@ class TableRules:
         memory, state = self.memory, self.memory.state
         state.reached, status = 0, KernelStatus.FULL_OUTPUT
         while status != KernelStatus.DONE:
+            began, first = process_time(), int(state.reached)
             status = memory.run(events)
+            self._costs.seconds += process_time() - began
+            if self.settings.profiled:
+                self._costs.add(events.types[first : int(state.reached)])
+                self._costs.add(memory.output.heads.type[: int(state.outputs)])
             if state.outputs:
                 yield
             elif status == KernelStatus.LATE:
@@ -175,8 +184,11 @@ class TableRules:
         return found
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost: nobody counts it here."""
-        return []
+        """What each rule has cost."""
+        if not self.settings.profiled:
+            return []
+        costs = self._costs.costs(self.memory)
+        return costs if self._exact is None else add_costs(self._exact.profile(), costs)
 
     # --- what the kernel does not take -------------------------------------------------------------------
 
@@ -244,6 +256,7 @@ class TableRules:
         except LargeNumberError:
             return False
         memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
+        memory.state.profiled = self.settings.profiled
         self.memory, self._passed = memory, exact.passed
         return True
 

@@ -73,6 +73,7 @@ class KernelMemory:
             records.room(1, records.FOLD), records.zeros(SUM_WORDS),
             records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity), records.zeros(sizes.per),
             records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
+            *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
         )  # fmt: skip
 
     def _composites(self, count: int) -> records.CompositeWords:

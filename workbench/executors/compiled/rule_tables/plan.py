@@ -72,22 +72,25 @@ class RuleTables(NamedTuple):
         return len(self.columns) - len(self.fact_types)
 
 
-def build_tables(plan: SetPlan, code_of: Callable[[str], int], *, trex: bool = False) -> RuleTables:
+def build_tables(
+    plan: SetPlan, code_of: Callable[[str], int], *, trex: bool = False, profiled: bool = False
+) -> RuleTables:
     """Write the tables of a rule set.
 
     Parameters
     ----------
     code_of: the number of a text.
     trex: windows and consumption are as T-Rex has them.
+    profiled: matches are counted before `where`, which is evaluated behind all steps.
     """
-    return _TableBuilder(plan, code_of, trex).build()
+    return _TableBuilder(plan, code_of, trex, profiled).build()
 
 
 class _TableBuilder:
     """Tables under construction."""
 
-    def __init__(self, plan: SetPlan, code_of: Callable[[str], int], trex: bool) -> None:
-        self._plan, self._trex = plan, trex
+    def __init__(self, plan: SetPlan, code_of: Callable[[str], int], trex: bool, profiled: bool) -> None:
+        self._plan, self._trex, self._profiled = plan, trex, profiled
         self._consumers: list[tuple[int, int]] = [] if trex else [(number, 0) for number in range(len(plan.plans))]
         self._waiting = [number for number, each in enumerate(plan.plans) if each.absent is not None]
         self._types = {name: number for number, name in enumerate(plan.rules.events)}
@@ -157,7 +160,8 @@ class _TableBuilder:
         self._steps += [self._trigger(plan), *(self._step(plan, each) for each in self._plan.steps[number])]
         self._number_consumers(number, plan, self._steps[begin:])
         for step, conditions in zip(self._steps[begin:], self._plan.conditions(number), strict=True):
-            step["where"], step["where_end"] = self._code.required(conditions, plan.layout)
+            step["rule"] = number
+            step["where"], step["where_end"] = self._code.required([] if self._profiled else conditions, plan.layout)
         for place, slot in enumerate(plan.event_slots):
             self._steps[begin + plan.binding[slot].number]["source"] = place
         given, emission = {each.name: each.value for each in plan.rule.evaluations}, len(self._assignments)
@@ -172,6 +176,8 @@ class _TableBuilder:
             "pause": records.NONE if plan.pause is None else min(plan.pause, records.FOREVER),
             "emission": emission, "emission_end": len(self._assignments), "timeout": records.NONE,
         }  # fmt: skip
+        where = plan.rule.where_clause if self._profiled else ()
+        line["where"], line["where_end"] = self._code.required(where, plan.layout)
         line["per"], line["per_end"] = self._added_keys(self._code.silence(each, plan.layout) for each in plan.rule.per)
         consumed = (begin + plan.binding[slot].number for slot in plan.consumed_slots)
         line["consumed"], line["consumed_end"] = self._listed(consumed)
@@ -197,7 +203,8 @@ class _TableBuilder:
         plan, absent, begin = self._plan.plans[number], self._plan.absent[number], len(self._steps)
         assert absent is not None
         first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
-        self._steps += [first, self._step(plan, absent) | {"consumer": records.NONE}]
+        steps = (first, self._step(plan, absent) | {"consumer": records.NONE})
+        self._steps += [step | {"rule": records.NONE} for step in steps]
         return {
             **waiting, "trigger": len(self._types) + self._waiting.index(number), "steps": begin,
             "steps_end": len(self._steps), "timeout": records.NONE,

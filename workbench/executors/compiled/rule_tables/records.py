@@ -73,11 +73,11 @@ def _words(*names: str) -> np.dtype[Any]:
 
 RULE = _words(  # what it emits, when, and what it consumes; then how long its matches wait, and where, and who decides
     "number", "trigger", "emits", "steps", "steps_end", "limit", "pause", "per", "per_end",
-    "sources", "emission", "emission_end", "consumed", "consumed_end",
+    "sources", "emission", "emission_end", "consumed", "consumed_end", "where", "where_end",
     "timeout", "decider", "waits", "bound", "bound_end", "kept", "kept_end", "kept_rows",
 )  # fmt: skip
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
-    "kind", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
+    "kind", "rule", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
     "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
     "slot", "cell", "source",
     "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of a declared aggregate
@@ -96,6 +96,8 @@ COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
 ROW = _words("time", "order", "older", "key", "nulls")
 """An event; `older` is the number of the row before it in its chain."""
 UNDO = _words("kind", "place", "old")
+COST = _words("partial", "matches", "composites", "ticks")
+"""What a rule has cost."""
 SILENCE = _words("rule", "time", "nulls")
 """When a rule that is silent at times has emitted something last."""
 
@@ -112,7 +114,7 @@ FOLD = np.dtype([*((name, "i8") for name in ("count", "total", "least", "greates
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
-    "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text",
+    "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
 )  # fmt: skip
 
 
@@ -174,6 +176,8 @@ class Scratch(NamedTuple):
     silence_words: Any
     segments: Any
     sources: Any  # the orders of the events that are bound
+    costs: Any  # of each rule, for the event that is processed
+    total_costs: Any  # for those before it
 
 
 class CompositeWords(NamedTuple):

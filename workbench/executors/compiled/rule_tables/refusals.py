@@ -12,7 +12,6 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
-from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.scope import RuleScope
@@ -29,13 +28,10 @@ AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
 """The aggregates that the kernel has, by the types of values; None: of events and facts."""
 
 
-def refuse_unsupported(plans: list[RulePlan], facts: Facts, settings: EngineSettings) -> None:
-    """Raise Refused, with the construct and its rule, where rules, facts or settings are not for the kernel."""
+def refuse_unsupported(plans: list[RulePlan], facts: Facts) -> None:
+    """Raise Refused, with the construct and its rule, where rules or facts are not for the kernel."""
     if hasattr(facts, "files") and facts.files():
         raise Refused("backend 'tables' has no facts in databases yet", hint=HINT)
-    for what, wanted in SETTINGS.items():
-        if wanted(settings):
-            raise Refused(f"backend 'tables' has no {what}", hint=HINT)
     for plan in plans:
         for what, occurs in CONSTRUCTS.items():
             if occurs(plan):
@@ -69,17 +65,15 @@ def _has_long_literals(plan: RulePlan) -> bool:
     return any(isinstance(value, int) and not LEAST_WORD <= value <= GREATEST_WORD for value in literals)
 
 
-def _has_other_aggregates(plan: RulePlan) -> bool:
+def _calls_python(plan: RulePlan) -> bool:
     parts = (step.part for step in plan.steps if isinstance(step.part, t.Aggregate))
-    return any(part.declared is None and part.function not in AGGREGATES for part in parts)
+    return any(
+        part.function not in AGGREGATES if part.declared is None else part.declared.combined is None for part in parts
+    )
 
 
-SETTINGS: Mapping[str, Callable[[EngineSettings], bool]] = {
-    "account of what rules cost": lambda settings: settings.profiled,
-}
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
-    "aggregates that others have added": _has_other_aggregates,
-    "aggregates that are functions of Python": lambda plan: any(each.combined is None for each in _declared(plan)),
+    "aggregates that are functions of Python": _calls_python,
     "whole numbers of more than 64 bits in expressions": _has_long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes":
         lambda plan: any(len(plan.declared[name].attributes) > MOST_ATTRIBUTES for name in plan.rule.types),

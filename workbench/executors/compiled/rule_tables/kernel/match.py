@@ -11,6 +11,7 @@ Source: Cugola and Margara, 4.2 (algorithm 2).
 from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.consumption import consume, note_consumption
+from workbench.executors.compiled.rule_tables.kernel.profile import count_match, count_partial
 from workbench.executors.compiled.rule_tables.kernel.search import scan
 from workbench.executors.compiled.rule_tables.kernel.silence import is_silent
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate
@@ -25,21 +26,25 @@ def match(plan, history, scratch, state, rule_number, pending):
     depth, steps, emitted, forward = 0, rule.steps_end - rule.steps, 0, True
     while depth >= 0:
         if depth == steps:
-            if rule.timeout != NONE:
-                if not wait(plan, history, scratch, state, rule):
-                    return False
-            elif not emit(plan, history, scratch, state, rule, pending):
-                return False
-            emitted += 1
+            forward = False
+            emitted += finish(plan, history, scratch, state, rule, pending)
             if emitted == rule.limit:
                 break
-            forward = False
         else:
             forward = extend(plan, history, scratch, state, rule, depth, forward)
-            if state.status != KernelStatus.DONE:
-                return False
+        if state.status != KernelStatus.DONE:
+            return False
         depth += 1 if forward else -1
     return consume(history, scratch, state)
+
+
+def finish(plan, history, scratch, state, rule, pending):
+    """Emit a match, or let it wait; 1 if it counts, else 0. The status says where there was no room."""
+    if state.profiled and not count_match(plan, history, scratch, state, rule):
+        return 0
+    if rule.timeout != NONE:
+        return int(wait(plan, history, scratch, state, rule))
+    return int(emit(plan, history, scratch, state, rule, pending))
 
 
 def extend(plan, history, scratch, state, rule, depth, forward):
@@ -74,6 +79,8 @@ def begin(plan, history, scratch, state, step):
 
 def bind(plan, history, scratch, state, step):
     """Assign what a step assigns of the event that it has bound; whether `where` holds as far as it is known here."""
+    if state.profiled:
+        count_partial(scratch, step)
     if step.source != NONE:
         scratch.sources[step.source] = history.rows[scratch.registers[step.slot]].order
     if step.assigned < step.assigned_end:
@@ -105,4 +112,6 @@ def emit(plan, history, scratch, state, rule, pending):
     head = pending.heads[place]
     head.type, head.rule, head.time, head.nulls = rule.emits, rule.number, state.now, nulls
     state.pending += 1
+    if state.profiled:
+        scratch.costs[rule.number].composites += 1
     return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.index import append
 from workbench.executors.compiled.rule_tables.kernel.match import match
+from workbench.executors.compiled.rule_tables.kernel.profile import end_costs, ticks
 from workbench.executors.compiled.rule_tables.kernel.undo import roll_back
 from workbench.executors.compiled.rule_tables.kernel.waiting import begin_deadline, end_deadline
 from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
@@ -24,12 +25,12 @@ def run(plan, history, scratch, states, events, output, pending):
     looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
     """
     state = states[0]
-    state.status = KernelStatus.DONE
+    state.status, started = KernelStatus.DONE, ticks() if states[0].profiled else 0
     while True:
         i, is_event = state.reached, state.reached < len(events.types)
         if is_event and events.times[i] < state.now:
             state.status = KernelStatus.LATE
-            return
+            break
         order, now, outputs = state.order, state.now, state.outputs
         due, due_rule = state.due, state.due_rule
         is_deadline = due <= (events.times[i] - 1 if is_event else state.until)
@@ -38,16 +39,21 @@ def run(plan, history, scratch, states, events, output, pending):
         elif is_event:
             type_ = begin_event(history, state, events, i)
         else:
-            return
-        if not process_with_effects(plan, history, scratch, state, type_, output, pending):
+            break
+        done = process_with_effects(plan, history, scratch, state, type_, output, pending)
+        if state.profiled:
+            end_costs(scratch, done)
+        if not done:
             roll_back(history, state)
             state.order, state.now, state.outputs = order, now, outputs
             state.due, state.due_rule = due, due_rule
-            return
+            break
         if is_deadline:
             end_deadline(plan, history, state, due_rule)
         else:
             state.reached = i + 1
+    if state.profiled:
+        state.ticks += ticks() - started
 
 
 def begin_event(history, state, events, i):
@@ -99,8 +105,11 @@ def process(plan, history, scratch, state, type_, pending):
     """Let the event in the last row trigger rules, then join the history; False if there was no room."""
     if not state.silent:
         for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
+            started = ticks() if state.profiled else 0
             if not match(plan, history, scratch, state, plan.triggered[k], pending):
                 return False
+            if state.profiled:
+                scratch.costs[plan.rules[plan.triggered[k]].number].ticks += ticks() - started
     for number in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
         if not append(plan, history, scratch, state, number):
             return False
