@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("numba")
 
+import numpy as np
+
 import workbench as wb
 from tests.tesla.events import A, C, rule_engine
 from tests.tesla.test_meaning import TYPES
@@ -32,7 +34,7 @@ from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-PLAIN_CASES, COMPILED_CASES = 100, 5000
+PLAIN_CASES, CHECKED_CASES, COMPILED_CASES = 100, 30, 5000
 
 # --- random rules ---------------------------------------------------------------------------------------
 
@@ -59,10 +61,55 @@ def from_capacity_one(functions: KernelFunctions = PLAIN) -> MakesEngine:
 def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch):
     grown, grow = Counter[KernelStatus](), KernelMemory.grow
     monkeypatch.setattr(KernelMemory, "grow", lambda self, status: (grown.update([status]), grow(self, status)))
-    for seed in range(PLAIN_CASES):
-        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+    consuming = rules(TYPES + "from C and each A within 9 from C emit D(x = A.x) consuming A")
+    stream = [A(0, 1), A(0, 2), A(1, 3), C(2, 0), C(3, 0)]
+    for seed, case in enumerate([*map(own_cases, range(PLAIN_CASES)), generator.RuleCase(consuming, stream)]):
+        assert held_to_meaning(case, {"tables": from_capacity_one()}) is None, seed
     full = {each for each in KernelStatus if each.name.startswith("FULL")}
     assert grown.keys() == full
+
+
+class Checked:
+    """An array that refuses negative indices, which Python counts from the end and machine code does not."""
+
+    def __getitem__(self, key: Any) -> Any:
+        check_index(key)
+        return super().__getitem__(key)  # type: ignore[misc]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        check_index(key)
+        super().__setitem__(key, value)  # type: ignore[misc]
+
+
+class CheckedRecords(Checked, np.recarray): ...
+
+
+class CheckedWords(Checked, np.ndarray): ...
+
+
+def check_index(key: Any) -> None:
+    for each in key if isinstance(key, tuple) else (key,):
+        if isinstance(each, int | np.integer) and each < 0:
+            raise IndexError(f"index {each} is negative")
+
+
+def checked_run(*arguments: Any) -> None:
+    """The kernel in plain Python over arrays that check."""
+    PLAIN.run(*(_checked(each) for each in arguments))
+
+
+def _checked(array: Any) -> Any:
+    if isinstance(array, tuple):
+        return type(array)(*map(_checked, array))
+    return array.view(CheckedRecords if isinstance(array, np.recarray) else CheckedWords)
+
+
+def test_no_index_is_negative(own_cases):
+    with pytest.raises(IndexError, match="-1 is negative"):
+        np.zeros(2).view(CheckedWords)[-1]
+    start = from_capacity_one(PLAIN._replace(run=checked_run))
+    for seed in range(CHECKED_CASES):
+        assert held_to_meaning(own_cases(seed), {"tables": start}) is None, seed
 
 
 @pytest.mark.slow
