@@ -94,7 +94,18 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/code/numba_cache.py", "numba"),
     *(
         (f"executors/compiled/rule_tables/{name}.py", "numpy")
-        for name in ("blocks", "engine", "expressions", "memory", "plan", "records")
+        for name in (
+            "blocks",
+            "engine",
+            "expressions",
+            "facts",
+            "memory",
+            "plan",
+            "records",
+            "texts",
+            "transfer",
+            "waiting_matches",
+        )
     ),
     ("executors/compiled/code/kernels.py", "numba"),
     ("executors/compiled/code/kernels.py", "llvmlite"),

@@ -20,7 +20,7 @@ def test_engines_agree(workbench):
     done = workbench("conform", MODELS[0], "--examples", 5, "--random-rules", 20)
     assert done.code == 0
     file, random = done.out.splitlines()
-    assert file == f"✓ agree    all engines  on {MODELS[0]}: 5 streams; tables refused the rules"
+    assert file == f"✓ agree    all engines  on {MODELS[0]}: 5 streams"
     assert random.startswith("✓ agree    all engines  on random rules: 20 streams")
     assert "cdp refused" not in random
 

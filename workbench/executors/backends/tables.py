@@ -5,7 +5,7 @@ from workbench.extensions import later
 
 ROW = BackendRow(
     "tables",
-    "experimental: rules as tables, which one kernel of machine code interprets; not all constructs yet",
+    "experimental: rules as tables, which one kernel of machine code interprets; facts in databases not yet",
     kinds=(RULE_SET,),
     engine=later("workbench.executors.compiled.rule_tables.engine", "TableRules"),
     options=(KEY, STATE),
