@@ -96,9 +96,11 @@ AT_MODULE_LEVEL = {
         (f"executors/compiled/rule_tables/{name}.py", "numpy")
         for name in (
             "blocks",
+            "constants",
             "engine",
             "expressions",
             "facts",
+            "lookups",
             "memory",
             "plan",
             "records",

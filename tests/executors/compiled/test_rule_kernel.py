@@ -27,6 +27,7 @@ from workbench.executors.compiled.rule_tables.kernel import (
     search,
     silence,
     texts,
+    triggers,
     values,
 )
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
@@ -61,7 +62,9 @@ def events(*rows: tuple[int | None, ...]) -> records.EventWords:
             cells[i, k] = value or 0
             nulls[i] |= (value is None) << k
     types, times = np.array([each[:2] for each in rows], np.int64).T.copy()
-    return records.EventWords(types, times, np.full(count, records.NONE), cells, nulls)
+    columns = np.tile(np.arange(3) * count, (5, 1))  # of all types the same, each with values for all events
+    words = np.concatenate([*cells.T, nulls])
+    return records.EventWords(types, times, np.full(count, records.NONE), np.arange(count), columns, words)
 
 
 def fed(running: KernelMemory, *rows: tuple[int | None, ...]) -> KernelStatus:
@@ -141,9 +144,9 @@ def test_an_event_that_finds_no_room_leaves_no_trace():
         before = changeable(running)
         statuses.append(status)
     assert KernelStatus.FULL_CONSUMED in statuses
-    published = running.output.heads[: int(running.state.outputs)]
-    assert published.order.tolist() == [3, 4, 5]
-    assert running.output.cells[:3, 0].tolist() == [1, 2, 2]  # the second Q causes P before anything else
+    published = running.output.part(int(running.state.outputs))
+    assert published.orders.tolist() == [3, 4, 5]
+    assert published.cells[0].tolist() == [1, 2, 2]  # the second Q causes P before anything else
 
 
 def test_a_hash_set_of_what_is_consumed():
@@ -189,6 +192,34 @@ def test_the_window_of_a_step():
     by_time, between = (search.window_of(running.history, running.scratch, running.plan.steps[k]) for k in (1, 2))
     assert by_time == (11, 20, 0, 6)
     assert between == (LEAST_WORD, GREATEST_WORD, 4, 6)
+
+
+# --- triggers -------------------------------------------------------------------------------------------
+
+CONSTANTS = "\n".join(f"rule r{k}: from A[$y = y](x == {k % 4}) emit Q(x = $y)" for k in range(8))
+
+
+@pytest.mark.parametrize(("x", "expected"), [(1, [1, 5, 8]), (3, [3, 7, 8]), (9, [8]), (None, [8])])
+def test_rules_are_found_by_a_constant_in_their_order(x, expected):
+    running = memory(CONSTANTS + "\nrule r8: from A(y > x) emit Q(x = 1)")
+    fed(running, (0, 0, x, 0))
+    count = triggers.find_rules(running.plan, running.history, running.scratch, 0)
+    assert running.scratch.asked[:count].tolist() == expected
+
+
+def test_chains_are_known_before_an_event_is_processed():
+    """Those in which it is looked up, and that which it joins; not those whose key is known later."""
+    running = memory(
+        KEYED
+        + "\nrule more: from B and last A within 9 from B and last A(x == A.y) as A2 within 9 from B emit Q(x = 1)"
+    )
+    plan = running.plan
+    lookups = [
+        [(int(each.column), plan.slots[each.cells : each.cells_end].tolist(), bool(each.joins))
+         for each in plan.lookups[plan.lookups_of_type[type_] : plan.lookups_of_type[type_ + 1]]]
+        for type_ in (0, 1)
+    ]  # fmt: skip
+    assert lookups == [[(0, [0], True)], [(0, [0], False)]]
 
 
 # --- numbers --------------------------------------------------------------------------------------------

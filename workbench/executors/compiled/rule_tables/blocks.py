@@ -5,7 +5,7 @@ The rule of this module: a word is what `records` says of its type; a null's wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places
+from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places, joined
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -25,19 +25,38 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
     ----------
     width: attributes that a row has room for.
     """
-    count, types = len(block), block.types.astype(np.int64)
-    cells, nulls = records.zeros(count, width), records.zeros(count)
+    if sum(len(each[0].values) for each in block.columns if each) > 2 * len(block):
+        block = joined([block])  # a small part of a large one, which shares its columns
+    begins, words, end = np.full((len(block.names), width + 1), records.NONE), [records.zeros(1)], 1
     for type_, columns in enumerate(block.columns):
-        rows = np.flatnonzero(types == type_) if columns else types[:0]
-        if len(rows):
-            places = block.places[rows]
-            for k, column in enumerate(columns):
-                values = column.values[places]
-                cells[rows, k] = values.view(np.int64) if values.dtype == np.float64 else values
-                if column.nulls is not None:
-                    nulls[rows] |= column.nulls[places].astype(np.int64) << k
-    orders = np.full(count, records.NONE) if block.numbers is None else block.numbers.astype(np.int64)
-    return records.EventWords(types, block.times.astype(np.int64), orders, cells, nulls)
+        if not columns or not len(columns[0].values):
+            continue
+        found = list(enumerate(_words(column.values) for column in columns))
+        if any(column.nulls is not None for column in columns):
+            found.append((width, _null_masks(columns)))
+        for k, column in found:
+            begins[type_, k] = end
+            words.append(column)
+            end += len(column)
+    orders = np.full(len(block), records.NONE) if block.numbers is None else block.numbers
+    # Machine code is for arrays that may be written to, and those of a block may not: numba would compile it again.
+    types, times, orders, places = (
+        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, block.places)
+    )
+    return records.EventWords(types, times, orders, places, begins, np.concatenate(words))
+
+
+def _words(values: Any) -> Any:
+    return values.view(np.int64) if values.dtype == np.float64 else values.astype(np.int64, copy=False)
+
+
+def _null_masks(columns: Sequence[AttributeColumn]) -> Any:
+    """Of each row a bit for each attribute that is null."""
+    masks = records.zeros(len(columns[0].values))
+    for k, column in enumerate(columns):
+        if column.nulls is not None:
+            masks |= column.nulls.astype(np.int64) << k
+    return masks
 
 
 def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
@@ -48,35 +67,33 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
     texts: by their numbers.
     sources: whether they name the events of their matches.
     """
-    count, rules = int(memory.state.outputs), memory.rule_tables.plan.rules
-    heads = memory.output.heads[:count].copy()
-    types = heads.type.astype(np.uint16)
-    columns = list(rules.no_columns)
-    for type_ in np.unique(heads.type).tolist():
-        rows = np.flatnonzero(heads.type == type_)
+    rules, found = memory.rule_tables.plan.rules, memory.take_output()
+    count, counts = len(found.types), np.bincount(found.types, minlength=len(rules.events))
+    columns, one_type = list(rules.no_columns), counts.max(initial=0) == count
+    for type_ in counts.nonzero()[0].tolist():
+        rows = slice(None) if one_type else np.flatnonzero(found.types == type_)
         domains = rules.declarations[rules.events[type_]].domains.values()
-        columns[type_] = tuple(
-            _column(memory.output.cells[rows, k], heads.nulls[rows] >> k & 1, domain)
-            for k, domain in enumerate(domains)
-        )
-    found = EventBlock(
-        rules.events, types, heads.time.copy(), dense_places(types), tuple(columns), texts, heads.order.copy(),
-        heads.rule.astype(np.int32), rules.rule_names, *(_sources(memory, heads) if sources else ()),
+        masks = found.nulls[rows]
+        nulls = [masks >> k & 1 for k in range(len(domains))] if masks.any() else [None] * len(domains)
+        columns[type_] = tuple(map(_column, found.cells[: len(domains), rows], nulls, domains))
+    return EventBlock(
+        rules.events, found.types, found.times, np.arange(count) if one_type else dense_places(found.types),
+        tuple(columns), texts, found.orders, found.rules, rules.rule_names,
+        *(_sources(memory, found) if sources else ()),
     )  # fmt: skip
-    memory.state.outputs = 0
-    return found
 
 
-def _column(words: Any, nulls: Any, domain: Domain) -> AttributeColumn:
+def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
+    """An attribute of some composites, and of all of these whether it is null, where one of them may be."""
     values = words.view(np.float64) if domain == FLOAT else words != 0 if domain == BOOL else words
-    return AttributeColumn(values, nulls.astype(bool) if nulls.any() else None)
+    return AttributeColumn(values, nulls.astype(bool) if nulls is not None and nulls.any() else None)
 
 
-def _sources(memory: KernelMemory, heads: Any) -> tuple[Any, Any]:
+def _sources(memory: KernelMemory, composites: records.CompositeWords) -> tuple[Any, Any]:
     """Where the sources of each composite begin, and the orders of all of them."""
-    counts, orders = memory.plan.rules.sources[heads.rule], memory.output.sources[: len(heads)]
+    counts = memory.plan.rules.sources[composites.rules]
     starts = np.concatenate([records.zeros(1), np.cumsum(counts)])
-    return starts, orders[np.arange(orders.shape[1]) < counts[:, None]]
+    return starts, composites.sources[np.arange(composites.sources.shape[1]) < counts[:, None]]
 
 
 def retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:

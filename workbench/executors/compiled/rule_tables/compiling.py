@@ -7,6 +7,7 @@ since numba's cache sees changes of an entry's own file only.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from workbench.executors.compiled.rule_tables import kernel, records
 from workbench.executors.compiled.rule_tables.kernel import collected, exact_sums, reals, silence, texts, waiting
+from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
@@ -30,6 +32,7 @@ and without what Python would call it by, which would take as long to compile ag
 APART = tuple(each.__name__ for each in (collected, exact_sums, reals, silence, texts, waiting))
 """Modules whose functions take few words, or serve few plans, and so are called: inlined they would be compiled again
 wherever they are."""
+NOTICE = "compiling the kernel of rules, once for this machine and version: some 20 seconds"
 
 
 class KernelFunctions(NamedTuple):
@@ -49,7 +52,7 @@ PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences)
 def compiled_functions() -> KernelFunctions:
     """The kernel as machine code.
 
-    It takes some 10 seconds to compile, once for a machine and version; then numba's cache has it.
+    It is compiled once for a machine and version, which a line on stderr says; then numba's cache has it.
     """
     from workbench.executors.compiled.code.numba_cache import cache_folder, drop_unreadable
 
@@ -57,6 +60,8 @@ def compiled_functions() -> KernelFunctions:
     if folder is not None:
         drop_unreadable(folder, tuple(Path(each.__code__.co_filename).stem for each in PLAIN))
         _drop_outdated(folder)
+    if folder is None or not any(folder.glob(f"*.{PLAIN.run.__name__}_{_source_mark()}*")):
+        print(NOTICE, file=sys.stderr, flush=True)
     return KernelFunctions(*(_compile_entry(each, folder is not None) for each in PLAIN))
 
 
@@ -76,10 +81,14 @@ def _link(function: FunctionType, known: dict[FunctionType, Any]) -> FunctionTyp
     """A copy of a function that calls compiled functions of the kernel."""
     import numba
 
+    from workbench.executors.compiled.code.kernels import soon
+
     names = dict(function.__globals__)
     for name in function.__code__.co_names:
         called = names.get(name)
         if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
+            if called is fetch:
+                known[called] = soon
             if called not in known:
                 options = {} if called.__module__ in APART else INLINED
                 known[called] = numba.njit(_link(called, known), **OPTIONS, **options)

@@ -43,6 +43,9 @@ SHORT_RUN = 1024
 CAPACITY = 1024
 """Entries of each array that grows, in the beginning."""
 
+FULL_OF_COMPOSITES, LARGE_OUTPUT = (KernelStatus.FULL_PENDING, KernelStatus.FULL_OUTPUT), 1 << 13
+"""Room for so many composites is enough, unless one event causes more; it is in the processor's cache."""
+
 
 class TableRules:
     """A rule set that runs as tables.
@@ -116,6 +119,7 @@ class TableRules:
         done = 0
         if len(block) and self._exact is None:
             self._prepare(block)
+            self.memory.state.with_sources = sources
             if np.abs(block.times[[0, -1]]).max() < FAR:
                 for _ in self._compute(event_words(block, self._tables.sizes.width)):
                     yield composite_block(self.memory, self.texts.by_code, sources=sources)
@@ -156,9 +160,11 @@ class TableRules:
             self._costs.seconds += process_time() - began
             if self.settings.profiled:
                 self._costs.add(events.types[first : int(state.reached)])
-                self._costs.add(memory.output.heads.type[: int(state.outputs)])
+                self._costs.add(memory.output.types[: int(state.outputs)])
             if state.outputs:
                 yield
+                if status in FULL_OF_COMPOSITES and len(memory.output.types) < LARGE_OUTPUT:
+                    memory.grow(status)  # a few large blocks cost less than many small ones
             elif status == KernelStatus.LATE:
                 check_time(int(events.times[int(state.reached)]), self.now, self._passed)
             elif status >= KernelStatus.BEYOND:
@@ -172,7 +178,7 @@ class TableRules:
         """The composites that the clock causes up to a time."""
         found, state = list[Occurrence](), self.memory.state
         if self._exact is None and state.due <= time:
-            state.until = min(time, FAR)
+            state.until, state.with_sources = min(time, FAR), True
             for _ in self._compute(event_words(event_block(self._rules, [], self.texts.put), self._tables.sizes.width)):
                 found += composite_block(self.memory, self.texts.by_code, sources=True).occurrences(self._rules)
             state.until = LEAST_WORD

@@ -19,6 +19,9 @@ from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.executors.compiled.rule_tables.texts import empty_table
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
+NEAR = 1 << 12
+"""Rows of a column that are in the processor's cache anyway."""
+
 
 class KernelMemory:
     """What the kernel is called with.
@@ -38,7 +41,7 @@ class KernelMemory:
         rules, sizes = self.plan.rules, rule_tables.sizes
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
-            records.room(max(columns, 1), records.COLUMN), records.room(1, records.ROW), records.zeros(1, sizes.width),
+            records.room(max(columns, 1), records.COLUMN), *records.rows_with_cells(2, sizes.width),
             np.full(1, records.NONE), np.full(2, records.NONE),
             empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
             empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
@@ -60,6 +63,7 @@ class KernelMemory:
 
     def run(self, events: records.EventWords) -> KernelStatus:
         """Process events from `state.reached` on, until the kernel stops."""
+        self.state.fetching = any(self.history.columns.mask > NEAR)
         self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
         return KernelStatus(int(self.state.status))
 
@@ -73,13 +77,23 @@ class KernelMemory:
             records.room(1, records.FOLD), records.zeros(SUM_WORDS),
             records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity), records.zeros(sizes.per),
             records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
-            *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
+            records.zeros(len(self.plan.rules)), *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
         )  # fmt: skip
 
     def _composites(self, count: int) -> records.CompositeWords:
-        sizes = self.rule_tables.sizes
-        rows = (records.zeros(count, each) for each in (sizes.width, sizes.sources))
-        return records.CompositeWords(records.room(count, records.COMPOSITE), *rows)
+        return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
+
+    def take_output(self) -> records.CompositeWords:
+        """Take what has been published since the last time: columns that nobody writes to any more."""
+        output, count = self.output, int(self.state.outputs)
+        self.state.outputs = 0
+        found = output.part(count)
+        if 2 * count < len(output.types):
+            return records.CompositeWords(*(each.copy() for each in found))
+        self.output = self._composites(len(output.types))
+        if self.pending is output:
+            self.pending = self.output
+        return found
 
     # --- growth -----------------------------------------------------------------------------------------
 
@@ -113,7 +127,9 @@ class KernelMemory:
     def _grow_composites(self, status: KernelStatus) -> None:
         shared = self.pending is self.output
         found = self.output if status == KernelStatus.FULL_OUTPUT else self.pending
-        larger = records.CompositeWords(*map(records.enlarged, found))
+        larger = self._composites(2 * len(found.types))
+        for old, new in zip(found, larger.part(len(found.types)), strict=True):
+            new[:] = old
         if shared or status == KernelStatus.FULL_OUTPUT:
             self.output = larger
         if shared or status == KernelStatus.FULL_PENDING:
@@ -168,8 +184,8 @@ class KernelMemory:
     def lay_out(self, sizes: Sequence[int]) -> None:
         """Give each column room for so many rows, and put there what it retains."""
         old, total = self.history, sum(sizes)
-        columns, rows = old.columns.copy(), records.room(total + 2, records.ROW)
-        cells, start, buckets = records.zeros(total + 2, old.cells.shape[1]), 0, 0
+        columns, start, buckets = old.columns.copy(), 0, 0
+        rows, cells = records.rows_with_cells(total + 2, old.cells.shape[1])
         for number, size in enumerate(sizes):
             column, index = columns[number], self.plan.columns[number]
             slots = start + (np.arange(column.first, column.appended) & (size - 1))

@@ -7,13 +7,16 @@ plan of the rule set (`tesla/engines/set_plan`); this writes it down as records.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.constants import find_constants, index_constants
 from workbench.executors.compiled.rule_tables.expressions import OPCODES, PostfixCode, register_of
+from workbench.executors.compiled.rule_tables.lookups import add_lookups
 from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
 from workbench.executors.compiled.rule_tables.refusals import AGGREGATES, combined_value
 from workbench.tesla import tree as t
@@ -96,7 +99,7 @@ class _TableBuilder:
         self._types = {name: number for number, name in enumerate(plan.rules.events)}
         self._code = PostfixCode(code_of)
         self._steps: list[dict[str, int]] = []
-        self._bounds, self._assignments, self._keys = list[Any](), list[Any](), list[Any]()
+        self._bounds, self._actions, self._keys = list[Any](), list[Any](), list[Any]()
         self._slots: list[int] = []
         self._ranges = 1
         facts = [number for number, column in enumerate(plan.columns) if column.fact]
@@ -113,21 +116,24 @@ class _TableBuilder:
         rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
         columns = [self._column(number) for number in range(len(self._in_order))]
         triggers = [rule["trigger"] for rule in rules]
+        constants = find_constants(self._plan, self._code.word)
+        always = sorted(set(range(len(rules))) - constants.keys(), key=triggers.__getitem__)
         tables = records.PlanTables(
             rules=records.table([_entry(rule, records.RULE) for rule in rules], records.RULE),
             steps=records.table([_entry(step, records.STEP) for step in self._steps], records.STEP),
             bounds=records.table(self._bounds, records.BOUND),
-            assignments=records.table(self._assignments, records.ASSIGNMENT),
-            keys=records.table(self._keys, records.ASSIGNMENT),
+            actions=records.table(self._actions, records.ACTION),
+            keys=records.table(self._keys, records.ACTION),
             code=records.table(self._code.instructions, records.INSTRUCTION),
             slots=np.array([*self._slots, 0], np.int64),
-            triggered=np.array([*sorted(range(len(triggers)), key=triggers.__getitem__), 0], np.int64),
-            rules_of_type=_starts(triggers, numbers),
+            triggered=np.array([*always, 0], np.int64),
+            rules_of_type=_starts([triggers[rule] for rule in always], numbers),
             columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
             columns_of_type=_starts([each[0] for each in columns], numbers),
         )
         watched = {*triggers, *(each[0] for each in columns)}
         hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
+        tables = add_lookups(index_constants(tables, triggers, constants))
         return RuleTables(
             self._plan, tables, self._sizes(), self._columns, self._fact_types, self._consumers, hierarchical
         )
@@ -135,6 +141,11 @@ class _TableBuilder:
     def _type_of_column(self, number: int) -> int:
         """The type of the events in a planned column; facts are of types that no event has, one for each column."""
         return self._fact_types.get(number, self._types.get(self._plan.columns[number].type, records.NONE))
+
+    @cached_property
+    def _cells(self) -> int:
+        """The first of the registers that hold the cells of a composite."""
+        return 3 + max((slot for plan in self._plan.plans for slot in plan.layout.values()), default=0)
 
     @property
     def _width(self) -> int:
@@ -145,7 +156,7 @@ class _TableBuilder:
         plans = self._plan.plans
         return ScratchSizes(
             self._width,
-            3 + max((slot for plan in plans for slot in plan.layout.values()), default=0),
+            self._cells + self._width,
             1 + self._code.deepest,
             max((2, *(len(plan.steps) for plan in plans))),
             self._ranges,
@@ -159,22 +170,15 @@ class _TableBuilder:
         begin = len(self._steps)
         self._steps += [self._trigger(plan), *(self._step(plan, each) for each in self._plan.steps[number])]
         self._number_consumers(number, plan, self._steps[begin:])
-        for step, conditions in zip(self._steps[begin:], self._plan.conditions(number), strict=True):
-            step["rule"] = number
-            step["where"], step["where_end"] = self._code.required([] if self._profiled else conditions, plan.layout)
+        self._add_all_actions(number, plan, self._steps[begin:])
         for place, slot in enumerate(plan.event_slots):
             self._steps[begin + plan.binding[slot].number]["source"] = place
-        given, emission = {each.name: each.value for each in plan.rule.evaluations}, len(self._assignments)
-        self._assignments += [
-            (k, *self._code.value(given[each.name], plan.layout, each.domain))
-            for k, each in enumerate(plan.emitted.attributes)
-        ]
         line = {
             "number": number, "trigger": self._types[plan.trigger.type], "emits": self._types[plan.rule.emits],
             "steps": begin, "steps_end": len(self._steps), "sources": len(plan.event_slots),
             "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
             "pause": records.NONE if plan.pause is None else min(plan.pause, records.FOREVER),
-            "emission": emission, "emission_end": len(self._assignments), "timeout": records.NONE,
+            "cells": self._cells, "cells_end": self._cells + len(plan.emitted.attributes), "timeout": records.NONE,
         }  # fmt: skip
         where = plan.rule.where_clause if self._profiled else ()
         line["where"], line["where_end"] = self._code.required(where, plan.layout)
@@ -205,11 +209,49 @@ class _TableBuilder:
         first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
         steps = (first, self._step(plan, absent) | {"consumer": records.NONE})
         self._steps += [step | {"rule": records.NONE} for step in steps]
+        self._add_actions(self._steps[-1], self._emission(plan, 1)[0])
         return {
             **waiting, "trigger": len(self._types) + self._waiting.index(number), "steps": begin,
             "steps_end": len(self._steps), "timeout": records.NONE,
             "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
         }  # fmt: skip
+
+    # --- actions ----------------------------------------------------------------------------------------
+
+    def _add_all_actions(self, number: int, plan: RulePlan, lines: Sequence[dict[str, int]]) -> None:
+        """Write what the steps of a rule do; one whose matches wait emits nothing yet."""
+        nothing: list[list[tuple[int, int, int]]] = [[]] * len(lines)
+        emitted = nothing if plan.absent else self._emission(plan, len(lines))
+        conditions = self._plan.conditions(number)
+        for step, line, asked, values in zip(plan.steps, lines, conditions, emitted, strict=True):
+            line["rule"] = number
+            condition = self._code.required([] if self._profiled else asked, plan.layout)
+            self._add_actions(line, [*self._assigned(plan, step), (records.NONE, *condition), *values])
+
+    def _add_actions(self, line: dict[str, int], actions: Iterable[tuple[int, int, int]]) -> None:
+        """Write what a step does once it has bound something, without conditions that say nothing."""
+        first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
+        line["actions"] = len(self._actions)
+        self._actions += [each for each in (*first, *actions) if each[0] != records.NONE or each[1] < each[2]]
+        line["actions_end"] = len(self._actions)
+
+    def _assigned(self, plan: RulePlan, step: RuleStep) -> list[tuple[int, int, int]]:
+        """The parameters of what a step binds."""
+        return [
+            (register_of(plan.layout[step.place, f"${each.name}"]),
+             *self._code.value(expanded(each.value, own=True), plan.layout))
+            for each in (step.part.assignments if step.policy.binds else ())
+        ]  # fmt: skip
+
+    def _emission(self, plan: RulePlan, steps: int) -> list[list[tuple[int, int, int]]]:
+        """The values of the composite, each at that of so many steps by which it is known, or at the last one."""
+        given = {each.name: each.value for each in plan.rule.evaluations}
+        found: list[list[tuple[int, int, int]]] = [[] for _ in range(steps)]
+        for k, each in enumerate(plan.emitted.attributes):
+            value = given[each.name]
+            at = min(max(plan.binders(value), default=0), steps - 1)
+            found[at].append((self._cells + k, *self._code.value(value, plan.layout, each.domain)))
+        return found
 
     def _number_consumers(self, number: int, plan: RulePlan, steps: Sequence[dict[str, int]]) -> None:
         """Write who consumes: each rule, or each of its steps where T-Rex is followed; the others ask for nothing."""
@@ -238,18 +280,12 @@ class _TableBuilder:
 
     def _bound_line(self, plan: RulePlan, step: RuleStep) -> dict[str, int]:
         """The entry of a step: what it is, and what it binds."""
-        part, begin = step.part, len(self._assignments)
-        binds = part.assignments if step.policy.binds else ()
-        self._assignments += [
-            (register_of(plan.layout[step.place, f"${each.name}"]),
-             *self._code.value(expanded(each.value, own=True), plan.layout))
-            for each in binds
-        ]  # fmt: skip
+        part = step.part
         line = {
             "kind": POLICIES.get(part.policy, 0), "type": self._types.get(step.type, records.NONE),
             "slot": register_of(step.slot),
             "cell": records.NONE if step.attribute is None else step.attribute,
-            "source": records.NONE, "assigned": begin, "assigned_end": len(self._assignments),
+            "source": records.NONE,
         }  # fmt: skip
         return line | self._aggregate(step, part) if isinstance(part, t.Aggregate) else line
 

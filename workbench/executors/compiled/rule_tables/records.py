@@ -21,6 +21,7 @@ FOREVER, FAR = 1 << 62, 1 << 61
 """A window that nothing bounds; no time of an event is as far from 0 as `FAR`, so differences of times are words."""
 MOST_ATTRIBUTES = 62
 """A row has a bit for each attribute that may be null."""
+WORD_BYTES, LINE_BYTES = 8, 64
 
 
 class StepKind(IntEnum):
@@ -73,7 +74,7 @@ def _words(*names: str) -> np.dtype[Any]:
 
 RULE = _words(  # what it emits, when, and what it consumes; then how long its matches wait, and where, and who decides
     "number", "trigger", "emits", "steps", "steps_end", "limit", "pause", "per", "per_end",
-    "sources", "emission", "emission_end", "consumed", "consumed_end", "where", "where_end",
+    "sources", "cells", "cells_end", "consumed", "consumed_end", "where", "where_end",
     "timeout", "decider", "waits", "bound", "bound_end", "kept", "kept_end", "kept_rows",
 )  # fmt: skip
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
@@ -81,15 +82,21 @@ STEP = _words(  # what it selects, relative to what is bound before it; then wha
     "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
     "slot", "cell", "source",
     "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of a declared aggregate
-    "assigned", "assigned_end", "where", "where_end",
+    "actions", "actions_end",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
 """A comparison of a candidate's attribute with what is bound before it: evaluated once a scan, into a range."""
-ASSIGNMENT = _words("slot", "code", "code_end")
-"""An expression, and the register of the match, or the cell of the composite, that gets its value."""
+ACTION = _words("slot", "code", "code_end")
+"""An expression, and the register that gets its value: of the match, or of a cell of the composite. Without a register
+it is a condition, and the match ends where it does not hold."""
 INSTRUCTION = _words("op", "a", "b")
 INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count")
 """Which events of a type a column retains, by what values they are found, and how far back rules look for them."""
+CONSTANT_INDEX = _words("cell", "chains", "chain_mask")
+CONSTANT = _words("constant", "rule", "next")
+"""A rule that is triggered only where an attribute is a constant; rules of one hash value are a chain."""
+LOOKUP = _words("column", "cells", "cells_end", "joins")
+"""A chain that an event of a type is looked up in, or joins, found by attributes of its own alone."""
 
 COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
 """A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest."""
@@ -106,7 +113,6 @@ TEXT = _words("code", "start", "end")
 JOINED = _words("one", "other", "joined")
 """The numbers of two texts, and of what they are behind one another."""
 
-COMPOSITE = _words("type", "rule", "time", "order", "nulls")
 SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
 FOLD = np.dtype([*((name, "i8") for name in ("count", "total", "least", "greatest")), ("extreme", "f8")])
@@ -115,6 +121,7 @@ STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
     "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
+    "fetching", "with_sources",
 )  # fmt: skip
 
 
@@ -124,15 +131,16 @@ class PlanTables(NamedTuple):
     Attributes
     ----------
     keys: the code of each value of a key.
-    slots: lists of registers, of rivals and of what is consumed.
-    triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`.
-    columns_of_type: where the columns of each type begin, and behind the last type where they end.
+    slots: lists of registers, of rivals and of what is consumed, and of cells that are a key.
+    triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`, but for
+        those that are found by a constant.
+    columns_of_type: where the columns of each type begin, and behind the last type where they end; lookups likewise.
     """
 
     rules: Any
     steps: Any
     bounds: Any
-    assignments: Any
+    actions: Any
     keys: Any
     code: Any
     slots: Any
@@ -140,6 +148,12 @@ class PlanTables(NamedTuple):
     rules_of_type: Any
     columns: Any
     columns_of_type: Any
+    constant_indexes: Any = None
+    constant_chains: Any = None
+    constants: Any = None
+    indexes_of_type: Any = None
+    lookups: Any = None
+    lookups_of_type: Any = None
 
 
 class EventHistory(NamedTuple):
@@ -176,26 +190,60 @@ class Scratch(NamedTuple):
     silence_words: Any
     segments: Any
     sources: Any  # the orders of the events that are bound
+    asked: Any  # the rules that the event may trigger
     costs: Any  # of each rule, for the event that is processed
     total_costs: Any  # for those before it
 
 
 class CompositeWords(NamedTuple):
-    """Composites, their attributes, and the orders of the events that they are made of."""
+    """Composites as columns.
 
-    heads: Any
+    Attributes
+    ----------
+    nulls: of each one a bit for each attribute that is null.
+    cells: of each attribute a column of words.
+    sources: of each one the orders of the events that it is made of; not written where nobody asks for them.
+    """
+
+    types: Any
+    rules: Any
+    times: Any
+    orders: Any
+    nulls: Any
     cells: Any
     sources: Any
 
+    @classmethod
+    def room(cls, count: int, width: int, sources: int) -> CompositeWords:
+        """Room for composites."""
+        shapes = ((count,), (count,), (count,), (width, count), (count, sources))
+        types: Any = np.empty(count, np.uint16)
+        return cls(types, np.empty(count, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
+
+    def part(self, count: int) -> CompositeWords:
+        """The first ones, in the same memory."""
+        return self._replace(**{
+            name: each[:, :count] if each is self.cells else each[:count] for name, each in self._asdict().items()
+        })  # fmt: skip
+
 
 class EventWords(NamedTuple):
-    """Events; `orders` is `NONE` of those from outside, and known of those that are read back into the history."""
+    """Events, with their attributes in columns that lie one behind the other.
+
+    Attributes
+    ----------
+    orders: `NONE` of events from outside, and known of those that are read back into the history.
+    places: where each event's values stand in the columns of its type.
+    columns: of each type where its columns begin in `words`, `NONE` behind the last one; in the end that of the masks
+        of nulls, `NONE` where there are none.
+    """
 
     types: Any
     times: Any
     orders: Any
-    cells: Any
-    nulls: Any
+    places: Any
+    columns: Any
+    words: Any
 
 
 def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
@@ -206,6 +254,21 @@ def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
 def room(count: int, dtype: np.dtype[Any]) -> Any:
     """Room for records."""
     return np.zeros(count, dtype).view(np.recarray)
+
+
+def rows_with_cells(count: int, width: int) -> tuple[Any, Any]:
+    """Room for rows, and for the cells of their attributes, at least two of them.
+
+    The cells of a row lie behind it, and a short row is one line of the processor's cache: who looks at a row and its
+    cells waits for memory once. Both are views of the same words.
+    """
+    header = ROW.itemsize // WORD_BYTES
+    words = max(header + width, LINE_BYTES // WORD_BYTES)
+    buffer = zeros(count * words + LINE_BYTES // WORD_BYTES)
+    begin = -buffer.ctypes.data % LINE_BYTES // WORD_BYTES
+    lines = buffer[begin : begin + count * words].reshape(count, words)
+    rows = np.ndarray((count,), ROW, lines.data, strides=lines.strides[:1])
+    return rows.view(np.recarray), lines[:, header : header + width]
 
 
 def zeros(*shape: int) -> Any:

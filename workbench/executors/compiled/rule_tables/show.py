@@ -62,13 +62,16 @@ def _format_key(tables: records.PlanTables, entry: Any) -> str:
 def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
     tables, rule = rule_tables.tables, rule_tables.tables.rules[number]
     for at in range(rule.steps, rule.steps_end):
-        yield _format_step(rule_tables, tables.steps[at])
+        yield _format_step(rule_tables, rule, tables.steps[at])
     if rule.timeout != records.NONE:
         yield f"wait for {rule.timeout}"
         return
+    steps = tables.steps[rule.steps : rule.steps_end]
+    actions = [action for step in steps for action in tables.actions[step.actions : step.actions_end]]
     emits = [
-        f"{value.slot} = {format_code(tables, value.code, value.code_end)}"
-        for value in (tables.assignments[k] for k in range(rule.emission, rule.emission_end))
+        f"{value.slot - rule.cells} = {format_code(tables, value.code, value.code_end)}"
+        for value in sorted(actions, key=lambda each: int(each.slot))
+        if value.slot >= rule.cells
     ]
     consumed = [f"r{tables.steps[tables.slots[k]].slot}" for k in range(rule.consumed, rule.consumed_end)]
     found = f"emit {rule_tables.plan.rules.events[int(rule.emits)]}({', '.join(emits)})"
@@ -79,7 +82,7 @@ def _format_rule(rule_tables: RuleTables, number: int) -> Iterator[str]:
     yield found + (f" limit {rule.limit}" if rule.limit != records.NO_LIMIT else "")
 
 
-def _format_step(rule_tables: RuleTables, step: Any) -> str:
+def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
     tables, kind = rule_tables.tables, records.StepKind(int(step.kind))
     if kind == records.StepKind.WAITING:
         return "each match that waits"
@@ -98,10 +101,13 @@ def _format_step(rule_tables: RuleTables, step: Any) -> str:
         found += f", from {format_code(tables, step.initial, step.initial_end)} on"
         found += f" by {format_code(tables, step.combine, step.combine_end)}"
     found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
-    for k in range(step.assigned, step.assigned_end):
-        value = tables.assignments[k]
-        found += f", r{value.slot} = {format_code(tables, value.code, value.code_end)}"
-    return found + (f", where {format_code(tables, step.where, step.where_end)}" if step.where < step.where_end else "")
+    for action in tables.actions[step.actions : step.actions_end]:
+        code = format_code(tables, action.code, action.code_end)
+        if action.slot == records.NONE and (action.code, action.code_end) != (step.residual, step.residual_end):
+            found += f", where {code}"
+        elif records.NONE < action.slot < rule.cells:
+            found += f", r{action.slot} = {code}"
+    return found
 
 
 def _format_window(step: Any) -> str:

@@ -15,7 +15,12 @@ from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelSt
 
 def bucket_of(column, key):
     """The place of the chain that a key's rows are in."""
-    return column.buckets + ((key ^ (key >> 7) ^ (key >> 19)) & column.bucket_mask)
+    return column.buckets + (scatter(key) & column.bucket_mask)
+
+
+def scatter(word):
+    """A hash value of a word."""
+    return word ^ (word >> 7) ^ (word >> 19)
 
 
 def append(plan, history, scratch, state, number):

@@ -52,7 +52,7 @@ def extend(plan, history, scratch, state, rule, depth, forward):
     step = plan.steps[rule.steps + depth]
     if forward:
         if step.kind == StepKind.TRIGGER:
-            forward = begin(plan, history, scratch, state, step)
+            scratch.registers[step.slot] = len(history.rows) - 1
         elif step.kind == StepKind.WAITING:
             forward = gather_due(history, scratch, state, rule)
         else:
@@ -69,27 +69,25 @@ def extend(plan, history, scratch, state, rule, depth, forward):
     return False
 
 
-def begin(plan, history, scratch, state, step):
-    """Begin a match with the event that is processed; whether it is a trigger."""
-    scratch.registers[OWN] = scratch.registers[step.slot] = len(history.rows) - 1
-    return step.residual == step.residual_end or evaluate(
-        plan, history, scratch, state, step.residual, step.residual_end
-    )
-
-
 def bind(plan, history, scratch, state, step):
-    """Assign what a step assigns of the event that it has bound; whether `where` holds as far as it is known here."""
-    if state.profiled:
-        count_partial(scratch, step)
+    """Do what a step does once it has bound something; whether the match goes on.
+
+    Parameters and cells of the composite are assigned, and conditions asked, each as soon as it is known: once for all
+    matches that have this part in common.
+    """
     if step.source != NONE:
         scratch.sources[step.source] = history.rows[scratch.registers[step.slot]].order
-    if step.assigned < step.assigned_end:
-        scratch.registers[OWN] = scratch.registers[step.slot]
-        for k in range(step.assigned, step.assigned_end):
-            assigned = plan.assignments[k]
-            known = evaluate(plan, history, scratch, state, assigned.code, assigned.code_end)
-            scratch.registers[assigned.slot], scratch.null[assigned.slot] = scratch.stack[0], int(not known)
-    return step.where == step.where_end or evaluate(plan, history, scratch, state, step.where, step.where_end)
+    scratch.registers[OWN] = scratch.registers[step.slot]
+    for k in range(step.actions, step.actions_end):
+        action = plan.actions[k]
+        known = evaluate(plan, history, scratch, state, action.code, action.code_end)
+        if action.slot != NONE:
+            scratch.registers[action.slot], scratch.null[action.slot] = scratch.stack[0] if known else 0, int(not known)
+        elif not known:
+            return False
+    if state.profiled:
+        count_partial(scratch, step)
+    return True
 
 
 def emit(plan, history, scratch, state, rule, pending):
@@ -98,19 +96,18 @@ def emit(plan, history, scratch, state, rule, pending):
         return True
     if state.status != KernelStatus.DONE:
         return False
-    if state.pending == len(pending.heads):
+    if state.pending == len(pending.types):
         state.status = KernelStatus.FULL_PENDING
         return False
     place, nulls = state.pending, 0
-    for k in range(rule.emission, rule.emission_end):
-        value = plan.assignments[k]
-        known = evaluate(plan, history, scratch, state, value.code, value.code_end)
-        pending.cells[place, value.slot] = scratch.stack[0] if known else 0
-        nulls |= int(not known) << value.slot
-    for k in range(rule.sources):
-        pending.sources[place, k] = scratch.sources[k]
-    head = pending.heads[place]
-    head.type, head.rule, head.time, head.nulls = rule.emits, rule.number, state.now, nulls
+    for k in range(rule.cells_end - rule.cells):
+        pending.cells[k, place] = scratch.registers[rule.cells + k]
+        nulls |= scratch.null[rule.cells + k] << k
+    if state.with_sources:
+        for k in range(rule.sources):
+            pending.sources[place, k] = scratch.sources[k]
+    pending.types[place], pending.rules[place] = rule.emits, rule.number
+    pending.times[place], pending.nulls[place] = state.now, nulls
     state.pending += 1
     if state.profiled:
         scratch.costs[rule.number].composites += 1

@@ -10,9 +10,11 @@ Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
 
 from __future__ import annotations
 
+from workbench.executors.compiled.rule_tables.kernel.ahead import fetch_ahead
 from workbench.executors.compiled.rule_tables.kernel.index import append
 from workbench.executors.compiled.rule_tables.kernel.match import match
 from workbench.executors.compiled.rule_tables.kernel.profile import end_costs, ticks
+from workbench.executors.compiled.rule_tables.kernel.triggers import find_rules
 from workbench.executors.compiled.rule_tables.kernel.undo import roll_back
 from workbench.executors.compiled.rule_tables.kernel.waiting import begin_deadline, end_deadline
 from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
@@ -31,6 +33,8 @@ def run(plan, history, scratch, states, events, output, pending):
         if is_event and events.times[i] < state.now:
             state.status = KernelStatus.LATE
             break
+        if state.fetching:
+            fetch_ahead(plan, history, events, i)
         order, now, outputs = state.order, state.now, state.outputs
         due, due_rule = state.due, state.due_rule
         is_deadline = due <= (events.times[i] - 1 if is_event else state.until)
@@ -64,12 +68,16 @@ def begin_event(history, state, events, i):
     if state.silent:
         state.order = events.orders[i]
     state.began = state.order
-    event = len(history.rows) - 1
-    row = history.rows[event]
-    row.time, row.order, row.nulls = state.now, state.order, events.nulls[i]
-    for k in range(events.cells.shape[1]):
-        history.cells[event, k] = events.cells[i, k]
-    return events.types[i]
+    event, width = len(history.rows) - 1, history.cells.shape[1]
+    type_, place, row = events.types[i], events.places[i], history.rows[event]
+    nulls = events.columns[type_, width]
+    row.time, row.order, row.nulls = state.now, state.order, 0 if nulls == NONE else events.words[nulls + place]
+    for k in range(width):
+        column = events.columns[type_, k]
+        if column == NONE:
+            break
+        history.cells[event, k] = events.words[column + place]
+    return type_
 
 
 def process_with_effects(plan, history, scratch, state, type_, output, pending):
@@ -98,18 +106,18 @@ def process_with_effects(plan, history, scratch, state, type_, output, pending):
         segments[depth].next = place + 1
         if not publish(history, state, output, pending, place):
             return False
-        type_ = pending.heads[place].type
+        type_ = pending.types[place]
 
 
 def process(plan, history, scratch, state, type_, pending):
     """Let the event in the last row trigger rules, then join the history; False if there was no room."""
     if not state.silent:
-        for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
+        for k in range(find_rules(plan, history, scratch, type_)):
             started = ticks() if state.profiled else 0
-            if not match(plan, history, scratch, state, plan.triggered[k], pending):
+            if not match(plan, history, scratch, state, scratch.asked[k], pending):
                 return False
             if state.profiled:
-                scratch.costs[plan.rules[plan.triggered[k]].number].ticks += ticks() - started
+                scratch.costs[plan.rules[scratch.asked[k]].number].ticks += ticks() - started
     for number in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
         if not append(plan, history, scratch, state, number):
             return False
@@ -121,24 +129,25 @@ def process(plan, history, scratch, state, type_, pending):
 def number_composites(state, output):
     """Give composites that cause nothing their places in the order; they lie in the output already."""
     for place in range(state.outputs, state.pending):
-        output.heads[place].order = state.order
+        output.orders[place] = state.order
         state.order += 1
     state.outputs = state.pending
 
 
 def publish(history, state, output, pending, place):
     """Copy a composite that waits to the output and into the last row; False if there was no room."""
-    if state.outputs == len(output.heads):
+    if state.outputs == len(output.types):
         state.status = KernelStatus.FULL_OUTPUT
         return False
-    event = len(history.rows) - 1
-    head, published, row = pending.heads[place], output.heads[state.outputs], history.rows[event]
-    published.type, published.rule, published.time, published.nulls = head.type, head.rule, head.time, head.nulls
-    published.order = row.order = state.order
-    row.time, row.nulls = head.time, head.nulls
-    for k in range(pending.cells.shape[1]):
-        history.cells[event, k] = output.cells[state.outputs, k] = pending.cells[place, k]
-    for k in range(pending.sources.shape[1]):
-        output.sources[state.outputs, k] = pending.sources[place, k]
+    event, at = len(history.rows) - 1, state.outputs
+    row = history.rows[event]
+    row.time, row.order, row.nulls = pending.times[place], state.order, pending.nulls[place]
+    output.times[at], output.orders[at], output.nulls[at] = row.time, row.order, row.nulls
+    output.types[at], output.rules[at] = pending.types[place], pending.rules[place]
+    for k in range(len(pending.cells)):
+        history.cells[event, k] = output.cells[k, at] = pending.cells[k, place]
+    if state.with_sources:
+        for k in range(pending.sources.shape[1]):
+            output.sources[at, k] = pending.sources[place, k]
     state.outputs += 1
     return True

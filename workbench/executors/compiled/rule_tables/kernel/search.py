@@ -66,7 +66,7 @@ def scan_chain(plan, history, scratch, state, step, key):
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
     # Fields of records are loaded again after each store: what every candidate needs stands in local names.
     first, start, mask = column.first, column.start, column.mask
-    cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
+    cell, low, high, asks_more = scratch.range_cells[0], scratch.low[0], scratch.high[0], has_more_to_ask(step)
     at, found = newest_of(plan, history, state, step, key, window), NONE
     while at >= first:
         slot = start + (at & mask)
@@ -79,7 +79,7 @@ def scan_chain(plan, history, scratch, state, step, key):
             continue
         if row.time > window.time_high or row.order > window.order_high:
             continue
-        if not fits(plan, history, scratch, state, step, slot):
+        if asks_more and not fits(plan, history, scratch, state, step, slot):
             continue
         if kind == StepKind.EACH:
             if not put_aside(scratch, state, slot):
@@ -153,6 +153,17 @@ def narrow(scratch, k, relation, x):
         high = x - 1
     scratch.low[k], scratch.high[k] = max(scratch.low[k], low), min(scratch.high[k], high)
     return True
+
+
+def has_more_to_ask(step):
+    """Whether a step asks more of a row than its key, its window and its first range."""
+    return (
+        step.not_null != 0
+        or step.ranges > 1
+        or step.rivals < step.rivals_end
+        or step.consumer != NONE
+        or step.residual < step.residual_end
+    )
 
 
 def fits(plan, history, scratch, state, step, slot):

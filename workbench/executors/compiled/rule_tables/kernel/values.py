@@ -67,7 +67,7 @@ def combine(op, x, y):
 
 def evaluate(plan, history, scratch, state, begin, end):
     """Evaluate an expression onto the stack; whether it is not null, and all that it requires holds."""
-    if end - begin == 1:  # most are a single cell or register
+    if end - begin == 1:  # most are a single cell, register or time
         i = plan.code[begin]
         if i.op == Opcode.CELL:
             slot = scratch.registers[i.a]
@@ -76,6 +76,9 @@ def evaluate(plan, history, scratch, state, begin, end):
         if i.op == Opcode.REGISTER:
             scratch.stack[0] = scratch.registers[i.a]
             return scratch.null[i.a] == 0
+        if i.op == Opcode.TIME:
+            scratch.stack[0] = history.rows[scratch.registers[i.a]].time
+            return True
     return evaluate_code(plan, history, scratch, state, begin, end)
 
 
@@ -151,5 +154,10 @@ def evaluate_key(plan, history, scratch, state, begin, end):
         value = plan.keys[k]
         if not evaluate(plan, history, scratch, state, value.code, value.code_end):
             return False, key
-        key = (key << 7) ^ (key >> 57) ^ scratch.stack[0]
+        key = mix(key, scratch.stack[0])
     return True, key
+
+
+def mix(key, word):
+    """The word of a key with one more value; a single value is its own word."""
+    return (key << 7) ^ (key >> 57) ^ word

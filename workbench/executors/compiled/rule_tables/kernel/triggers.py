@@ -1,0 +1,48 @@
+"""The rules that an event may trigger, found by what they ask of an attribute of their trigger.
+
+The rule of this module: rules come in their order, whichever way they are found. A rule that an index does not find
+would not be triggered; one that it finds asks all that it asks of its trigger.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rule_tables.kernel.index import scatter
+from workbench.executors.compiled.rule_tables.records import NONE
+
+
+def find_rules(plan, history, scratch, type_):
+    """Write the rules that the event in the last row may trigger to `scratch.asked`; how many these are."""
+    found = 0
+    for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
+        scratch.asked[found] = plan.triggered[k]
+        found += 1
+    for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
+        found = find_by_constant(plan, history, scratch, plan.constant_indexes[k], found)
+    return found
+
+
+def find_by_constant(plan, history, scratch, index, found):
+    """Add the rules whose constant is the event's attribute; how many there are then."""
+    event = len(history.rows) - 1
+    if history.rows[event].nulls >> index.cell & 1:
+        return found
+    word = history.cells[event, index.cell]
+    at = plan.constant_chains[index.chains + (scatter(word) & index.chain_mask)]
+    while at != NONE:
+        entry = plan.constants[at]
+        if entry.constant == word:
+            insert(scratch.asked, found, entry.rule)
+            found += 1
+        at = entry.next
+    return found
+
+
+def insert(numbers, count, number):
+    """Insert a number into ascending ones."""
+    at = count
+    while at > 0 and numbers[at - 1] > number:
+        numbers[at] = numbers[at - 1]
+        at -= 1
+    numbers[at] = number

@@ -1,0 +1,70 @@
+"""Which chains an event will be looked up in, or join, as far as its attributes tell before it is processed.
+
+The rule of this module: it reads finished tables. A key that is more than attributes of the event has no entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.records import Opcode
+
+
+def add_lookups(tables: records.PlanTables) -> records.PlanTables:
+    """Add the lookups of each type to tables."""
+    slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
+    for type_ in range(len(tables.rules_of_type) - 1):
+        for column, cells, joins in dict.fromkeys(_lookups_of(tables, type_)):
+            lookups.append((column, len(slots), len(slots) + len(cells), joins))
+            slots += cells
+        starts.append(len(lookups))
+    return tables._replace(
+        slots=np.array(slots, np.int64), lookups=records.table(lookups, records.LOOKUP),
+        lookups_of_type=np.array(starts, np.int64),
+    )  # fmt: skip
+
+
+def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[int, tuple[int, ...], bool]]:
+    """Columns, the cells of the key, and whether events of the type join."""
+    for at in range(tables.rules_of_type[type_], tables.rules_of_type[type_ + 1]):
+        rule = tables.rules[tables.triggered[at]]
+        trigger = tables.steps[rule.steps]
+        assigned = _cells_of_registers(tables, trigger)
+        for step in tables.steps[rule.steps + 1 : rule.steps_end]:
+            cells = _key_cells(tables, step, trigger.slot, assigned)
+            if cells:
+                yield int(step.column), cells, False
+    for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
+        cells = _key_cells(tables, tables.columns[number], records.OWN, {})
+        if cells:
+            yield number, cells, True
+
+
+def _cells_of_registers(tables: records.PlanTables, trigger: Any) -> Mapping[int, int]:
+    """The registers to which a trigger assigns an attribute of its own."""
+    found = {}
+    for each in tables.actions[trigger.actions : trigger.actions_end]:
+        cell = _cell(tables, each, records.OWN, {})
+        if cell is not None:
+            found[int(each.slot)] = cell
+    return found
+
+
+def _key_cells(tables: records.PlanTables, entry: Any, register: int, assigned: Mapping[int, int]) -> tuple[int, ...]:
+    """The attributes that a key consists of; none where there is more to it."""
+    cells = [_cell(tables, each, register, assigned) for each in tables.keys[entry.keys : entry.keys_end]]
+    return () if None in cells else tuple(cell for cell in cells if cell is not None)
+
+
+def _cell(tables: records.PlanTables, value: Any, register: int, assigned: Mapping[int, int]) -> int | None:
+    """The attribute of the event in a register that a value is."""
+    if value.code_end != value.code + 1:
+        return None
+    instruction = tables.code[value.code]
+    if instruction.op == Opcode.REGISTER:
+        return assigned.get(int(instruction.a))
+    return int(instruction.b) if instruction.op == Opcode.CELL and instruction.a == register else None
