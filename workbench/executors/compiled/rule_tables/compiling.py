@@ -32,7 +32,7 @@ and without what Python would call it by, which would take as long to compile ag
 APART = tuple(each.__name__ for each in (collected, exact_sums, reals, silence, texts, waiting))
 """Modules whose functions take few words, or serve few plans, and so are called: inlined they would be compiled again
 wherever they are."""
-NOTICE = "compiling the kernel of rules, once for this machine and version: some 20 seconds"
+NOTICE = "compiling the kernel of rules, once for this machine and version: up to a minute"
 
 
 class KernelFunctions(NamedTuple):

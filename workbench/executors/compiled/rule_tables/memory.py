@@ -153,13 +153,15 @@ class KernelMemory:
     def _sweep_silences(self) -> None:
         """Forget when rules emitted something that are silent no more; where that is little, double the table, too."""
         entries, words = self.history.silences, self.history.silence_words
-        silent = entries.rule != records.NONE
-        silent[silent] = self.state.now - entries.time[silent] < self.plan.rules.pause[entries.rule[silent]]
-        self.set_silences(entries[silent], words[silent], len(entries))
+        used = entries.rule != records.NONE
+        silent = used.copy()
+        silent[used] = self.state.now - entries.time[used] < self.plan.rules.pause[entries.rule[used]]
+        swept = silent.sum() < used.sum() and 4 * silent.sum() <= len(entries)
+        self.set_silences(entries[silent], words[silent], len(entries) if swept else 2 * len(entries))
 
     def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
         """Let these entries be when rules have emitted something, in a table of at least some size."""
-        size = least if 4 * len(entries) <= least else max(2 * least, 2 << len(entries).bit_length())
+        size = max(least, 2 << len(entries).bit_length())
         table, values = empty_table(size, records.SILENCE), records.zeros(size, words.shape[1])
         self.functions.add_silences(table, values, entries, words)
         self.state.silences = len(entries)
