@@ -26,7 +26,7 @@ KEPT = "build/fuzz"
 
 def commands(seed: int, jobs: str, tests: Sequence[str]) -> list[list[str]]:
     """What a round runs, until one of them finds something."""
-    pytest = ["-m", "pytest", "-q", "-x", "--tb=short", "-n", jobs, "-m", "hypothesis and not slow"]
+    pytest = ["-m", "pytest", "-q", "-x", "--tb=short", "-n", jobs, "-m", "hypothesis and (sampled or not slow)"]
     properties = [*pytest, "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", *tests]
     random = ["--random", PIPELINES, "--random-rules", RULES]
     conform = ["-m", "workbench.cli.main", "conform", *random, "--seed", str(seed), "--to-test", KEPT]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.found import case
+from tests.sampled import sample
 from tests.surroundings import pin
 from tests.verify.browser import Page, chromium
 from workbench.language.depth import make_room
@@ -33,6 +34,19 @@ make_room()  # as reading a text does; hypothesis wants it to stay as it is
 pin()  # the programs under test inherit it
 
 gc.disable()  # what is imported stays: to look for garbage among it takes seconds in each of pytest-xdist's processes
+
+
+EXPENSIVE = {"spark_session", "extended"}
+"""Fixtures that take many seconds to set up: all tests that use one are slow."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow for another reason than its own decorator, before pytest selects by markers."""
+    for item in items:
+        if not EXPENSIVE.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+    sample(items)
 
 
 def pytest_collection_finish() -> None:
@@ -57,6 +71,7 @@ TOGETHER = {
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",
     "tests/test_extension.py": "extensions",
+    "tests/test_layers.py": "trees of all modules",
     "tests/test_plugins.py": "plugins",
     "tests/users/test_types.py": "wheel",
 }

@@ -36,13 +36,17 @@ PAGES_OF_DOCS = (
     "from-other-engines",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
+LONG = {"verification", "from-other-engines"}
+"""Pages whose examples take seconds."""
 
 
 def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in LONG), id=page.stem) for page in PAGES]
+)
 def test_examples(page: Path) -> None:
     """The blocks of a page share their names, as a reader would expect."""
     names = {"__name__": page.stem}

@@ -80,6 +80,7 @@ def outcomes(run: Callable[[str], Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", DATA)
 def test_data(text: str, kind: str) -> None:
     p = wb.parse(text).get()
@@ -87,6 +88,7 @@ def test_data(text: str, kind: str) -> None:
     assert found == right
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", ["batches", "rows", "reader"])
 def test_keys(text: str, kind: str) -> None:
     p, xs = wb.parse(text).get(), numbers()
@@ -109,6 +111,7 @@ def written(path: Path, xs: list[int]) -> Path:
     return path
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize(
     "options", [[], ["--key", "k", "--with-row"], ["--bad-rows", "skip"], ["--threads", "2"]], ids=str
@@ -131,6 +134,7 @@ def test_files(workbench: Run, tmp_path: Path, text: str, format: str, options: 
     assert [line for line in told if "the reference backend goes on" not in line] == right.err.splitlines()
 
 
+@pytest.mark.slow
 def test_a_pipe_and_a_short_file_begin_at_once(workbench: Run, tmp_path: Path) -> None:
     """With the reference executor, unless it is asked for several threads."""
     others = "pipeline q(b: bool) -> bool { return not b }\npipeline r(b: bool) -> bool { return globally(b, 70) }\n"

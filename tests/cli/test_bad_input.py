@@ -344,6 +344,7 @@ def test_an_engine_that_is_missing(tmp_path: Path) -> None:
     assert "hint: " in done.err
 
 
+@pytest.mark.slow
 def test_no_engine_at_all(tmp_path: Path) -> None:
     code = (
         "import sys, importlib.util as u; find = u.find_spec\n"
@@ -366,11 +367,13 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_something_else(tmp_path: Path) -> None:
     done = program("check", GOOD, "--engine", "nusmv", env=script(tmp_path, "echo hello"))
     rejected(done, "does not present itself as NuSMV", 3)
 
 
+@pytest.mark.slow
 def test_an_engine_that_crashes(tmp_path: Path) -> None:
     env = script(tmp_path, f"{BANNER}; echo last words >&2; kill -SEGV $$")
     done = program("check", GOOD, "-p", "liveness", "--engine", "nusmv", env=env)

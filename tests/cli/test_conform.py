@@ -24,6 +24,7 @@ def test_a_pipeline_on_several_backends(workbench: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_differs_is_shown_and_kept(workbench: Run, tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text(MINE)

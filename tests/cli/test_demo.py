@@ -165,6 +165,7 @@ def test_a_report_that_cannot_be_written(workbench: Run, tmp_path: Path) -> None
     assert "cannot write there" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
 def test_interrupting_leaves_nothing(tmp_path: Path, number: signal.Signals, workers: int) -> None:
     (tmp_path / "hard.pipe").write_text(

@@ -48,6 +48,7 @@ def test_a_test_of_one_pipeline(workbench: Run, tmp_path: Path) -> None:
     assert '"second.lost": "lost"' in file.read_text()
 
 
+@pytest.mark.slow
 def test_faults_strike_at_random_and_again(workbench: Run) -> None:
     events = "x\n" + "".join(f"{i}\n" for i in range(30))
     run = ("run", PASS, "--input", "-", "--fault", "lose x at most 3", "--rate", "0.5")
@@ -58,6 +59,7 @@ def test_faults_strike_at_random_and_again(workbench: Run) -> None:
     assert first.out.split()[1:] == [str(i) for i in range(30) if str(i) not in lost]
 
 
+@pytest.mark.slow
 def test_the_faults_of_a_file_strike_when_asked_for() -> None:
     run = ("run", FAULTS / "zeros.pipe:compared", "--input", "-")
     quiet = program(*run, stdin="x\n1\n2\n")

@@ -125,6 +125,7 @@ def check_output(name: str, out: bytes) -> None:
         assert all(line.isdigit() for line in out.splitlines()[1:]), out[-50:]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_at_some_moment(files: Path, name: str) -> None:
     moment = random.Random(name).uniform(0, 1)
@@ -222,6 +223,7 @@ def test_files_of_a_program_that_comes_to_no_safe_point_are_named_or_removed(sta
     assert os.listdir(tmp_path) == [name] * stays
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("key", [[], ["--key", "user"]])
 def test_a_signal_while_threads_compile(key: list[str], files: Path) -> None:
     """Nothing has been written yet: nothing stays."""

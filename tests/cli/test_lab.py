@@ -235,6 +235,7 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     assert again.code == 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("column", "value"), [("outputs", "{"), ("status", "exploded"), ("started", None)])
 def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value):
     lab("run", "tiny")
@@ -252,6 +253,7 @@ def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value
     assert "3 of them there, 1 to do" in lab("run", "tiny").out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
     more(

@@ -42,6 +42,7 @@ HARD = {
 """Pipelines that no machine can make a model of."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", HARD)
 def test_the_limit_of_time_is_that_of_all_phases(pipe: Pipe, case: str) -> None:
     begin = time.monotonic()
@@ -53,12 +54,14 @@ def test_the_limit_of_time_is_that_of_all_phases(pipe: Pipe, case: str) -> None:
     assert found["reason"] == f"time limit of 1 s met while {found['phase']}"
 
 
+@pytest.mark.slow
 def test_the_limit_of_memory_is_that_of_all_phases(pipe: Pipe) -> None:
     done = program("check", pipe(WIDE), "-p", "liveness", "--memory", 100)
     assert done.code == 3
     assert "memory limit of 100 MB met while composing the model" in done.out + done.err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", ["export", "buffers", "analyse"])
 def test_other_commands_too(workbench: Run, pipe: Pipe, command: str) -> None:
     done = workbench(command, pipe(HARD["pipelines"]), "--timeout", 0.5)
@@ -81,6 +84,7 @@ def test_an_analysis_that_takes_too_long_costs_no_other(
     assert "silence: 0 steps" in done.out
 
 
+@pytest.mark.slow
 def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
     """Each property gets its share of the time that is left, and the one that takes more does not cost the others."""
     file = pipe("pipeline p(x: int) -> int { return cumulate(x, +) }\ncheck liveness\ncheck equivalent(q)\n"
@@ -213,6 +217,7 @@ def test_a_process_is_interrupted_as_one(hard: Path) -> None:
     assert not any(_runs(child) for child in children)
 
 
+@pytest.mark.slow
 def test_a_process_with_limits_is_ended_as_one(hard: Path) -> None:
     from .conftest import busy, command
 

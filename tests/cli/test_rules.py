@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.conftest import program
 from tests.tesla.test_language import OLDER
 from workbench.tesla.check import load_rules
@@ -70,6 +72,7 @@ rule one: from B and each A(x > 4) within 4 from B where 2 * A.x > 5 emit P(x = 
 """
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_what_no_law_says(workbench, tmp_path):
     """`2 * x > 5` where `x > 4`: it holds as far as the model goes, so it is left out where that is wanted."""
     (tmp_path / "r.tesla").write_text(MODEL)

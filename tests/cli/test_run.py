@@ -28,6 +28,7 @@ def events(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.csv.gz", "bad.csv"])
 def test_a_full_disk_is_told_with_the_path(tmp_path: Path, name: str) -> None:
     """A limit for the size of files stands for the disk: it fails in the same call."""
@@ -49,6 +50,7 @@ def test_a_full_device_is_told_by_its_name(workbench: Run, tmp_path: Path) -> No
     assert (done.code, done.err) == (2, "workbench: /dev/full: cannot write there: No space left on device\n")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_full_standard_output_is_named(backend, tmp_path):
@@ -68,6 +70,7 @@ def test_steps_without_output(workbench: Run, events: Path) -> None:
     assert workbench("run", SQUARES, "--input", events, "--steps").out == "out\n\n1\n\n4\n\n9\n\n16\n"
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("threads", [["threaded"], ["threaded", "--threads", 3], ["dataflow", "--threads", 2]])
 @pytest.mark.parametrize("model", sorted(MODELS.glob("*.pipe")), ids=lambda path: path.stem)
 def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Path, threads: list[object]) -> None:
@@ -188,6 +191,7 @@ def test_a_reader_that_has_had_enough(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("out\n1\n", "")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [2, 15])
 @pytest.mark.parametrize(
     ("backend", "options"), [("reference", []), ("compiled", []), ("dataflow", []), ("reference", ["--key", "k"])]
@@ -211,6 +215,7 @@ def test_interrupting_a_live_run(number: int, backend: str, options: list[str], 
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
 @pytest.mark.parametrize(("number", "bad"), [(2, False), (15, False), (0, True)])
 def test_the_end_of_a_live_run_leaves_typed_rows(number: int, bad: bool, kind: str, tmp_path: Path) -> None:
@@ -241,6 +246,7 @@ def test_the_end_of_a_live_run_leaves_typed_rows(number: int, bad: bool, kind: s
         assert (found if kind == "parquet" else found.read_all()).to_pydict() == {"out": [5, 6]}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["text", "xml"])
 def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None:
     """Also of formats that have no columns, with machine code that takes many steps at a time."""
@@ -261,6 +267,7 @@ def test_a_pipe_of_a_few_rows_is_seen_at_once(kind: str, tmp_path: Path) -> None
     assert target.read_text() == '{"out": 5}\n{"out": 6}\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 15])
 def test_interrupting_a_run_on_files(number: int, tmp_path: Path) -> None:
     (tmp_path / "slow.pipe").write_text("pipeline p(x: int) -> int { return window(x, 300, cumulate(+)) }")
@@ -479,6 +486,7 @@ def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
     assert "--input - reads the standard input" in workbench("run", MODELS / "sum_of_doubles.pipe").err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_log_is_utf8_whatever_the_terminal_shows(backend: str, tmp_path: Path) -> None:
     (tmp_path / "p.pipe").write_text("pipeline p(s: str) -> str { return s }")
@@ -490,6 +498,7 @@ def test_a_log_is_utf8_whatever_the_terminal_shows(backend: str, tmp_path: Path)
         assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "out\n\u20ac\n\u00e9\n", b"")
 
 
+@pytest.mark.slow
 def test_closed_streams_are_told(tmp_path: Path) -> None:
     """As other programs say it; what is opened next is not taken for them."""
     (tmp_path / "x.csv").write_text("x\n1\n")

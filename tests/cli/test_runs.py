@@ -193,6 +193,7 @@ def test_one_file_is_written_when_the_other_cannot_be(workbench: Run, tmp_path: 
     assert len(passing(file)) == 1
 
 
+@pytest.mark.sampled(1)
 @needs_full
 @pytest.mark.parametrize(
     ("asked", "code", "form"),

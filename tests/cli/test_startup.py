@@ -81,6 +81,7 @@ def test_a_mistake_in_a_text_is_told_before_anything_else_is_imported(tmp_path: 
         assert not packages(modules) & HEAVY, line
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("engine", ["auto", "explicit"])
 def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "small.pipe"
@@ -96,6 +97,7 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
     assert not modules & (unused | ({"workbench.verify.decide.explicit"} if engine == "auto" else set()))
 
 
+@pytest.mark.slow
 def test_machine_code_that_is_kept_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -83,6 +83,7 @@ def rises(x):
 MENDED = MINE.replace("return (before,), (Maybe(True, x),)", "return (x,), (Maybe(True, x),)")
 
 
+@pytest.mark.slow
 def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_path: Path) -> None:
     mine, kept = tmp_path / "mine.py", tmp_path / "test_it.py"
     mine.write_text(MINE)
@@ -200,6 +201,7 @@ def test_python_files_that_cannot_be_read(tmp_path: Path) -> None:
         subject(str(path), "rise")
 
 
+@pytest.mark.slow
 def test_a_processor_that_is_not_deterministic_is_said_to_be(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     chance = MENDED.replace("return (x,), (Maybe(True, x),)", "return (x,), (Maybe(True, next(NUMBERS)),)")
@@ -265,6 +267,7 @@ class Lenient:
         return self.running.trace(steps)
 
 
+@pytest.mark.slow
 def test_an_error_of_one_side_only_is_a_difference() -> None:
     bounded = sums.with_capacities({"add.left": 0})
     outcome = only(conform(bounded, [Contender("lenient", "mine", lambda r: Lenient(r.pipeline))], FAST))
@@ -365,6 +368,7 @@ def large(x):
     return wb.Cumulate(wb.ADD)(x) > 0.5
 
 
+@pytest.mark.slow
 def test_floats_may_be_regrouped_where_contract_and_backend_say_so() -> None:
     exact = Contender("backwards", "mine", lambda r: Backwards(r.pipeline))
     regrouping = Contender("backwards", "mine", lambda r: Backwards(r.pipeline), reassociates=True)

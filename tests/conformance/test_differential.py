@@ -155,6 +155,7 @@ def test_a_wrong_processor_is_found_and_the_failure_shrinks():
         check_streams(wrong, [{"x": 1}, {"x": 1}])
 
 
+@pytest.mark.slow
 def test_failures_shrink_to_few_processors():
     """A fault in one kind of processor is shown on a pipeline with hardly anything else."""
     smallest = []

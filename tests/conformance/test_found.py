@@ -34,6 +34,7 @@ def unless_too_large() -> Iterator[None]:
         pytest.skip("it has too many states")
 
 
+@pytest.mark.sampled(1)
 def test_everything_that_runs_it_agrees(case: str) -> None:
     pipeline, steps = read(case)
     for other in (Denoting(pipeline), Evaluated(pipeline, 4)):
@@ -43,6 +44,7 @@ def test_everything_that_runs_it_agrees(case: str) -> None:
     assert all(outcome.holds for outcome in conform(pipeline, BACKENDS, Search(examples=20, steps=8)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("together", [False, True])
 def test_its_capacities_are_the_greatest_lengths(case: str, together: bool) -> None:
     pipeline, _ = read(case)
@@ -51,6 +53,7 @@ def test_its_capacities_are_the_greatest_lengths(case: str, together: bool) -> N
             compare(pipeline, together=together)
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("prop", INVARIANTS, ids=str)
 @pytest.mark.parametrize("q", [0, 1, 2])
 def test_what_is_decided_is_what_exploring_says(case: str, prop: Any, q: int) -> None:

@@ -106,6 +106,7 @@ def compared(processor: Processor) -> dict[str, Conformity]:
     return {each.backend: each for each in found}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("processor", "reason", "hint"),
     [
@@ -126,6 +127,7 @@ def test_what_only_python_can_run_is_refused_by_the_others(processor: Processor,
         assert hint in found[backend].hint, backend
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("processor", [BareMaybe(), WithoutState(), TwoOutputs()], ids=lambda p: type(p).__name__)
 def test_a_step_that_gives_something_else_is_told_what_a_step_gives(processor: Processor) -> None:
     found = compared(processor)

@@ -59,6 +59,7 @@ class Wrong:
             yield Seen({**seen.pipes, **wrong}, seen.queues)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("needs", [("total",), ("doubled", "total"), ("late", "add", "total")])
 def test_the_processors_that_are_left_are_those_that_are_needed(needs: tuple[str, ...]) -> None:
     broken = Contender("wrong", "mine", lambda r: Wrong(r.pipeline, "total", frozenset(needs)))

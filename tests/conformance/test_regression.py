@@ -108,6 +108,7 @@ def test_it_passes_as_it_is_written_and_says_what_is_wrong(cases: dict[str, Verd
     assert CASES[name][1] in text, text
 
 
+@pytest.mark.slow
 def test_pytest_runs_a_file_of_many(cases: dict[str, Verdict], tmp_path: Path) -> None:
     path = tmp_path / "test_runs.py"
     path.write_text(to_test(list(cases.values()), "workbench check it"), encoding="utf-8")

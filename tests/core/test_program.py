@@ -175,6 +175,7 @@ def test_what_is_no_pipeline_is_run(merging, squares):
     assert wb.run(squares, [{"x": 3}]) == [{"out": 9}]
 
 
+@pytest.mark.slow
 def test_a_backend_for_some_programs_refuses_others(merging, squares, capsys):
     refused = (
         r"pipeline squares is not supported by backend 'merging': it runs rule sets only; available on: reference,"

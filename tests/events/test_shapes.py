@@ -141,6 +141,7 @@ def test_names_that_no_element_has(tmp_path):
         read(tmp_path, text, SNAPSHOT, "t.xml", xml="message", columns={**COLUMNS, "t": "a[b/c"})
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_block(tmp_path):
     """Elements are let go of: all of them would take some 100 MB."""
     path = tmp_path / "t.xml"

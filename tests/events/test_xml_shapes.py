@@ -126,6 +126,7 @@ def alike(chance):
     return text + chance.choice(["</deep></log>", "</deep></log>", "</deep>", "<b></log>"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_pieces_change_nothing(tmp_path, monkeypatch, seed):
     """Neither values, nor what is said of rows and documents that cannot be read, with the line."""

@@ -117,6 +117,7 @@ def test_sums_that_nothing_shows_may_wrap(engine: str) -> None:
     assert (verdict.outcome, verdict.vacuity is None) == (wb.Outcome.UNKNOWN, False)
 
 
+@pytest.mark.slow
 def test_large_domains_cost_nothing() -> None:
     source = "pipeline product(x: int) -> int { return window(x, 3, cumulate(*)) * cumulate(x, *) }"
     product = wb.parse(source).get().pipeline

@@ -53,6 +53,7 @@ LOADS: dict[str, Callable[[], RuleLoad]] = {
 """What makes each: not made where tests are collected, which every process does."""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", LOADS)
 def test_what_is_counted_is_what_rules_mean(name):
     load = LOADS[name]()
@@ -128,6 +129,7 @@ def test_without_a_device():
         started(LOADS["r5"]().rules, "gpu")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("source", "events"), [("fact", 1), ("fact", 2), ("rows", 2), ("any", 1)])
 def test_rules_with_facts_emit_what_their_load_has(source, events):
     load = FactLoad(rate=30, seconds=4, rows=100, events=events, groups=2)

@@ -149,6 +149,7 @@ def test_a_sweep_is_started_and_shown(client):
     assert client.get("/suite/tiny").text.count("#r=") > 6
 
 
+@pytest.mark.slow
 def test_the_page_of_a_point(client, site):
     client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
     wait(client)
@@ -206,6 +207,7 @@ def test_a_change_needs_an_origin(client):
     assert client.get("/", headers={"Host": f"localhost:{PORT}"}).status_code == 200
 
 
+@pytest.mark.slow
 def test_what_is_behind_a_cell_is_measured_again(client, site):
     client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
     assert wait(client)["said"] == "finished"

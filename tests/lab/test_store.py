@@ -146,6 +146,7 @@ class Turns:
         assert all(self.over)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("other", ["ab", "a", "c"])
 def test_no_interleaving_of_two_writers_loses_a_result(tmp_path, monkeypatch, other):
     """One is interrupted after any number of calls, and so is the other then."""
@@ -177,6 +178,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_one_name_at_once(tmp_path):
     def start(me):
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -59,6 +59,7 @@ def test_the_problems_of_time2021_are_at_least_those_of_the_paper(tmp_path):
     assert sum(len(suite.experiments[name].region) for name in ("check", "compare")) >= 162
 
 
+@pytest.mark.slow
 def test_some_of_time2021(tmp_path):
     """Its expected verdicts follow from what the pipelines do, and are checked by the lab itself."""
     lab = lab_of("time2021", tmp_path)
@@ -78,6 +79,7 @@ def test_some_of_time2021(tmp_path):
     assert rows["Sum on window of 3"][3] == ""  # the peer has not measured it
 
 
+@pytest.mark.slow
 def test_a_disagreement_is_found_and_shrunk(tmp_path):
     lab_of("conformance", tmp_path)
     module = sys.modules["workbench_suite_conformance"]

@@ -115,6 +115,7 @@ def all(how):
 """
 
 
+@pytest.mark.slow
 def test_one_bad_point_leaves_the_others_and_what_was_refused_is_tried_again(make_lab, tmp_path):
     lab = make_lab(f"FLAG = {str(tmp_path / 'flag')!r}\n{ENDINGS}")
     assert Counter(r.measured.status for r in run(lab)) == {Status.OK: 1, Status.CRASH: 1, Status.REFUSED: 1}
@@ -168,6 +169,7 @@ def test_an_interruption_while_results_are_written_loses_none(make_lab, monkeypa
     assert len(run(lab)) == 6 - len(first)
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_is_resumed_with_nothing_twice(make_lab):
     lab = make_lab(SLOW)
     code = (

@@ -60,6 +60,7 @@ def by_hand(events):
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("broken", [None, 0, 7, 29])
 def test_made_up_traces(broken):
     events = list(auction_trace.generate(30, broken))
@@ -76,6 +77,7 @@ def test_made_up_traces(broken):
         assert running.run(stream)["out"][-1] == (item != broken)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("events", "number"),
     [

@@ -322,7 +322,10 @@ def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
     assert [str(each.outcome) for each in found] == ["holds", "holds"]
 
 
-@pytest.mark.parametrize(("waiting", "wrong"), [(1, ""), (2, ""), (2, "until(does = BASHER, does != BASHER)")])
+@pytest.mark.parametrize(
+    ("waiting", "wrong"),
+    [(1, ""), (2, ""), pytest.param(2, "until(does = BASHER, does != BASHER)", marks=pytest.mark.slow)],
+)
 def test_both_forms_of_bashing(waiting, wrong):
     """At the end of the trace, as far as so many positions wait; and not if bashing on were all that is asked."""
     types = SMALL if not wrong else {**SMALL, r"until\(does = BASHER, does = WALKER\)": wrong}

@@ -37,6 +37,7 @@ def path(form):
     return f"{MODELS / file}.pipe:{name}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_buffers(form, capsys):
     code, out, err = told(capsys, "buffers", path(form), *SMALL, "--json")
@@ -46,6 +47,7 @@ def test_buffers(form, capsys):
     assert sorted(map(str, capacities.values())) == sorted(map(str, FORMS[form].values()))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("words", [["check", "-Q", "1", "--quiet"], ["export"]], ids=["check", "export"])
 def test_models(form, words, capsys):
@@ -62,6 +64,7 @@ def test_models(form, words, capsys):
         assert ("✓ holds  no-overflow" if command == "check" else "MODULE main") in out
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("words", [["draw"], ["analyse", "--only", "order,states", *SMALL]], ids=["draw", "analyse"])
 def test_what_says_something_of_all_of_them(form, words, capsys):
@@ -104,6 +107,7 @@ def test_what_may_follow_what(form, lines, capsys):
     assert (code, out.splitlines()) == (0, ["states  (Q = 2, N = 3)", *(f"    machine: {line}" for line in lines)])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "file",
     ["auction", "bashing", "candidates", "spontaneous", "sql", pytest.param("turn_around", marks=pytest.mark.slow)],
@@ -180,6 +184,7 @@ def test_a_system_whose_input_is_a_map_does_what_the_pipeline_does(seed):
         assert shown.pipes == {name: m.value if m.present else None for name, m in record.pipes.items()}
 
 
+@pytest.mark.slow
 def test_all_engines_say_the_same_of_maps_that_come_in():
     spontaneous = wb.read_file(MODELS / "spontaneous.pipe").get("spontaneous")
     for asked, outcome in (("never-false", "fails"), ("response", "holds"), ("always (not fine -> not out)", "holds")):

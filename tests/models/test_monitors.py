@@ -29,6 +29,7 @@ FAILING = {
 """The monitors that the bug in the faulty variant of their system shows to; all hold of the correct one."""
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.monitor}-{case.system}")
 def test_verdict(case: Case) -> None:
     verdict = decide(case)
@@ -49,6 +50,7 @@ def test_every_system_is_watched_and_every_monitor_watches_both_variants() -> No
     assert len({case.system for case in CASES if not case.faulty}) >= 6
 
 
+@pytest.mark.slow
 def test_the_nusmv_executable_agrees() -> None:
     for name in ("peterson:mutual_exclusion", "elevator:answered", "alternating_bit:in_order"):
         for case in (case for case in CASES if case.monitor == name):

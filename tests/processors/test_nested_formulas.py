@@ -163,6 +163,7 @@ def nested(operators):
     return (operator, ("and", ("b",), inner)) if operator in "GF" else (operator, ("b",), inner)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("operators", [("G", "F", "F"), ("R", "U", "G"), ("F", "U", "F", "G", "R")])
 @pytest.mark.parametrize("pending", [1, 4, 16])
 def test_a_model_grows_with_the_sum_of_what_may_wait(operators, pending):

@@ -135,6 +135,7 @@ def as_rows(made, codes, keys, start):
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("gaps", "threads"), [(False, 1), (True, 3)])
 @pytest.mark.parametrize("name", ["late", "several", "last", "growing"])
 def test_machine_code_over_the_rows_of_many_keys(name, gaps, threads):
@@ -315,6 +316,7 @@ def test_names_that_clash(tmp_path):
         wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", with_row=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_who_reads_a_pipe_sees_each_row_at_once(backend, tmp_path):
     (tmp_path / "p.pipe").write_text(TEXT)
@@ -332,6 +334,7 @@ def test_who_reads_a_pipe_sees_each_row_at_once(backend, tmp_path):
         assert process.stdout.read() == "b,5\na,3\n"
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_whole_rows(tmp_path):
     (tmp_path / "p.pipe").write_text(TEXT)
     with open(tmp_path / "in.csv", "w") as file:
@@ -372,6 +375,7 @@ def test_bad_rows_are_kept_whatever_is_read_ahead(options, tmp_path, monkeypatch
     assert found[0][1].count(b"\n") == 11
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [{"key": "user"}, {}], ids=str)
 @pytest.mark.parametrize(("form", "packed"), [("csv", ""), ("parquet", ""), ("csv", ".gz"), ("csv", ".zst")])
 def test_threads_read_ahead_and_write_behind(options, form, packed, tmp_path, monkeypatch):

@@ -64,6 +64,7 @@ def texts(row):
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in row.items()}
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("case", CUT, ids=map(str, range(len(CUT))))
 def test_any_cut(case, monkeypatch, tmp_path):
     whole = ran(case, tmp_path)
@@ -72,6 +73,7 @@ def test_any_cut(case, monkeypatch, tmp_path):
         assert ran(case, tmp_path) == whole, name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", THREADED, ids=map(str, range(len(THREADED))))
 def test_any_number_of_threads(case, monkeypatch, tmp_path):
     """But where a run fails, more rows may have been written before by one thread."""
@@ -85,6 +87,7 @@ def test_any_number_of_threads(case, monkeypatch, tmp_path):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", PLAIN[:6], ids=map(str, range(6)))
 def test_any_format_of_the_log(case, tmp_path):
     found = {form: ran(replace(case, form=form), tmp_path) for form in ("csv", "tsv", "jsonl", "logfmt", *TYPED)}
@@ -93,6 +96,7 @@ def test_any_format_of_the_log(case, tmp_path):
     assert all(each == found["csv"] for each in found.values())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", PLAIN[6:12], ids=map(str, range(6)))
 def test_any_format_of_the_output(case, tmp_path):
     forms = ("csv", "tsv", "jsonl", "logfmt", *TYPED)

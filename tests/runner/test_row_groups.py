@@ -57,6 +57,7 @@ def ran(name, source, target, threads, **options):
     return target.read_bytes()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("log", ["numbers", "nulls", "texts"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_row_groups(layout, log, tmp_path):
@@ -85,6 +86,7 @@ def test_rows_are_read_in_large_batches_behind_an_empty_group(tmp_path, monkeypa
     assert (max(rows), sum(rows)) == (500, 1010)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("layout", ["one group", "many small ones", "ragged"])
 def test_several_files(layout, target, tmp_path):
@@ -137,6 +139,7 @@ def test_only_the_first_rows(head, tmp_path):
     assert found[0].decode().split()[1:] == [str(x) for x in itertools.accumulate(range(min(head, 1010)))]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("last", [1, 2**63 - 1])
 def test_costly_steps_are_shared_by_who_would_wait(last, tmp_path, monkeypatch):
     """The same values, and the same error; blocks of both have run."""

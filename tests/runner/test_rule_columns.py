@@ -190,6 +190,7 @@ def written(case, path, output, options):
     return repr(parquet.read_table(output).to_pylist()) if output.suffix == ".parquet" else output.read_bytes()
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(25))
 def test_composites_in_columns_are_written_as_rows_are(seed, tmp_path, monkeypatch):
     random, case = Random(seed), random_case(seed)

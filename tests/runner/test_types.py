@@ -47,6 +47,7 @@ def log(folder, form: str, good, wrong):
     return path, 4
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(("kind", "good", "wrong", "message"), WRONG)

@@ -10,6 +10,7 @@ from tests.scheduler.test_flow_moments import PIPE, history
 from workbench.executors.dataflow.listings import Variant
 
 
+@pytest.mark.slow
 def test_the_command(scheduler, tmp_path):
     (tmp_path / "p.pipe").write_text(PIPE)
     (tmp_path / "x.csv").write_text("x\n" + "7\n" * 9)

@@ -33,6 +33,7 @@ def flags(state, name, pairs):
     return {(v, p) for v, p in pairs if state[f"{name}:v{v}p{p}"]}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("variant", [Variant.WHOLE, *Variant])
 @pytest.mark.parametrize("shape", [DIAMOND, TRIANGLE, LATE_SOURCE], ids=["diamond", "triangle", "late source"])
 def test_it_does_what_the_listings_do(shape, variant):
@@ -94,6 +95,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("variant", BROKEN)
 def test_each_part_of_the_algorithm_is_needed(variant):
     shape, wrong = BROKEN[variant]

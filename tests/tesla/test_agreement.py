@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import workbench.tesla
-from tests.examples import examples
+from tests.examples import examples, scaled
 from tests.tesla.events import ENGINES
 from tests.tesla.rule_cases import rule_cases
 from workbench.conformance.compare.rule_engines import (
@@ -36,7 +36,7 @@ from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
 
 ROOT = Path(workbench.tesla.__file__).parent
-SOME = 16 * settings.default.max_examples
+SOME = scaled(80, 400)
 """Cases by their numbers, which take a fraction of the time of drawn ones; those do not shrink to smaller ones."""
 
 

@@ -155,6 +155,7 @@ CHANCE = random.Random(3)
 STREAM = [Kind(CHANCE.choice("AABBC"))(at // 2, CHANCE.choice([0, 1, 1, 2])) for at in range(120)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("at", [1, 40, pytest.param(77, marks=pytest.mark.slow)])
 def test_a_state_goes_on_elsewhere(engine, at, tmp_path):
     """What another process tells of the rest, and the state that it ends in, are those of one that saw it all."""

@@ -90,6 +90,7 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
     assert outputs[0].count("\n") > 5000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("more", "said"),
     [

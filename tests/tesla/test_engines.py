@@ -174,6 +174,7 @@ def kept(running) -> int:
     return held + len(running.waiting) + len(absent)
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("types", ["ABC", "ABCD"])
 @pytest.mark.parametrize(
     "rule", ["KEPT", "consuming", "at most once", "absent", "forgotten keys", "by count", "by both"]
@@ -203,6 +204,7 @@ def test_memory_is_bounded_by_windows(engine, types, rule):
     assert 0 < most < (800 if engine == "cdp" or "KEPT" not in rule else 4000)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("engine", ["cdp", "aip"])
 def test_a_burst_costs_nothing_where_no_rule_needs_it(engine):
     """20,000 events of one instant between which no rule looks at all pairs: each would be 400 million."""
@@ -266,6 +268,7 @@ def test_long_expressions(engine):
     assert [each.values for each in found] == [(150,)]
 
 
+@pytest.mark.sampled(1)
 def test_many_predicates(engine):
     """A chain of 60, each a tick before the next."""
     chain = " ".join(f"and last A(x == {i}) as A{i} within 1 from A{i - 1}" for i in range(1, 60))
@@ -311,6 +314,7 @@ NUMBERS = (0.1, 1e16, 2.5, -3.75, None, 1e308, 5e-324, 1e-9, 7.0)
 STRANGE = (math.inf, -math.inf, math.nan)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("function", ["COUNT", "SUM", "AVG", "MIN", "MAX", "JOINED"])
 @pytest.mark.parametrize(("declared", "pool"), [
     ("x: int", (None, 3, -7, 2**70, 5)), ("x: float", NUMBERS + STRANGE), ("x: float", NUMBERS),

@@ -118,6 +118,7 @@ def test_times_of_logs(folder):
         wb.run(folder / "bare.pipe", [{"time": "2024-05-01", "a": 1}])
 
 
+@pytest.mark.slow
 def test_conformance_and_drawings(folder, tmp_path):
     program = wb.load(folder / "p.pipe:alarms")
     outcomes = {

@@ -157,6 +157,7 @@ def agree(expression: t.Expression, own: dict, expected: object) -> None:
 A, B = t.OwnAttribute("a"), t.OwnAttribute("b")
 
 
+@pytest.mark.sampled(250)
 @pytest.mark.parametrize("case", CASES, ids=shown)
 def test_an_operator_on_two_values(case):
     sign, a, b, expected = case

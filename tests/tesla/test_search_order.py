@@ -6,6 +6,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
+from tests.examples import scaled
 from workbench.conformance.compare.rule_engines import held_to_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import Refused
@@ -47,19 +48,22 @@ def reordered(case):
     return max((len(each.orders) for each in found), default=0)
 
 
-CASES = [case for case in map(random_case, range(900)) if reordered(case) > 1]
+@pytest.fixture(scope="module")
+def cases():
+    """Random rules that have several orders."""
+    return [case for case in map(random_case, range(scaled(300, 900))) if reordered(case) > 1]
 
 
 def one_of(orders, number):
     return orders[number % len(orders)]
 
 
-def test_no_order_changes_anything(monkeypatch):
+def test_no_order_changes_anything(cases, monkeypatch):
     """All legal ones, with first and last, consumption, limits, negations, aggregates and conditions."""
-    assert len(CASES) > 50
-    for number in range(6):
+    assert len(cases) > scaled(300, 900) / 18
+    for number in range(scaled(2, 6)):
         monkeypatch.setattr(SearchSource, "_orders_of", lambda _, group, n=number: [one_of(group.orders, n)])
-        for case in CASES:
+        for case in cases:
             if number < reordered(case):
                 assert held_to_meaning(case, COMPILED) is None
 
@@ -70,16 +74,16 @@ def another_order(at, size, count, C):
     return C[at + OF_SEARCHES + SEARCH_WORDS * size + C[at + ENTERED] % count]  # type: ignore[name-defined]  # noqa: F821
 
 
-def test_learning_changes_nothing(monkeypatch):
+def test_learning_changes_nothing(cases, monkeypatch):
     """Another order for each trigger, whichever it is, and all is looked for each time."""
     another_order.__module__ = searching.__name__
     monkeypatch.setattr(searching, "least_order", another_order)
     monkeypatch.setattr(searching, "HALVED", 2)
     for name in ("LEARNED_EACH", "VAIN_SHARE"):
         monkeypatch.setattr(searching, name, 1)
-    for case in CASES:
+    for case in cases:
         assert held_to_meaning(case, COMPILED) is None
-    plan = SetPlan(CASES[0].rules)
+    plan = SetPlan(cases[0].rules)
     assert "learn_order(c" in RuleProgram(plan, EngineSettings()).source
 
 

@@ -57,6 +57,7 @@ def test_every_name_and_all_that_a_script_does_have_types(python: Path, tmp_path
     assert (len(done.stdout.splitlines()), done.stderr) == (len(names), ""), done.stdout
 
 
+@pytest.mark.slow
 def test_the_script_runs(python: Path) -> None:
     done = subprocess.run([python, SCRIPT], cwd=python.parent, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

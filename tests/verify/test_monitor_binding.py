@@ -147,6 +147,7 @@ def test_what_crashes_the_engine_is_undecided() -> None:
     assert "not exhaustive" in verdict.reason
 
 
+@pytest.mark.slow
 def test_the_executable_says_the_same() -> None:
     settings = wb.Settings(n=8, engine="nusmv")
     assert says("int", "x <= 5", bind={"x": "n"}, settings=settings).outcome == "holds"

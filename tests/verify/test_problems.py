@@ -80,6 +80,7 @@ def test_the_checks_of_a_file(source: Source, tmp_path: Path) -> None:
     assert [p.text for p in wb.problems(source.get("lossy"), more=["liveness"])] == ["liveness", "tolerates"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_all_at_once(source: Source, jobs: int) -> None:
     """Verdicts from other processes are as good: they are examined, drawn and written as tests."""
@@ -154,6 +155,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["script", "prompt"])
 def test_an_interrupt_keeps_what_was_decided_and_leaves_no_process(tmp_path: Path, how: str) -> None:
     """Without a guard around the main module, and where there is none."""

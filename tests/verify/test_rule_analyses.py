@@ -160,6 +160,7 @@ def test_a_limit_ends_one_part_and_the_others_are_told():
         findings_in_turn([("none", none)])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("given", "comes"), [(None, True), ([None], False), ([None, 7], True)])
 def test_facts_nulls_and_counts_bound_models(given, comes):
     """Nine before the last event: models have as many. 7 is a value of the fact alone; null equals nothing."""

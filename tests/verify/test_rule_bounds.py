@@ -56,6 +56,7 @@ def test_three_failed_logins_come():
     assert asked(FRAUD, "never(Takeover)", "can(Takeover)") == [("fails", 4), ("holds", 4)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("text", "bounds", "settings"),
@@ -63,7 +64,7 @@ def test_three_failed_logins_come():
         (FRAUD, BOUNDS, WITH_TIME),  # a run shows it
         (FRAUD, RuleBounds(room=2), WITH_TIME),  # vacuous
         ("declare A(x: int) declare Takeover(x: int) from A(x > 3, x < 2) emit Takeover(x = 1)", BOUNDS, WITH_TIME),
-        (TWICE, RuleBounds(room=2), WITH_TIME),  # within bounds
+        pytest.param(TWICE, RuleBounds(room=2), WITH_TIME, marks=pytest.mark.slow),  # within bounds
         (FRAUD, BOUNDS, replace(WITH_TIME, seconds=0.001)),  # no time
     ],
 )  # fmt: skip
@@ -102,6 +103,7 @@ OPPOSITES = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(("text", "condition", "bounds", "outcome"), OPPOSITES)
 def test_what_never_happens_is_what_cannot_happen(text, condition, bounds, outcome, jobs):
@@ -145,6 +147,7 @@ def test_what_is_asked_of_composites_that_are_rare_has_a_type(least):
     ]  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("condition", "other", "steps"), [(">= 5", ">= 5", 6), ("<= 9", "<= 10", 11)])
 def test_rules_that_differ_behind_a_count_are_told_apart(condition, other, steps):
     """As many as they count, and the trigger: also where one of them stops an event later than the other."""
@@ -152,6 +155,7 @@ def test_rules_that_differ_behind_a_count_are_told_apart(condition, other, steps
     assert (str(found.outcome), len(found.counterexample.steps)) == ("fails", steps)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("least", [20, 10**6])
 def test_what_takes_more_than_there_is_time_for_is_vacuous(least):
     """Nothing says that a rule that counts to a million emits one thing or the other, whichever limit is met first."""
@@ -161,6 +165,7 @@ def test_what_takes_more_than_there_is_time_for_is_vacuous(least):
     assert found.reason.startswith(("vacuous: no D comes (", "time limit of 0.2 s"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seconds", [0.05, 0.5, 1.5])
 def test_a_limit_of_time_leaves_no_verdict_on_nothing(seconds):
     """Wherever the time ends: in the first model, in a larger one, or while it is asked whether anything happens."""
@@ -265,6 +270,7 @@ def test_what_no_bound_prevents_never_happens():
     assert (found.words, found.exit_code) == ("holds, vacuously: no D comes", 0)
 
 
+@pytest.mark.slow
 def test_analyses_say_nothing_of_rules_that_do_not_fire():
     """With room for two a rule that counts to three is neither known to fire, nor to compete, nor to cover another."""
     text = DECLARED + "".join(

@@ -125,6 +125,7 @@ def test_rules_that_differ_are_asked_about(old, new, asked):
     assert found == sides or asked is not SEVERAL
 
 
+@pytest.mark.slow
 def test_the_shortest_stream_is_that_of_the_rule_with_the_shortest():
     """An A is enough for one of the rules; nothing is P for values of which no A is."""
     given = rules(DECLARED + "\n".join(reversed(SEVERAL.splitlines())), "several")

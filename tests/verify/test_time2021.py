@@ -139,6 +139,7 @@ def test_figure_2b_counts_how_often_a_was_true(k: int) -> None:
     assert shown == expected
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("file", FILES)
 def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
     source = wb.read_file(MODELS / f"{file}.pipe")
@@ -150,6 +151,7 @@ def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
             _confirmed(verdict)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("file", FILES)
 def test_what_holds_for_every_n_holds_for_other_n(file: str) -> None:
     """`every N` is claimed where no integer of a chosen domain is left; then the domain cannot matter."""
@@ -187,6 +189,7 @@ def test_defects_1_and_5_only_inputs_are_free_variables(file: str) -> None:
         assert "present :=" in module or "fires :=" in module or "now :=" in module
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("q", [0, 1, 2])
 def test_defect_2_a_pipeline_is_equivalent_to_itself_whatever_overflows(file: str, q: int) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.examples import examples
+from tests.examples import examples, scaled
 from workbench.core.domain import Integers
 from workbench.core.term import var
 from workbench.verify.analyses.constants import PipeBehaviour, constants
@@ -377,7 +377,7 @@ def test_nothing_holds_that_two_larger_numbers_refute(
         texts.append(f"{text} {symbol} {constant}")
         truths.append(COMPARISONS[symbol](value, constant))
     pipeline = wb.parse(f"pipeline p(x: int, y: int) -> bool {{ return {f' {word} '.join(texts)} }}").get()
-    found = wb.check(pipeline, "always (not out)", wb.Settings(seconds=5))
+    found = wb.check(pipeline, "always (not out)", wb.Settings(seconds=scaled(1, 5)))
     true = functools.reduce(np.logical_and if word == "and" else np.logical_or, truths).any()
     if true and found.outcome in (wb.Outcome.HOLDS, wb.Outcome.WITHIN_BOUNDS):
         assert found.vacuity is not None

@@ -123,6 +123,7 @@ def test_keys_and_values_of_all_types(name: str, data: st.DataObject) -> None:
     same(program, steps(data, {each: events[each] for each, _ in program.inputs}))
 
 
+@pytest.mark.slow
 def test_machine_code_on_many_maps() -> None:
     """Few keys and many in a map; maps wait from block to block."""
     kind = "map(int, 0..3)"

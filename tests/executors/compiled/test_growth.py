@@ -48,6 +48,7 @@ def parsed(text: str) -> Pipeline:
 PIPELINES = {name: parsed(text) for name, text in TEXTS.items()}
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", TEXTS)
 @given(data=st.data())
 @examples(16)
@@ -95,6 +96,7 @@ def test_where_all_inputs_come_together_the_room_is_what_the_model_checker_finds
     assert executor.needed == {queue: capacity for queue, capacity in found.items() if capacity}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", [LATE, FAR, "pipeline p(x: int, y: int) -> int { return x + decimate(y, 3) }"])
 def test_machine_code(text: str) -> None:
     """A thousand events ahead, then together, then the other way round, in pieces that end anywhere."""

@@ -41,6 +41,7 @@ def pairs(left: Domain, right: Domain) -> list[tuple[Value, ...]]:
     return list(itertools.product(left.values(), right.values()))
 
 
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("n", [2, 5, 8])
 @pytest.mark.parametrize("overflow", Overflowing)
 @pytest.mark.parametrize("op", [ADD, SUB, MUL, DIV, MOD, MIN, MAX], ids=str)

@@ -45,6 +45,7 @@ def run(A, F, out):
 """
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(
     "text",
     [

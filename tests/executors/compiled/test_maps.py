@@ -137,6 +137,7 @@ def test_the_same_step_by_step_and_with_saved_states(name: str, data: st.DataObj
     same(program, data.draw(st.one_of(lockstep, st.lists(st.fixed_dictionaries({}, optional=events), max_size=9))))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["pairing", "every"])
 def test_many_keys_in_machine_code(name: str) -> None:
     """More than the first table has room for; those that come late are found where it has grown."""

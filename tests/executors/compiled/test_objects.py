@@ -58,6 +58,7 @@ def summed(source: str, count: int = 4) -> tuple[int, int]:
     return loop(0, count, np.zeros(1, np.int64), np.arange(count)), loop.compiled
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["i1", "u1", "i4", "u8", "f8", "b1"])
 def test_all_kinds_of_arguments_arrive(kind: str, folder: Path) -> None:
     source = """
@@ -89,6 +90,7 @@ def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path,
     assert len(list(folder.iterdir())) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", ["cut", "bit", "empty", "other", "text"])
 def test_a_damaged_file_is_made_anew(damage: str, folder: Path, kept_one: Path) -> None:
     whole = kept_one.read_bytes()
@@ -104,6 +106,7 @@ def test_a_damaged_file_is_made_anew(damage: str, folder: Path, kept_one: Path) 
     assert summed(ONE) == (6, 0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", ["get_host_cpu_name", "get_host_cpu_features"])
 def test_code_for_another_processor_is_not_loaded(what: str, kept_one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Other(dict[str, bool]):
@@ -166,6 +169,7 @@ def test_what_needs_the_runtime_of_numba_is_kept_too(tmp_path: Path) -> None:
     assert runs == ["1 True\n", "0 True\n"]
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path: Path) -> None:
     code = (
         "import numpy as np, workbench as wb; from workbench.executors.compiled.execute.executor import Compiled\n"
@@ -195,6 +199,7 @@ pipeline slices(x: int, y: int, b: bool) -> int { return slice_last(x * y, last,
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "gaps"),
     [("sums", False), pytest.param("floats", True, marks=pytest.mark.slow), ("alarms", True), ("slices", False)],
@@ -228,6 +233,7 @@ def by_numba(source: str, _maker: str = "") -> Any:
     return numba.njit(nogil=True, error_model="numpy")(executable(source, kernels.SCOPE))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 @pytest.mark.parametrize("which", ["folder", "file"])
 def test_code_that_others_may_have_written_is_not_loaded(
@@ -280,6 +286,7 @@ def test_a_file_in_place_of_the_folder_is_left_as_it_is(folder: Path, caplog: py
     assert (folder.read_text(), folder.stat().st_mode & 0o777) == ("mine", 0o640)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "how", ["in order", "folder", *(pytest.param(n, marks=pytest.mark.slow) for n in ("file", "link"))]
 )
@@ -314,6 +321,7 @@ def test_what_numba_keeps_itself_is_loaded_only_if_nobody_else_may_have_written_
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_what_is_kept_is_private(umask: int, folder: Path) -> None:
     before = os.umask(umask)

@@ -63,6 +63,7 @@ IN_BLOCKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("expression", IN_BLOCKS)
 def test_blocks_do_not_show(expression: str) -> None:
     """Three pieces, of which the second is too short for blocks; the state goes on from each to the next."""
@@ -289,6 +290,7 @@ def on_the_simulator(*expressions: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_kernels_on_the_simulator() -> None:
     expressions = ("cumulate(filter(x, even(x)), +)", "window(cumulate(x, +), 3, cumulate(max))")
     assert on_the_simulator(*expressions) == ["6", "6"]

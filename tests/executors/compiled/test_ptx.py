@@ -6,10 +6,9 @@ import pytest
 
 from tests.executors.compiled.conftest import Run, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]  # the simulator runs the same kernels in test_batch
 
 
-@pytest.mark.slow  # the simulator runs the same kernels in test_batch
 def test_queues_windows_gaps_ends_and_groups(run: Run) -> None:
     assert "Overflow" in run(
         """
@@ -25,7 +24,6 @@ except wb.errors.Overflow as error:
     )
 
 
-@pytest.mark.slow
 def test_pipelines_of_the_benchmark(run: Run) -> None:
     """They are the benchmark's for a GPU, and read nothing but their inputs."""
     run(
@@ -123,7 +121,6 @@ for body in bodies:
     )
 
 
-@pytest.mark.slow
 def test_random_pipelines(run: Run) -> None:
     """As `workbench conform` compares them."""
     run(

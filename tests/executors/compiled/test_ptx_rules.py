@@ -6,7 +6,7 @@ import pytest
 
 from tests.executors.compiled.conftest import Run, needs_compiler
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.slow]
 HERE = "from tests.executors.compiled import ptx_rules\nptx_rules."
 
 
@@ -25,6 +25,5 @@ def test_a_number_of_more_than_64_bits(run: Run) -> None:
     assert "more than 64 bits" in told
 
 
-@pytest.mark.slow
 def test_rules_with_all_that_a_device_takes(run: Run) -> None:
     run(f"{HERE}conformance(24, rest=True)")

@@ -180,6 +180,7 @@ def test_an_event_that_goes_to_all_slices():
     assert list(map(len, pieces)) == [3, 2]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("patience", [-1, 10**6])
 def test_slices_emit_in_the_order_of_their_keys(patience):
     """In machine code, and in Python; more events in a step than there was room for."""

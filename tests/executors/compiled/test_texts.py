@@ -113,6 +113,7 @@ def test_random_pipelines(data: st.DataObject) -> None:
     same(pipeline, data.draw(traces(pipeline, max_steps=12), label="steps"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["sums", "names", "each", "pairs", "opened"])
 @given(data=st.data())
 @examples(8)
@@ -158,6 +159,7 @@ def test_what_is_no_text() -> None:
     assert made["out"].events() == ["b"]
 
 
+@pytest.mark.slow
 def test_several_threads() -> None:
     text = 'pipeline p(x: str) -> str { return if x = trim(x, 3) then "same" else x }'
     stream = [f"u{number * number % 7}" for number in range(1000)]
@@ -300,6 +302,7 @@ def test_answers_of_every_kind(backend: Any) -> None:
     assert wb.run(pipeline, [{"x": text} for text in given_], backend=backend) == [{"out": text} for text in wanted]
 
 
+@pytest.mark.slow
 def test_a_log_of_many_different_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the second block on Arrow does not look which are the same; a cell of space is no event in any block."""
     monkeypatch.setattr("workbench.events.lines.SIZE", 1 << 16)

@@ -60,6 +60,7 @@ def made(executor: Reference | Compiled, steps: Sequence[dict[str, Any]]) -> tup
     return outputs, lengths, False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TEXTS)
 @given(data=st.data())
 @examples(40)

@@ -51,6 +51,7 @@ def test_any_pipeline_under_any_schedule_is_the_reference(given_, seed):
     check(pipeline, steps, Running(pipeline), ScheduledFlow(pipeline, seed))
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_figure_under_many_schedules(seed):
     check(figure, [*STEPS[:12], {}, END], Running(figure), ScheduledFlow(figure, seed))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import scaled
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
@@ -95,19 +96,19 @@ def test_broken_variants_are_those_of_the_listings(variant):
 
 def test_many_phases_at_once_in_any_order():
     """Rows of phases with the same x, long ones, and more than there is room for at first."""
-    graph = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0]
+    graph, phases = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0], scaled(70, 150)
     for order in (min, max):
-        kept = Scheduler(graph), MachineSets(graph, 150)
+        kept = Scheduler(graph), MachineSets(graph, phases)
         theirs, *ours = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (Listings(graph), *kept))
         for run in (theirs, *ours):
-            for _ in range(150):
+            for _ in range(phases):
                 run.do(FlowChoice("begin"))
         while theirs.queue:
             pair = order(theirs.queue, key=lambda pair: pair[1])
             for run in (theirs, *ours):
                 run.replay([FlowChoice("take", 0, pair), FlowChoice("end", 0)])
                 assert sorted(run.queue) == sorted(theirs.queue)
-        assert [sets.complete for sets in kept] == [150, 150]
+        assert [sets.complete for sets in kept] == [phases, phases]
 
 
 def test_many_vertices_and_phases_in_machine_code():

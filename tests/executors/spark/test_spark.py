@@ -355,6 +355,7 @@ def typed_log(folder, kind):
     return path, wb.parse(f"pipeline p(x: {kind}) -> {kind} {{ return x }}").get().pipeline
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "logfmt"])
 @pytest.mark.parametrize("kind", VALUES)
 def test_local_backends_write_values_alike(kind, form, tmp_path):

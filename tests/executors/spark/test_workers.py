@@ -94,6 +94,7 @@ def batches(rows, size, order=lambda i, row: [row[1]]):
     return (whole.slice(i, size) for i in range(0, len(rows), size))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("backend", ["compiled", "reference"])
 @pytest.mark.parametrize("text", [SUMS, LAST])
 @pytest.mark.parametrize("size", [1, 7, 100, 5000])

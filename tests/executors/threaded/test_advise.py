@@ -170,6 +170,7 @@ def test_the_profile_and_the_patterns_that_fit():
     assert len(patterns) == 3  # and two parts, cut somewhere
 
 
+@pytest.mark.slow
 def test_copies_in_windows_are_considered():
     found = advise(chain(Window(4, ApplyFunction(SLOW))), [{"x": 1}] * 5, 3)
     threads, processes = sorted(found.advice, key=lambda advice: advice.processes)

@@ -51,6 +51,7 @@ def test_every_placement_under_every_schedule_is_the_reference(given_, seed):
     check(pipeline, steps, Running(pipeline), Scheduled(pipeline, seed, certify_nodes(pipeline)))
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_the_figure_under_many_schedules(seed):
     check(figure, [*STEPS[:12], {}, END], Running(figure), Scheduled(figure, seed))

@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from tests.examples import scaled
 from tests.executors.threaded.interrupts import everywhere, within
 from tests.executors.threaded.test_pulled import alone, branches, pairs
 from workbench.builder import pipeline
@@ -132,6 +133,7 @@ def within_reason(asked, primitives):
     raise AssertionError("no thread is granted any more")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
 @pytest.mark.parametrize(("limit", "seed"), [(1, 0), pytest.param(2, 1, marks=pytest.mark.slow)])
 def test_ctrl_c_anywhere_under_a_schedule(scenario, limit, seed):
@@ -139,9 +141,11 @@ def test_ctrl_c_anywhere_under_a_schedule(scenario, limit, seed):
         schedule = Schedule(seed)
         schedule.run(lambda: interrupted(scenario, limit, schedule, interrupt))
 
-    assert everywhere(run) > 20
+    step = scaled(3, 1)
+    assert everywhere(run, step=step) > 20
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("scenario", [group, closing, executor, tasks], ids=lambda s: s.__name__)
 def test_ctrl_c_anywhere_with_real_threads_and_inside_of_the_standard_library(scenario):
     def run(interrupt):

@@ -236,6 +236,7 @@ class Workload:
         return number
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_every_task_is_done_once_and_no_more_run_than_the_limit(limit):
     most = set()

@@ -55,6 +55,7 @@ def unrolled(steps):
         yield replace(WITH_TIME, engine="bmc")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [name for name, each in FAULTY.items() if each.steps > 1])
 def test_faulty_rules_are_right_for_a_step_less_than_it_takes_to_see_it(name):
     """It is said of streams of one step less than the shortest that tells them from the right ones, not of as many."""

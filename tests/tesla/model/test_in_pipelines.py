@@ -175,6 +175,7 @@ def test_how_many_ticks_pass_in_a_step_is_said_where_that_is_not_any_number(pipe
         assert said in processor.assumes[0]
 
 
+@pytest.mark.slow
 def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
     """One more is another value; means keep all temperatures, so that nothing is said beyond the room for them."""
     once = pipe("return found.Fire.value").pipeline
@@ -189,6 +190,7 @@ COUNTS = """declare Temp(value: int) declare Smoke(area: string, density: float)
 from Temp and $n = COUNT(Temp within 2 min from Temp) where $n >= 5 emit Fire(value = 1)"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("room", [2, 3])
 @pytest.mark.parametrize("mode", ["sequence", "stepwise"])
 def test_nothing_is_said_of_what_rules_emit_where_they_have_no_room_to(pipe, room, mode):

@@ -145,6 +145,7 @@ def until_full(executable, inputs):
     return seen
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", RULES)
 def test_whether_rules_can_fire_is_what_all_short_streams_say(name):
     """The shortest stream on which a rule fires is as long as the shortest of all streams, by `meaning`."""
@@ -225,6 +226,7 @@ where area=Smoke.area and value=Temp.value
 EACH = NEWER.replace("POLICY", "each")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("left", "right", "steps"),
     [

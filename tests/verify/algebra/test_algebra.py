@@ -64,6 +64,7 @@ def pipeline(name: str) -> wb.Pipeline:
 # --- identities -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "n", [3, pytest.param(256, marks=pytest.mark.slow), pytest.param(10**6, marks=pytest.mark.slow), 2**32]
 )
@@ -93,6 +94,7 @@ def test_parities_of_polynomials() -> None:
         assert (verdict.outcome == "holds") is holds
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("n", [4, 256, 2**32])
 @pytest.mark.parametrize(
     ("left", "right"),
@@ -139,6 +141,7 @@ pipeline twice_upper(x: int) -> int { return cumulate(x + 128, +) * 2 }
     assert apart.outcome == "fails"
 
 
+@pytest.mark.slow
 def test_auto_asks_it() -> None:
     """BDDs do not multiply words of 32 bits in 3 seconds."""
     left, right = pipeline("square"), pipeline("binomial")

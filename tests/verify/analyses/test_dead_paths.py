@@ -123,6 +123,7 @@ def test_no_conclusion_where_nothing_was_compared() -> None:
     assert all(item.decided for item in of(text, q=3).needed)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("q", [1, 2])
 @pytest.mark.parametrize(
     "body",
@@ -140,6 +141,7 @@ def test_an_overflow_of_what_is_left_hides_no_difference(body: str, q: int) -> N
     assert all(item.decided for item in found.needed)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_no_conclusion_where_queues_overflow_before_a_difference(q: int) -> None:
     """The i-th output is x[i-1] and x[i div 2], from step 2 on neither side alone. One more y waits at each step."""
@@ -148,6 +150,7 @@ def test_no_conclusion_where_queues_overflow_before_a_difference(q: int) -> None
     assert {item.node: item.reason for item in found.needed if not item.decided}["y"] == BOUNDS_EARLY
 
 
+@pytest.mark.slow
 def test_an_overflow_is_no_event_that_is_still_to_come() -> None:
     """One event comes out, and two of the first prefix: the queue of x that fills up brings no second one."""
     found = of("""pipeline p(x: bool) -> bool {
@@ -158,6 +161,7 @@ def test_an_overflow_is_no_event_that_is_still_to_come() -> None:
     assert {item.node: item.reason for item in found.needed} == {"c": BEHIND, "prefix2": BEHIND}
 
 
+@pytest.mark.slow
 def test_what_is_left_may_need_longer_queues() -> None:
     """Without one of the decimates the other stream of ones waits, more and more of it: the outputs are the same."""
     branches = "d = decimate(x, 2)\n e = decimate(x, 2)"
@@ -233,6 +237,7 @@ def test_what_is_proposed_can_be_deleted_beyond_the_bounds(data: st.DataObject) 
     _assert_claims(drawn, q)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("q", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "body",

@@ -135,6 +135,7 @@ def test_latency_depends_on_how_the_inputs_come() -> None:
     assert [found["steps"] for found in latencies(pipeline, Settings(q=3))] == [5, 5]
 
 
+@pytest.mark.slow
 def test_the_executables_measure_the_same() -> None:
     pipeline = model("sum_of_odds")
     found = [longest_silence(pipeline, Settings(engine=engine))["steps"] for engine in ("pynusmv", "nusmv")]

@@ -22,6 +22,7 @@ def refuse(engine: Engine, model: str, *queries: Query) -> EngineError:
     return caught.value
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("good", "bad", "words"),
     [
@@ -57,6 +58,7 @@ def test_no_main(engine: Engine) -> None:
     assert "main" in refuse(engine, "MODULE other\nVAR b : boolean;").what
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("kind", "formula", "words"),
     [
@@ -80,6 +82,7 @@ def test_next_in_an_invariant(pynusmv: PynusmvEngine) -> None:
     assert "next" in refuse(pynusmv, COUNTER, Query("invar", "next(n) = n")).what
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", ["invar", "ctl", "ltl"])
 @pytest.mark.parametrize(
     ("more", "words"),
@@ -131,6 +134,7 @@ def test_time_limit(engine: Engine) -> None:
     assert result.cpu_seconds > 0.1
 
 
+@pytest.mark.slow
 def test_memory_limit(pynusmv: PynusmvEngine) -> None:
     task = Task(HARD, TRUE, order=("a.0", "b.0", "c.0"))
     result = pynusmv.check(task, EngineLimits(memory_mb=32, seconds=60))

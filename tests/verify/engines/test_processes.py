@@ -58,6 +58,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_many_jobs_in_a_row(pynusmv: PynusmvEngine) -> None:
     counter = Task(COUNTER, (Query("invar", "n != 2"), Query("ltl", "F n = 7")), ("n.2", "n.1", "n.0"))
     first, second = pynusmv.check(EASY), pynusmv.check(counter)
@@ -71,6 +72,7 @@ def test_many_jobs_in_a_row(pynusmv: PynusmvEngine) -> None:
     assert len(runners) == 2, "NuSMV is replaced after some hundred jobs"
 
 
+@pytest.mark.sampled(1)
 def test_a_limit_of_time_leaves_no_process_behind(engine: Engine) -> None:
     """It may come at any moment: while a process starts, works or ends."""
     mine = engine if isinstance(engine, ExecutableEngine) else PynusmvEngine()
@@ -107,6 +109,7 @@ def test_runner_killed_while_idle(pynusmv: PynusmvEngine) -> None:
     assert truths(pynusmv.check(EASY)) == TRUTHS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("victim", ["worker", "runner"])
 def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
     pynusmv.start()

@@ -56,6 +56,7 @@ def test_a_lasso_is_found_and_its_absence_proved(bmc: SatEngine) -> None:
     assert ask(bmc, LASSO, "ltl", "G F n = 3") == Answer(True)
 
 
+@pytest.mark.slow
 def test_fairness_is_respected(bmc: SatEngine) -> None:
     """With a fair scheduler nobody starves (which takes long to prove); without one a process need never run."""
     starvation = "G (p.at = asked -> F p.at = critical)"

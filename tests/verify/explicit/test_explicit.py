@@ -92,6 +92,7 @@ def same(part: Part, ours: Decision, theirs: Decision) -> None:
             assert len(answer.trace.steps) == len(other.trace.steps), role
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("file", "name"), CORPUS)
 def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> None:
     loaded = wb.read_file(MODELS / file).get(name, **SMALLER.get(name, {})).pipeline
@@ -107,6 +108,7 @@ def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> Non
             same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
+@pytest.mark.sampled(1)
 @numba
 @pytest.mark.parametrize(
     ("file", "n", "prop"),
