@@ -32,7 +32,7 @@ TESTS = {
     "tesla": ["tesla"],
     "executors": ["executors", "conformance/test_corpus.py"],
     "verify": ["verify"],
-    "logs": ["logs", "cli/test_run.py"],
+    "runner": ["runner", "cli/test_run.py"],
 }
 """Of each package the tests that are run; of these, first the folder that is called like the module's own folder."""
 LEFT_OUT = ("executors/spark/", "executors/compiled/gpu/", "executors/compiled/rules_gpu/")
