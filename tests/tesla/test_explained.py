@@ -1,7 +1,7 @@
 """Why something came of rules, and why not: every reason is true of what rules mean, as are the rows of a match."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +13,7 @@ from workbench.errors import EngineGap, InputError
 from workbench.runner.rules.columns import text_codes
 from workbench.tesla import tree as t
 from workbench.tesla.check import rules
-from workbench.tesla.event_block import LargeNumberError, event_block
+from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain import why_not
 from workbench.tesla.explain.hindrances import Hindrance
 from workbench.tesla.explain.order import EventOrder
@@ -21,6 +21,7 @@ from workbench.tesla.explain.view import RuleView, RunRecord
 from workbench.tesla.explain.why import composite_reason
 from workbench.tesla.explain.why_not import PartialReason, TriggerReason, trigger_reason
 from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
 
 SOME = 300
 """Random cases, each of which takes a few milliseconds."""
@@ -31,8 +32,12 @@ def record_of(case: RuleCase) -> RunRecord | None:
     told = evaluate_meaning(case)
     if isinstance(told, str):
         return None
-    order = EventOrder(case.rules, [case.events], [told])
+    order = order_of(case.rules, case.events, told)
     return RunRecord(case.rules, order, case.facts, "trex" if case.trex else "", told=case.until)
+
+
+def order_of(rule_set: RuleSet, given: Sequence[Occurrence], made: Sequence[Occurrence]) -> EventOrder:
+    return EventOrder(rule_set, *(event_block(rule_set, each, text_codes, large=True) for each in (given, made)))
 
 
 def records(seeds: Iterable[int]) -> Iterator[tuple[RuleCase, RunRecord]]:
@@ -378,29 +383,25 @@ def test_an_engine_that_is_wrong_is_found_out(wrong):
     told = [Occurrence("D", 1, (), 1, (0,), "r")]
     if wrong == "more":
         case = replace(case, events=[Occurrence("A", 1, (1,))])
-        record = RunRecord(case.rules, EventOrder(case.rules, [case.events], [told]), {})
+        record = RunRecord(case.rules, order_of(case.rules, case.events, told), {})
         with pytest.raises(EngineGap, match="DEFECT OF WORKBENCH") as found:
             composite_reason(record, 1)
         assert (found.value.rule, found.value.trigger, found.value.exit_code) == ("r", 0, 3)
     else:
-        record = RunRecord(case.rules, EventOrder(case.rules, [case.events], [told]), {})
+        record = RunRecord(case.rules, order_of(case.rules, case.events, told), {})
         with pytest.raises(EngineGap, match="told no composite of r at 1"):
             trigger_reason(RuleView(record, 0, 2))
 
 
-def test_an_order_of_columns_is_that_of_its_events():
+def test_an_order_of_several_blocks_is_that_of_their_events():
     compared = 0
     for case, record in records(range(60)):
         told = record.order.events(record.order.composites)
-        try:
-            given, composites = (event_block(case.rules, each, text_codes) for each in (case.events, told))
-        except LargeNumberError:
-            continue
-        half = len(told) // 2
-        made = [composites.part(0, half), composites.part(half, len(told))] if told else []
-        order = EventOrder(case.rules, [given.part(0, 3), given.part(3, len(given))], made)
+        given, composites = (halved(case.rules, each) for each in (case.events, told))
+        order = EventOrder(case.rules, given, composites)
         numbers = range(len(order))
         assert repr(order.events(numbers)) == repr(record.order.events(numbers))
+        assert repr(order.events(record.order.composites)) == repr(told)
         assert [order.label(each) for each in numbers] == [record.order.label(each) for each in numbers]
         assert [order.users(each) for each in numbers] == [record.order.users(each) for each in numbers]
         for rule in range(len(case.rules.rules)):
@@ -414,3 +415,11 @@ def test_columns_and_rows_are_explained_alike():
     for question in ({"event": 3}, {"output": 3}, {"output": "Fire at 210"}):
         one, other = (wb.rules(TEXT).explain(each, **question, time_unit="s") for each in (LOG, columns))
         assert one.to_json() == other.to_json()
+
+
+def halved(rule_set: RuleSet, events: Sequence[Occurrence]) -> EventBlock:
+    """Events as a block that has been two, the second of which is a part of another one."""
+    middle = len(events) // 2
+    whole = event_block(rule_set, events, text_codes, large=True)
+    blocks = [event_block(rule_set, events[:middle], text_codes, large=True), whole.part(middle, len(events))]
+    return join_blocks([each for each in blocks if len(each)] or [whole])

@@ -21,7 +21,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.rule_split import RuleSplit, balance_work, rule_split
 from workbench.tesla.engines.time_split import TimeSplit, time_split
-from workbench.tesla.event_block import LargeNumberError, event_block, joined
+from workbench.tesla.event_block import LargeNumberError, event_block, join_blocks
 from workbench.tesla.occurrence import Occurrence
 
 N = Kind("N")
@@ -300,7 +300,7 @@ def test_equal_keys_are_in_one_bucket() -> None:
     events = [Occurrence(name, time, (value,)) for time, (name, value) in enumerate(values)]
     block = event_block(keyed, events, lambda texts: [])
     whole = found.of(block).tolist()
-    assert whole == found.of(joined([block])).tolist()
+    assert whole == found.of(join_blocks([block])).tolist()
     assert whole[5:11] == found.of(block.part(5, 11)).tolist()
     one_by_one = [found.of_event(event) for event in events]
     assert [each for each, event in zip(whole, events, strict=True) if event.type != "D"] == [

@@ -118,7 +118,8 @@ class EventBlock:
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """The same as single events."""
-        block = self if sum(len(each[0].values) for each in self.columns if each) <= 2 * len(self) else joined([self])
+        rows_there = sum(len(each[0].values) for each in self.columns if each)
+        block = self if rows_there <= 2 * len(self) else join_blocks([self])
         rows, nothing = list[Sequence[tuple[Any, ...]]](), [()] * (int(block.places.max(initial=-1)) + 1)
         for name, columns in zip(block.names, block.columns, strict=True):
             domains = rules.declarations[name].domains.values()
@@ -144,10 +145,11 @@ class EventBlock:
         return (found[first - bounds[0] : last - bounds[0]] for first, last in pairwise(bounds))
 
 
-def joined(blocks: Sequence[EventBlock]) -> EventBlock:
-    """Events from outside of some blocks of the same rules, those of each after those of the one before.
+def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
+    """The events of some blocks of the same rules as one: all from outside, or all of them composites.
 
-    In the columns of each type there are the values of its events, in their order, and no others.
+    Those of each come after those of the one before. In the columns of each type there are the values of its events, in
+    their order, and no others.
     """
     import numpy as np
 
@@ -156,10 +158,28 @@ def joined(blocks: Sequence[EventBlock]) -> EventBlock:
     for type in set(types.tolist()):
         places = [each.places[each.types == type] for each in blocks]
         given = zip(*(each.columns[type] for each in blocks), strict=True)
-        columns[type] = tuple(_gathered(list(zip(some, places, strict=True))) for some in given)
+        columns[type] = tuple(_gather_values(list(zip(some, places, strict=True))) for some in given)
     texts = blocks[0].texts if len(blocks) == 1 else {n: text for each in blocks for n, text in each.texts.items()}
     times = np.concatenate([each.times for each in blocks])
-    return replace(blocks[0], types=types, times=times, places=dense_places(types), columns=tuple(columns), texts=texts)
+    whole = replace(
+        blocks[0], types=types, times=times, places=dense_places(types), columns=tuple(columns), texts=texts
+    )
+    return whole if any(each.rules is None for each in blocks) else _with_origins(whole, blocks)
+
+
+def _with_origins(whole: EventBlock, blocks: Sequence[EventBlock]) -> EventBlock:
+    """Composites of several blocks, with their numbers, rules and sources."""
+    import numpy as np
+
+    names = {name: i for i, name in enumerate(dict.fromkeys(name for each in blocks for name in each.rule_names))}
+    rules = [np.array([names[name] for name in each.rule_names], np.int32)[each.rules] for each in blocks]
+    numbers = np.concatenate([each.numbers for each in blocks])
+    whole = replace(whole, numbers=numbers, rules=np.concatenate(rules), rule_names=tuple(names))
+    if any(each.starts is None for each in blocks):
+        return replace(whole, starts=None, sources=None)
+    sources = np.concatenate([each.sources[each.starts[0] : each.starts[-1]] for each in blocks])
+    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(each.starts) for each in blocks)])
+    return replace(whole, starts=lengths.cumsum(), sources=sources)
 
 
 def dense_places(types: Any) -> Any:
@@ -172,7 +192,7 @@ def dense_places(types: Any) -> Any:
     return places
 
 
-def _gathered(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
+def _gather_values(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
     """The values at some places of several columns."""
     import numpy as np
 
@@ -185,43 +205,36 @@ def _gathered(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
     return AttributeColumn(values, nulls if nulls.any() else None)
 
 
-def event_block(rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfTexts) -> EventBlock:
+def event_block(
+    rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfTexts, *, large: bool = False
+) -> EventBlock:
     """Events as a block: all from outside, or all of them composites.
+
+    Parameters
+    ----------
+    large: whether attributes may be whole numbers of more than 64 bits, which stand in columns as Python's own.
 
     Raises
     ------
     LargeNumberError: a whole number has more than 64 bits.
     """
+    import numpy as np
+
     rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in rules.events}
     for event in events:
         rows[event.type].append(event.values)
     texts: dict[int, str] = {}
     columns = tuple(
         tuple(
-            attribute_column([row[i] for row in found], domain, codes, texts)
+            attribute_column([row[i] for row in found], domain, codes, texts, large=large)
             for i, domain in enumerate(rules.declarations[name].domains.values())
         )
         for name, found in rows.items()
     )
-    return replace(outline(rules, events), columns=columns, texts=texts)
-
-
-def outline(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock:
-    """Events as a block without the values of their attributes: all from outside, or all of them composites.
-
-    Raises
-    ------
-    LargeNumberError: a time has more than 64 bits.
-    """
-    import numpy as np
-
-    indexes, counts = {name: i for i, name in enumerate(rules.events)}, [0] * len(rules.events)
-    types, places = [indexes[event.type] for event in events], []
-    for type in types:
-        places.append(counts[type])
-        counts[type] += 1
+    indexes = {name: i for i, name in enumerate(rules.events)}
+    types: Any = np.array([indexes[event.type] for event in events], np.uint16)
     times = attribute_column([event.time for event in events], INT, lambda _: (), {}).values
-    block = EventBlock(rules.events, np.array(types, np.uint16), times, np.array(places, np.int64), (), {})
+    block = EventBlock(rules.events, types, times, dense_places(types), columns, texts)
     if not any(event.rule for event in events):
         return block
     makers = {rule: i for i, rule in enumerate(dict.fromkeys(event.rule for event in events))}
@@ -234,13 +247,13 @@ def outline(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock:
 
 
 def attribute_column(
-    values: Sequence[Any], domain: Domain, codes: CodesOfTexts, texts: dict[int, str]
+    values: Sequence[Any], domain: Domain, codes: CodesOfTexts, texts: dict[int, str], *, large: bool = False
 ) -> AttributeColumn:
     """Values of one attribute as a column; None is null. Texts are put with their numbers into `texts`.
 
     Raises
     ------
-    LargeNumberError: a whole number has more than 64 bits.
+    LargeNumberError: a whole number has more than 64 bits, and `large` does not allow that.
     """
     import numpy as np
 
@@ -253,8 +266,10 @@ def attribute_column(
     try:
         made: Any = np.array(filled, type_row(domain).column)
     except OverflowError:
-        large = next(each for each in filled if not -(2**63) <= each < 2**63)
-        raise LargeNumberError(f"{large} has more than 64 bits") from None
+        if not large:
+            beyond = next(each for each in filled if not -(2**63) <= each < 2**63)
+            raise LargeNumberError(f"{beyond} has more than 64 bits") from None
+        made = np.array(filled, object)
     return AttributeColumn(made, nulls if nulls.any() else None)
 
 

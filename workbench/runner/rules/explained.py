@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from typing import Any, cast
 
 from workbench.core.domain import Domain, Value
@@ -20,13 +21,13 @@ from workbench.events.values import UnreadableError, from_text
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
 from workbench.runner.options import started
-from workbench.runner.rules.columns import pack_events
+from workbench.runner.rules.columns import text_codes
 from workbench.runner.rules.composites import RuleRow
 from workbench.runner.rules.opening import OpenedRules, run_of
 from workbench.runner.rules.session import RuleRun, RuleSession
 from workbench.tesla import tree as t
-from workbench.tesla.event_block import EventBlock
-from workbench.tesla.explain.order import EventOrder, RunPiece, emitting
+from workbench.tesla.event_block import EventBlock, event_block, join_blocks
+from workbench.tesla.explain.order import EventOrder, emitting
 from workbench.tesla.explain.view import RunRecord
 from workbench.tesla.explain.why import composite_reason
 from workbench.tesla.explain.why_not import missing_reason
@@ -34,6 +35,8 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_explanation import RuleExplanation
 from workbench.tesla.rule_set import RuleSet
 
+RunPiece = EventBlock | Sequence[Occurrence]
+"""Successive events of a run, all from outside or all composites."""
 MOST_TOLD = 10
 """Composites of one event that are told."""
 FEW = 256
@@ -207,7 +210,7 @@ class RecordingSession(RuleSession):
     def answer(self) -> RuleExplanation:
         """What was asked, when it has run as far as it takes."""
         run, rules = self.run, self.engine.rules
-        order = EventOrder(rules, self._given, self._found)
+        order = EventOrder(rules, self._join(self._given), self._join(self._found))
         facts = cast("Facts", _FactRows(run.facts))
         micro = bool(run.clock.dates) or run.clock.unit is not None
         record = RunRecord(
@@ -262,9 +265,19 @@ class RecordingSession(RuleSession):
     def _keep(self, found: RunPiece) -> None:
         if len(found):
             self._told += len(found)
-            if isinstance(found, list) and len(found) > FEW:  # columns take a fifth of the room
-                found = pack_events(self.engine.rules, found) or found
-            self._found.append(found)
+            self._found.append(self._pack(found) if isinstance(found, list) and len(found) > FEW else found)
+
+    def _join(self, pieces: Sequence[RunPiece]) -> EventBlock:
+        """Successive events of the run as one block."""
+        found = list[EventBlock]()
+        for columns, some in groupby(pieces, lambda each: isinstance(each, EventBlock)):
+            group: list[Any] = list(some)
+            found += group if columns else [self._pack([*chain.from_iterable(group)])]
+        return join_blocks([each for each in found if len(each)] or [self._pack(())])
+
+    def _pack(self, events: Sequence[Occurrence]) -> EventBlock:
+        """Events as columns, which take a fifth of the memory."""
+        return event_block(self.engine.rules, events, text_codes, large=True)
 
 
 def _reach(rule: t.Rule) -> int:

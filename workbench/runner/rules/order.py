@@ -20,7 +20,7 @@ from workbench.runner.batching import BatchPace
 from workbench.runner.order import LateRows, PieceForm
 from workbench.runner.rules.columns import pack_events
 from workbench.runner.rules.composites import event_columns, event_row
-from workbench.tesla.event_block import EventBlock, joined
+from workbench.tesla.event_block import EventBlock, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -34,7 +34,7 @@ EventPiece = EventBlock | Iterator[Occurrence]
 def event_form(rules: RuleSet) -> PieceForm[EventBlock, Occurrence]:
     """The events of these rules in blocks."""
     data = attrgetter("type", "time", "values")
-    return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), joined, data, Occurrence)
+    return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), join_blocks, data, Occurrence)
 
 
 def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | None) -> LateRows[Occurrence]:

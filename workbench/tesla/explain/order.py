@@ -5,20 +5,15 @@ The rule of this module: of a long run there are columns, and an event is made w
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
-from workbench.tesla.event_block import EventBlock, outline
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
-
-RunPiece = EventBlock | Sequence[Occurrence]
-"""Successive events of a run, all from outside or all composites."""
 
 
 @dataclass(frozen=True)
@@ -45,25 +40,23 @@ class EventOrder:
     made: the composites, with their numbers and sources, in the order of publication.
     """
 
-    def __init__(self, rules: RuleSet, given: Sequence[RunPiece], made: Sequence[RunPiece]) -> None:
+    def __init__(self, rules: RuleSet, given: EventBlock, made: EventBlock) -> None:
         import numpy as np
 
         self.rules = rules
-        outside, inside = _Kind(rules, given), _Kind(rules, made)
-        numbers = inside.gathered("numbers")
-        count = len(outside) + len(inside)
+        self._blocks = (given, made)
+        count = len(given) + len(made)
         self.composite: Any = np.zeros(count, bool)
-        self.composite[numbers] = True
-        self._kinds = (outside, inside)
+        self.composite[[] if made.numbers is None else made.numbers] = True
         self._place: Any = np.empty(count, np.int64)
         self.times: Any = np.empty(count, np.int64)
         self._types: Any = np.empty(count, np.int64)
-        for kind, where in zip(self._kinds, (~self.composite, self.composite), strict=True):
-            self._place[where] = np.arange(len(kind))
-            self.times[where] = kind.gathered("times")
-            self._types[where] = kind.types
         self._numbers = tuple(np.flatnonzero(where) for where in (~self.composite, self.composite))
-        self._made: dict[int, Occurrence] = {}
+        for block, numbers in zip(self._blocks, self._numbers, strict=True):
+            self._place[numbers] = np.arange(len(block))
+            self.times[numbers] = block.times
+            self._types[numbers] = block.types
+        self._occurrences: dict[int, Occurrence] = {}
         self._of_type: dict[str, Any] = {}
 
     def __len__(self) -> int:
@@ -77,14 +70,16 @@ class EventOrder:
 
     def events(self, numbers: Iterable[int]) -> list[Occurrence]:
         """The events at some places."""
+        import numpy as np
+
         wanted = [int(each) for each in numbers]
-        missing = [each for each in wanted if each not in self._made]
-        for inside, kind in enumerate(self._kinds):
+        missing = [each for each in wanted if each not in self._occurrences]
+        for inside, block in enumerate(self._blocks):
             mine = [each for each in missing if bool(self.composite[each]) == bool(inside)]
-            places = [int(self._place[each]) for each in mine]
-            for number, event in zip(mine, kind.events(places), strict=True):
-                self._made[number] = replace(event, number=number)
-        return [self._made[each] for each in wanted]
+            found = block.take(self._place[np.array(mine, np.int64)]).occurrences(self.rules) if mine else []
+            for number, event in zip(mine, found, strict=True):
+                self._occurrences[number] = replace(event, number=number)
+        return [self._occurrences[each] for each in wanted]
 
     def of_type(self, type: str, first: int, last: int) -> Any:
         """The numbers of the events of a type from one place to before another, an array."""
@@ -131,7 +126,10 @@ class EventOrder:
     @cached_property
     def _sources(self) -> tuple[Any, Any]:
         """The sources of all composites, one after the other, and where those of each begin."""
-        return self._kinds[1].sources()
+        import numpy as np
+
+        made = self._blocks[1]
+        return (np.empty(0, np.int64), np.zeros(1, np.int64)) if made.starts is None else (made.sources, made.starts)
 
     @property
     def composites(self) -> list[int]:
@@ -168,9 +166,10 @@ class EventOrder:
 
     @cached_property
     def _outcomes(self) -> Mapping[int, Sequence[TriggerOutcome]]:
-        found, starts = self._sources
-        rules = self._kinds[1].rules
-        triggers = found[starts[:-1]].tolist() if len(starts) > 1 else []
+        (found, starts), composites = self._sources, self._blocks[1]
+        names = [self.rules.rule_names.index(name) for name in composites.rule_names]
+        rules = [] if composites.rules is None else [names[each] for each in composites.rules.tolist()]
+        triggers = found[starts[:-1]].tolist()
         groups: dict[tuple[int, int], list[int]] = {}
         for rule, trigger, number in zip(rules, triggers, self._numbers[1].tolist(), strict=True):
             groups.setdefault((rule, trigger), []).append(number)
@@ -181,80 +180,6 @@ class EventOrder:
         for some in made.values():
             some.sort(key=lambda each: each.before)
         return made
-
-
-class _Kind:
-    """The events from outside, or the composites."""
-
-    def __init__(self, rules: RuleSet, pieces: Sequence[RunPiece]) -> None:
-        self.declared = rules
-        self.pieces = [piece for piece in pieces if len(piece)]
-        self._outlines = [each if isinstance(each, EventBlock) else outline(rules, each) for each in self.pieces]
-        self._begins = [0, *accumulate(map(len, self.pieces))]
-
-    def __len__(self) -> int:
-        return self._begins[-1]
-
-    def gathered(self, column: str) -> Any:
-        """A column of all pieces, of whole numbers."""
-        return _concatenated([getattr(each, column) for each in self._outlines])
-
-    @property
-    def types(self) -> Any:
-        """The types by their places in `RuleSet.events`."""
-        return self._by_name("types", "names", self.declared.events)
-
-    @property
-    def rules(self) -> list[int]:
-        """The rules of composites by their places."""
-        found: list[int] = self._by_name("rules", "rule_names", self.declared.rule_names).tolist()
-        return found
-
-    def _by_name(self, column: str, names: str, known: Sequence[str]) -> Any:
-        """A column of places in one tuple of names as places in another."""
-        import numpy as np
-
-        place_of = {name: i for i, name in enumerate(known)}
-        tables = (np.array([place_of[name] for name in getattr(each, names)], np.int64) for each in self._outlines)
-        columns = (getattr(each, column) for each in self._outlines)
-        return _concatenated([table[places] for table, places in zip(tables, columns, strict=True)])
-
-    def sources(self) -> tuple[Any, Any]:
-        """The sources of all, and where those of each begin, one place more than there are events."""
-        import numpy as np
-
-        found, lengths = list[Any](), list[Any]([np.zeros(1, np.int64)])
-        for each in self._outlines:
-            assert each.starts is not None
-            assert each.sources is not None
-            found.append(each.sources[each.starts[0] : each.starts[-1]])
-            lengths.append(np.diff(each.starts))
-        return _concatenated(found), _concatenated(lengths).cumsum()
-
-    def events(self, places: Sequence[int]) -> list[Occurrence]:
-        """The events at some places of this kind; what they say of their number does not count."""
-        wanted: dict[int, list[int]] = {}
-        for place in places:
-            wanted.setdefault(bisect_right(self._begins, place) - 1, []).append(place)
-        found: dict[int, Occurrence] = {}
-        for at, some in wanted.items():
-            local = [place - self._begins[at] for place in some]
-            found.update(zip(some, self._made(self.pieces[at], local), strict=True))
-        return [found[place] for place in places]
-
-    def _made(self, piece: RunPiece, places: Sequence[int]) -> list[Occurrence]:
-        if not isinstance(piece, EventBlock):
-            return [piece[place] for place in places]
-        import numpy as np
-
-        return piece.take(np.array(places, np.int64)).occurrences(self.declared)
-
-
-def _concatenated(parts: Sequence[Any]) -> Any:
-    """Arrays of whole numbers as one."""
-    import numpy as np
-
-    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:

@@ -18,7 +18,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.rules import dealing
 from workbench.executors.compiled.rules.program import program_head
 from workbench.tesla.engines.rule_split import balance_work
-from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, joined
+from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, join_blocks
 from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import as_float
@@ -117,7 +117,7 @@ class KeyBuckets:
 
     def owners(self, block: EventBlock | None, threads: int) -> tuple[Any, float]:
         """Of each bucket the thread that has it, and the largest part of all events that one has."""
-        some = None if block is None else joined([block.part(0, COUNTED)])
+        some = None if block is None else join_blocks([block.part(0, COUNTED)])
         counts = np.zeros(BUCKETS) if some is None else np.bincount(self.of(some), minlength=BUCKETS)
         counts = counts + (1 + counts.sum()) / BUCKETS / 10
         owners: Any = np.zeros(BUCKETS, np.int8)
