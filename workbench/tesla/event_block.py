@@ -175,10 +175,11 @@ def _with_origins(whole: EventBlock, blocks: Sequence[EventBlock]) -> EventBlock
     rules = [np.array([names[name] for name in each.rule_names], np.int32)[each.rules] for each in blocks]
     numbers = np.concatenate([each.numbers for each in blocks])
     whole = replace(whole, numbers=numbers, rules=np.concatenate(rules), rule_names=tuple(names))
-    if any(each.starts is None for each in blocks):
+    named = [(each.starts, each.sources) for each in blocks if each.starts is not None and each.sources is not None]
+    if len(named) < len(blocks):
         return replace(whole, starts=None, sources=None)
-    sources = np.concatenate([each.sources[each.starts[0] : each.starts[-1]] for each in blocks])
-    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(each.starts) for each in blocks)])
+    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(starts) for starts, _ in named)])
+    sources = np.concatenate([numbers[starts[0] : starts[-1]] for starts, numbers in named])
     return replace(whole, starts=lengths.cumsum(), sources=sources)
 
 

@@ -1,19 +1,22 @@
 """Matches as they grow: of a short run, at each step, what has come of each match, and what became of it.
 
-The rule of this module: matches are those of the formulas, what is emitted is the engine's. A match is found when its
-trigger comes, so what has come of it before is known from behind.
+The rule of this module: what is emitted is the engine's, and what stops a match is what explanations find (`explain`).
+A match is found when its trigger comes, so what has come of it before is known from behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import RuleEngine, rule_engine
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.formulas import Happened, PlacedPredicate, grow, with_event
+from workbench.tesla.event_block import event_block
+from workbench.tesla.explain.order import EventOrder
+from workbench.tesla.explain.view import RuleView, RunRecord
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_memory import HappensOrFacts, feed, on_other_facts
 from workbench.tesla.rule_set import RuleSet
@@ -44,7 +47,15 @@ class GrownMatch(NamedTuple):
         return f"{came} {self.became}".strip() if step == self.ends else came if step < self.ends else ""
 
 
-def growing(
+class _RunEvent(NamedTuple):
+    """An event of a run, the step at which it came, and the facts that there were."""
+
+    event: Occurrence
+    step: int
+    facts: Facts
+
+
+def follow_matches(
     rules: RuleSet,
     engine: RuleEngine,
     steps: Sequence[HappensOrFacts | None],
@@ -62,100 +73,76 @@ def growing(
     compat: as for `meaning`.
     written: the rules as the user wrote them.
     """
-    run = _GrowingRun(rules, Happened(rules, facts, compat), written or rules)
-    for number, happens in enumerate(steps):
+    came = list[_RunEvent]()
+    for step, happens in enumerate(steps):
         if isinstance(happens, Mapping):
             assert isinstance(engine, Publisher)
             other = rule_engine(engine.rules, engine.name, happens, engine.settings)
-            engine, run.past.facts = on_other_facts(engine, other), happens
+            engine, facts = on_other_facts(engine, other), happens
         elif happens is not None:
             found = feed(engine, happens)
-            run.after([*found] if isinstance(happens, int) else [happens, *found], number)
+            events = found if isinstance(happens, int) else [happens, *found]
+            came += [_RunEvent(replace(each, number=len(came) + i), step, facts) for i, each in enumerate(events)]
+    run = _FollowedRun(rules, came, RunRecord(rules, _order_events(rules, came), facts, compat, written=written))
+    matches = {rule.name: run.matches(number) for number, rule in enumerate(rules.rules)}
     return {
-        rule.name: [" | ".join(filter(None, dict.fromkeys(each.at(n) for each in run.matches[rule.name])))
-                    for n in range(len(steps))]
-        for rule in rules.rules
-    }  # fmt: skip
+        name: [" | ".join(filter(None, dict.fromkeys(each.at(n) for each in some))) for n in range(len(steps))]
+        for name, some in matches.items()
+    }
+
+
+def _order_events(rules: RuleSet, came: Sequence[_RunEvent]) -> EventOrder:
+    numbers = dict[str, int]()
+
+    def number_texts(texts: Iterable[str]) -> list[int]:
+        return [numbers.setdefault(text, len(numbers)) for text in texts]
+
+    events = [each.event for each in came]
+    parts = ([each for each in events if bool(each.rule) is made] for made in (False, True))
+    return EventOrder(rules, *(event_block(rules, part, number_texts, large=True) for part in parts))
 
 
 @dataclass
-class _Stop:
-    selected: Selected
-    place: int
-    why: str = ""
+class _FollowedRun:
+    """A run that is over."""
+
+    rules: RuleSet
+    came: Sequence[_RunEvent]
+    record: RunRecord
+
+    def matches(self, number: int) -> list[GrownMatch]:
+        """The matches of a rule that came furthest with their triggers, in the order in which that was decided."""
+        order, rule, found = self.record.order, self.rules.rules[number], list[tuple[int, GrownMatch]]()
+        made = [each for outcome in order.outcomes(number) for each in outcome.composites]
+        emitted = {tuple(order.sources(each)): each for each in made}
+        for trigger in order.of_type(rule.trigger.type, 0, len(order)).tolist():
+            view = RuleView(replace(self.record, facts=self.came[trigger].facts), number, trigger)
+            stops = list(_find_stops(view))
+            furthest = max((place for place, *_ in stops), default=0)
+            for selected, why in ((selected, why) for place, selected, why in stops if place == furthest):
+                composite = emitted.get(tuple(each.number for each in selected.events))
+                decided = trigger if composite is None or rule.absence is None else composite
+                became = why if composite is None else TOLD
+                found.append((decided, self._match(selected, self.came[decided].step, became)))
+        return [match for _, match in sorted(found, key=lambda each: each[0])]
+
+    def _match(self, selected: Selected, ends: int, became: str) -> GrownMatch:
+        came = sorted((event.number, name) for name, event in selected.named.items())
+        return GrownMatch(tuple((name, self.came[at].step) for at, name in came), ends, became)
 
 
-class _GrowingRun:
-    """What has happened so far."""
+def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
+    """The partial matches of a trigger that go no further than to a place, and those that have everything, and why."""
+    for selected, place in islice(view.walk(view.start), MOST_GROWN):
+        if place == len(view.rule.parts):
+            yield place, selected, _explain_silence(view.rule, selected)
+        elif not view.extend(place, selected):
+            yield place, selected, f"✗ {view.text(place)}"
 
-    def __init__(self, rules: RuleSet, past: Happened, written: RuleSet) -> None:
-        self.rules, self.past, self.written = rules, past, written
-        self.matches: dict[str, list[GrownMatch]] = {rule.name: [] for rule in rules.rules}
-        self.steps: list[int] = []  # by the numbers of events
 
-    def after(self, happened: Sequence[Occurrence], step: int) -> None:
-        """What happens at a step: each is processed when it is published."""
-        for each in happened:
-            each = replace(each, number=len(self.past.history))
-            self.steps.append(step)
-            for number, rule in enumerate(self.rules.rules):
-                if rule.trigger.type == each.type:
-                    made = [c for c in happened if c.rule == rule.name and c.sources[0] == each.number]
-                    self._triggered(number, rule, each, [c.sources for c in made])
-                if each.rule == rule.name and rule.absence:
-                    self._waited(number, each.sources, step)
-            self.past.history.append(each)
-
-    def _triggered(self, number: int, rule: t.Rule, trigger: Occurrence, made: Sequence[Sequence[int]]) -> None:
-        stops = self._stops(number, rule, trigger)
-        furthest = max((each.place for each in stops), default=0)
-        for each in (stop for stop in stops if stop.place == furthest):
-            selected = [event.number for event in each.selected.events]
-            became = TOLD if selected in map(list, made) else each.why
-            self._add(rule, each.selected.named, self.steps[trigger.number], became)
-        for sources in made:
-            self._consume(number, sources)
-
-    def _waited(self, number: int, sources: Sequence[int], step: int) -> None:
-        """Note a match that has waited for a deadline, and is emitted at this step."""
-        names = (part.name for part in self.rules.resolved[number].events.values())
-        named = {name: self.past.history[each] for name, each in zip(names, sources, strict=True)}
-        self._add(self.rules.rules[number], named, step, TOLD)
-        self._consume(number, sources)
-
-    def _consume(self, number: int, sources: Sequence[int]) -> None:
-        """Consume what an emitted match of a rule consumes, given the numbers of its events."""
-        rule = self.rules.resolved[number]
-        for place, event in zip(rule.events, sources, strict=True):
-            if place in rule.consumed:
-                self.past.consumed.add(self.past.consumption(number, place, event))
-
-    def _add(self, rule: t.Rule, named: Mapping[str, Occurrence], ends: int, became: str) -> None:
-        came = sorted((event.number, name) for name, event in named.items())
-        found = GrownMatch(tuple((name, self.steps[at]) for at, name in came), ends, became)
-        others = (each for each in self.matches[rule.name] if (each.events, each.became) != (found.events, WAITS))
-        self.matches[rule.name] = [*others, found]
-
-    # --- partial matches --------------------------------------------------------------------------------
-
-    def _stops(self, number: int, rule: t.Rule, trigger: Occurrence) -> list[_Stop]:
-        """The partial matches of a trigger that go no further, and those that have everything."""
-        start = with_event(PlacedPredicate(self.past, rule.trigger, number, 0), Selected(), trigger)
-        todo, found, seen = [] if start is None else [_Stop(start, 1)], list[_Stop](), 0
-        while todo and seen < MOST_GROWN:
-            selected, place, seen = todo[0].selected, todo.pop(0).place, seen + 1
-            if place == len(rule.parts):
-                found.append(_Stop(selected, place, self._kept_back(rule, selected)))
-                continue
-            grown = grow(PlacedPredicate(self.past, rule.parts[place], number, place), selected)
-            todo += [_Stop(each, place + 1) for each in grown]
-            if not grown:
-                found.append(_Stop(selected, place, f"✗ {self.written.rules[number].parts[place]}"))
-        return found
-
-    def _kept_back(self, rule: t.Rule, selected: Selected) -> str:
-        """Why a match that has everything is not told at once."""
-        for each in rule.where_clause:
-            if value(each, selected) is not True:
-                return f"✗ where {each}"
-        return WAITS if rule.absence else "✗ limit or pause"
+def _explain_silence(rule: t.Rule, selected: Selected) -> str:
+    """Why a match that has everything is not told at once."""
+    for each in rule.where_clause:
+        if value(each, selected) is not True:
+            return f"✗ where {each}"
+    return WAITS if rule.absence else "✗ limit or pause"

@@ -10,13 +10,13 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from workbench.core.domain import Domain
 from workbench.core.term import Term, var
 from workbench.core.types import LITERALS, TYPES
 from workbench.tesla import tree as t
-from workbench.tesla.operators import row_of
+from workbench.tesla.operators import readings, row_of
 
 OWN = -1
 """The place of what a part itself is about, in its own expressions."""
@@ -127,6 +127,27 @@ def expanded(expression: t.Expression, *, own: bool = False) -> t.Expression:
         return each
 
     return changed(expression, leaf)
+
+
+class OwnComparison(NamedTuple):
+    """An attribute of what a part is about, compared with what has nothing to do with it.
+
+    Attributes
+    ----------
+    sign: of the comparison with the attribute on its left.
+    """
+
+    attribute: RuleSlot
+    sign: str
+    bound: t.Expression
+
+
+def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
+    """A constraint of a part as such a comparison, if it is one; parameters of the part are what they are assigned."""
+    for sign, one, bound in readings(constraint):
+        mine = expanded(one, own=True)
+        if isinstance(mine, RuleSlot) and mine.place == OWN and all(slot.place != OWN for slot in slots(bound)):
+            yield OwnComparison(mine, sign, bound)
 
 
 def placed(expression: t.Expression, place: int) -> t.Expression:

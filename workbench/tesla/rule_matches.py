@@ -36,25 +36,24 @@ class RuleMatches:
 
     def parts(self) -> Iterator[MatchBlock]:
         """The same as columns, some matches at a time."""
-        parts: Iterator[MatchBlock] = self._run("rows").parts()
-        return parts
+        return _parts(self._run("rows"))
 
     def first(self, most: int) -> list[tuple[str, tuple[int, ...]]]:
         """The first of them; what comes behind is not looked for."""
-        return list(itertools.chain.from_iterable(self._run("rows", first=most).parts())) if most > 0 else []
+        return list(itertools.chain.from_iterable(_parts(self._run("rows", first=most)))) if most > 0 else []
 
     def count(self) -> dict[str, int]:
         """How many matches each rule has."""
         run = self._run("count")
-        for _ in run.parts():
+        for _ in run.emissions():
             pass
-        return dict(zip((rule.name for rule in self._rules.rules), run.counts, strict=True))
+        return dict(zip(self._rules.rule_names, run.session.counts, strict=True))
 
     def columns(self) -> MatchBlock:
         """All of them as columns."""
         run = self._run("rows")
-        names, roles = run.called
-        return join_matches([block_of_matches(names, roles, []), *run.parts()])
+        names, roles = run.session.called
+        return join_matches([block_of_matches(names, roles, []), *_parts(run)])
 
     def to_arrow(self) -> Any:
         """All of them as an Arrow table: the rule, `trigger`, and what rules call their other events."""
@@ -64,3 +63,8 @@ class RuleMatches:
         again, self._asked = self._asked, True
         options = {**self._options, "matches": wanted, **more}
         return later("workbench.runner.rules.match_calls", "match_run")(self._rules, self._data, options, again=again)
+
+
+def _parts(run: Any) -> Iterator[MatchBlock]:
+    """The matches of a run (`match_run`), part by part."""
+    return (emission.table for emission in run.emissions() if emission.table is not None)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import FLOAT, INT
 from workbench.tesla import tree as t
-from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, RuleSlot, expanded, slots
+from workbench.tesla.resolved import own_comparisons
 
 
 class Band(NamedTuple):
@@ -38,21 +37,8 @@ class Band(NamedTuple):
 def band_of(constraints: Sequence[t.Expression]) -> Band | None:
     """The band of a predicate's constraints, with an upper and a lower bound if there is one; None: there is none."""
     found: dict[str, list[tuple[str, t.Expression]]] = {}
-    for constraint in constraints:
-        for attribute, operator, bound in _bounds(constraint):
-            if attribute.domain in (INT, FLOAT):
-                found.setdefault(attribute.name, []).append((operator, bound))
+    for each in (each for constraint in constraints for each in own_comparisons(constraint)):
+        if each.sign not in ("==", "!=") and each.attribute.domain in (INT, FLOAT):
+            found.setdefault(each.attribute.name, []).append((each.sign, each.bound))
     bands = [Band(attribute, tuple(bounds)) for attribute, bounds in found.items()]
     return max(bands, key=lambda each: each.closed, default=None)
-
-
-def _bounds(constraint: t.Expression) -> list[tuple[RuleSlot, str, t.Expression]]:
-    """Attributes of a candidate with an operator and a bound that has nothing to do with the candidate."""
-    found = []
-    for operator, one, bound in readings(constraint):
-        if operator in ("==", "!="):
-            break
-        mine = expanded(one, own=True)
-        if isinstance(mine, RuleSlot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
-            found.append((mine, operator, bound))
-    return found

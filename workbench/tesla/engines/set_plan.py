@@ -19,9 +19,8 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.bands import Band, band_of
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
-from workbench.tesla.operators import readings
 from workbench.tesla.parser import uncollected
-from workbench.tesla.resolved import RuleSlot, expanded
+from workbench.tesla.resolved import RuleSlot, expanded, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -348,8 +347,8 @@ def _find_indexes(step: RuleStep) -> list[TriggerIndex]:
 
 def _find_index(condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
-    for operator, mine, constant in readings(condition):
-        if operator != "!=" and isinstance(mine, RuleSlot) and isinstance(constant, t.Literal):
+    for mine, operator, constant in own_comparisons(condition):
+        if operator != "!=" and isinstance(constant, t.Literal):
             domain, value = mine.domain, constant.value
             same = (domain == INT and type(value) is int) or (domain == FLOAT and type(value) in (int, float))
             if same or (domain == STR and operator == "=="):

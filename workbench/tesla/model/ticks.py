@@ -305,12 +305,12 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
         """The matches of each rule."""
-        from workbench.tesla.growth import growing
+        from workbench.tesla.growth import follow_matches
 
         whole = self.with_facts(steps)
         at = [found[0] if found else None for found in self._happenings(steps)]
         facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
-        return growing(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
+        return follow_matches(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """The same with the facts that are given at the start of a run, where any are."""

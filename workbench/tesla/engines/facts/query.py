@@ -21,8 +21,8 @@ from workbench.tesla.engines.expressions import PythonLines
 from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, compared_as, quote_name
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.operators import operator_of, readings
-from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
+from workbench.tesla.operators import operator_of
+from workbench.tesla.resolved import domain_of, own_comparisons
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
@@ -214,14 +214,11 @@ class FactQuery:
 
     def _find_comparison(self, constraint: t.Expression) -> ComparedColumn | None:
         """A constraint that compares an attribute of the row with what is bound before."""
-        for operator, own, bound in readings(constraint):
-            mine = expanded(own, own=True) if operator_of(operator).sql else None
-            if isinstance(mine, RuleSlot) and mine.place == OWN and all(leaf.place != OWN for leaf in slots(bound)):
-                at = mine.index
-                column = self.table.columns[at]
-                if column.domain == STR and not column.exact and operator != "==":
-                    return None  # it has another order
-                return ComparedColumn(at, column, operator, bound, domain_of(bound))
+        for own, sign, bound in own_comparisons(constraint):
+            column = self.table.columns[own.index]
+            other_order = column.domain == STR and not column.exact and sign != "=="
+            if operator_of(sign).sql and not other_order:
+                return ComparedColumn(own.index, column, sign, bound, domain_of(bound))
         return None
 
     def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
