@@ -36,7 +36,7 @@ def test_a_match_is_unfilled_unless_something_comes_behind_its_trigger_up_to_the
         absences.add(before)
         due = waiting(absences, trigger)
         absences.add(after)
-        assert len(absences.unfilled(due)) == absences.waiting == unfilled, event
+        assert len(absences.find_unfilled(due)) == absences.waiting == unfilled, event
         assert len(absences.take_unfilled(due)) == unfilled, event
         assert absences.waiting == 0
 

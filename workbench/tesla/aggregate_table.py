@@ -43,7 +43,7 @@ def aggregate_row(part: t.Aggregate, combines: Callable[[t.DeclaredAggregate], C
     TypingError: there is no aggregate of this name.
     """
     if part.declared is not None:
-        return _declared_row(part.declared, combines or (lambda each: partial(combination, each)))
+        return _make_declared_row(part.declared, combines or (lambda each: partial(combination, each)))
     try:
         return aggregate_rows()[part.function]
     except KeyError:
@@ -60,7 +60,9 @@ def combination(declared: t.DeclaredAggregate, one: Value | None, other: Value |
     return fitted(value(declared.combined, Selected(), own), declared.domain)
 
 
-def _declared_row(declared: t.DeclaredAggregate, combines: Callable[[t.DeclaredAggregate], Combines]) -> AggregateRow:
+def _make_declared_row(
+    declared: t.DeclaredAggregate, combines: Callable[[t.DeclaredAggregate], Combines]
+) -> AggregateRow:
     real = declared.domain == FLOAT
 
     def result(domain: Domain | None) -> Domain | None:
@@ -75,12 +77,12 @@ def _declared_row(declared: t.DeclaredAggregate, combines: Callable[[t.DeclaredA
             return None
         combine, first = combines(declared), declared.first
         finish = lambda found: first if found is _NO_VALUE else combine(first, found)  # noqa: E731
-        return partial(BlockedValues, partial(_reduced, combine), _NO_VALUE, finish)
+        return partial(BlockedValues, partial(_reduce, combine), _NO_VALUE, finish)
 
     nullable = declared.combined is None or any(map(gives_null, t.within(declared.combined)))
     return AggregateRow(declared.name, str(declared), result, compute, running, nullable, ordered=True)
 
 
-def _reduced(combine: Combines, values: Iterable[Any], default: Any = _NO_VALUE) -> Any:
+def _reduce(combine: Combines, values: Iterable[Any], default: Any = _NO_VALUE) -> Any:
     there = [value for value in values if value is not _NO_VALUE]
     return reduce(combine, there) if there else default

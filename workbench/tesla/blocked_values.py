@@ -47,13 +47,13 @@ class BlockedValues:
         self._reset(self.values[count:])
 
     def over(self, low: int, high: int) -> Any:
-        return self.finish(self.merged(low, high) if low < high else self.empty)
+        return self.finish(self.combine(low, high) if low < high else self.empty)
 
-    def merged(self, low: int, high: int) -> Any:
+    def combine(self, low: int, high: int) -> Any:
         """What comes of those from one index to before another; of extreme ones that are equal it is the first."""
         first, last = -(-low // BLOCK), high // BLOCK
         if self.blocks is None or last - first < 2:
             return self.merge(self.values[low:high], default=self.empty)
         ends = self.values[low : first * BLOCK], self.values[last * BLOCK : high]
         before, after = (self.merge(each, default=self.empty) for each in ends)
-        return self.merge((before, self.blocks.merged(first, last), after))
+        return self.merge((before, self.blocks.combine(first, last), after))

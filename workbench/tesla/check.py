@@ -78,7 +78,7 @@ def checked(
     findings = Findings()
     functions = declared_aggregates(file.aggregates, aggregates or {}, findings)
     declared = collect_declarations(file, types or {}, findings)
-    declared.update(_inferred(declared, file.rules, functions))
+    declared.update(_infer_types(declared, file.rules, functions))
     check_types(declared, findings)
     check_unique("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
@@ -92,7 +92,7 @@ def checked(
 # --- declarations ---------------------------------------------------------------------------------------
 
 
-def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
+def _infer_types(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
     """The declarations whose types the older grammar leaves to what rules emit."""
     known = dict(declared)
     open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
@@ -103,7 +103,7 @@ def _inferred(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates
             looking[name].append(rule)
     for rule in todo:  # grows: what becomes known may tell the types of what looks at it
         before = known[rule.emits]
-        domains = _RuleChecker(known, Findings(), functions).emitted(rule)
+        domains = _RuleChecker(known, Findings(), functions).infer_emitted(rule)
         attributes = tuple(
             part if part.domain is not None else replace(part, domain=domains.get(part.name))
             for part in before.attributes
@@ -127,15 +127,15 @@ class _RuleChecker:
 
     def checked(self, rule: t.Rule) -> t.Rule:
         """The rule with what is left open in it settled."""
-        trigger, *predicates = self._parts(rule)
+        trigger, *predicates = self._check_parts(rule)
         for condition in rule.where_clause:
             with self.findings.apart():
-                self._truth(self.scope, condition)
-        evaluations = self._evaluations(rule)
+                self._check_truth(self.scope, condition)
+        evaluations = self._check_evaluations(rule)
         for key in rule.per:
             with self.findings.apart():
                 self.scope.domain(key)
-        self._consuming(rule)
+        self._check_consuming(rule)
         check_pause(rule.pause, self.findings)
         if rule.limit == 0:
             self.findings.add(LanguageError("a limit of 0 emits nothing", where=rule.where, hint="leave the rule out"))
@@ -145,25 +145,25 @@ class _RuleChecker:
         assert isinstance(trigger, t.Predicate)
         return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
 
-    def emitted(self, rule: t.Rule) -> dict[str, Domain]:
+    def infer_emitted(self, rule: t.Rule) -> dict[str, Domain]:
         """The types of what a rule emits, as far as they can be told; mistakes are for another time."""
         found: dict[str, Domain] = {}
-        list(self._parts(rule))
+        list(self._check_parts(rule))
         for each in rule.evaluations:
             with self.findings.apart():
                 found[each.name] = self.scope.domain(each.value)
         return found
 
-    def _parts(self, rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
+    def _check_parts(self, rule: t.Rule) -> list[t.Predicate | t.Aggregate]:
         found: list[t.Predicate | t.Aggregate] = []
         for part in rule.parts:
             made = part
             with self.findings.apart():
-                made = self._aggregate(part) if isinstance(part, t.Aggregate) else self._predicate(part)
+                made = self._check_aggregate(part) if isinstance(part, t.Aggregate) else self._check_predicate(part)
             found.append(made)
         return found
 
-    def _type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
+    def _find_type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
         if part.type not in self.declared:
             hint = did_you_mean(part.type, self.declared, "declared are: ")
             if not hint.startswith("did"):
@@ -171,11 +171,11 @@ class _RuleChecker:
             raise LanguageError(f"no type '{part.type}' is declared", where=part.where, hint=hint)
         return self.declared[part.type]
 
-    def _predicate(self, part: t.Predicate) -> t.Predicate:
+    def _check_predicate(self, part: t.Predicate) -> t.Predicate:
         try:
-            declared = self._type(part)
+            declared = self._find_type(part)
         except LanguageError:
-            self._unknown(part)
+            self._bind_unknown(part)
             raise
         if declared.fact:
             self._check_fact(part, declared)
@@ -184,30 +184,30 @@ class _RuleChecker:
         scope = self.scope.about(declared)
         assignments = []
         for each in part.assignments:
-            value = _positional(each.value, declared)
+            value = _name_attribute(each.value, declared)
             domain: Domain | None = None
             with self.findings.apart():
                 domain = scope.domain(value)
-            self._bind(each.name, each)
+            self._bind_parameter(each.name, each)
             scope = scope.with_parameter(each.name, domain)
             assignments.append(replace(each, value=value))
         for constraint in part.constraints:
             with self.findings.apart():
-                self._truth(scope, constraint)
+                self._check_truth(scope, constraint)
         if part.policy.binds:
             self.scope = replace(scope.about(None), bound=self.scope.bound).with_bound(part.name, declared)
         else:
             self.given -= {each.name for each in part.assignments}
         return replace(part, assignments=tuple(assignments))
 
-    def _unknown(self, part: t.Predicate) -> None:
+    def _bind_unknown(self, part: t.Predicate) -> None:
         """What a predicate about an unknown type binds is not known, either, which is not said again."""
         if part.policy.binds:
             for each in part.assignments:
                 self.scope = self.scope.with_parameter(each.name, None)
             self.scope = self.scope.with_bound(part.name, _Unknown(part.name, ()))
 
-    def _bind(self, name: str, where: t.Placed) -> None:
+    def _bind_parameter(self, name: str, where: t.Placed) -> None:
         if name in self.given:
             hint = f"compare with it: attribute == ${name}; or choose another name"
             self.findings.add(LanguageError(f"the parameter '${name}' is bound already", where=where.where, hint=hint))
@@ -222,9 +222,9 @@ class _RuleChecker:
         if part.window is None:
             hint = "write within 5 min from NAME, between NAME and NAME, or within forever from NAME"
             raise LanguageError(f"the predicate about {part.type} has no window", where=part.where, hint=hint)
-        self._window(part.window)
+        self._check_window(part.window)
 
-    def _window(self, window: t.EventWindow) -> None:
+    def _check_window(self, window: t.EventWindow) -> None:
         for name in window.names:
             with self.findings.apart():
                 if self.scope.event(name, window).declared.fact:
@@ -252,22 +252,22 @@ class _RuleChecker:
             with self.findings.apart():
                 RuleScope(declared).domain(t.OwnAttribute(each.name, where=each.where))
 
-    def _aggregate(self, part: t.Aggregate) -> t.Aggregate:
+    def _check_aggregate(self, part: t.Aggregate) -> t.Aggregate:
         domain: Domain | None = None
         try:
             part = called(part, self.functions)
-            domain = self._aggregated(part)
+            domain = self._find_aggregate_type(part)
         finally:
             if part.parameter:
-                self._bind(part.parameter, part)
+                self._bind_parameter(part.parameter, part)
                 self.scope = self.scope.with_parameter(part.parameter, domain)
         if not part.parameter:
             what = "the value of this aggregate is not used"
             raise LanguageError(what, where=part.where, hint=f"give it a name: $n = {part.function}(...)")
         return part
 
-    def _aggregated(self, part: t.Aggregate) -> Domain:
-        declared = self._type(part)
+    def _find_aggregate_type(self, part: t.Aggregate) -> Domain:
+        declared = self._find_type(part)
         if declared.fact and part.window is not None:
             hint = "leave out its window"
             raise LanguageError(f"'{part.type}' is a fact, which has no time", where=part.window.where, hint=hint)
@@ -275,11 +275,11 @@ class _RuleChecker:
             if part.window is None:
                 hint = "write within 5 min from NAME inside the parentheses"
                 raise LanguageError(f"the aggregate over {part.type} has no window", where=part.where, hint=hint)
-            self._window(part.window)
+            self._check_window(part.window)
         scope = self.scope.about(declared)
         for constraint in part.constraints:
             with self.findings.apart():
-                self._truth(scope, constraint)
+                self._check_truth(scope, constraint)
         values: Domain | None = None
         if part.attribute is not None:
             values = scope.domain(t.OwnAttribute(part.attribute, where=part.where))
@@ -291,13 +291,13 @@ class _RuleChecker:
             raise LanguageError(f"{part.function} of what?", where=part.where, hint=hint)
         raise LanguageError(f"{part.function} is not defined on {t.SPELLED[values]}", where=part.where)
 
-    def _truth(self, scope: RuleScope, expression: t.Expression) -> None:
+    def _check_truth(self, scope: RuleScope, expression: t.Expression) -> None:
         domain = scope.domain(expression)
         if domain != BOOL:
             what = f"a condition is true or false, and this is {t.SPELLED[domain]}"
             raise LanguageError(what, where=expression.where, hint="compare it with something")
 
-    def _evaluations(self, rule: t.Rule) -> tuple[t.Evaluation, ...]:
+    def _check_evaluations(self, rule: t.Rule) -> tuple[t.Evaluation, ...]:
         if rule.emits not in self.declared:
             hint = did_you_mean(rule.emits, self.declared) or f"declare {rule.emits}(...)"
             error = LanguageError(f"no type '{rule.emits}' is declared", where=rule.emits_at, hint=hint)
@@ -312,7 +312,7 @@ class _RuleChecker:
                 if each.name in seen:
                     raise LanguageError(f"'{each.name}' is given twice", where=each.where, hint="leave one out")
                 seen.add(each.name)
-                self._evaluation(each, declared)
+                self._check_evaluation(each, declared)
         missing = [part.name for part in declared.attributes if part.name not in seen]
         if missing:
             hint = f"write {', '.join(f'{name} = ...' for name in missing)}"
@@ -320,7 +320,7 @@ class _RuleChecker:
             self.findings.add(LanguageError(what, where=rule.emits_at, hint=hint))
         return rule.evaluations
 
-    def _evaluation(self, each: t.Evaluation, declared: t.Declaration) -> None:
+    def _check_evaluation(self, each: t.Evaluation, declared: t.Declaration) -> None:
         if each.name not in declared.positions:
             hint = did_you_mean(each.name, declared.positions, f"{declared.name} has: ")
             raise LanguageError(f"{declared.name} has no attribute '{each.name}'", where=each.where, hint=hint)
@@ -332,7 +332,7 @@ class _RuleChecker:
             hint = "declare it as float" if (found, wanted) == (FLOAT, INT) else ""
             raise LanguageError(what, where=each.value.where, hint=hint)
 
-    def _consuming(self, rule: t.Rule) -> None:
+    def _check_consuming(self, rule: t.Rule) -> None:
         places = rule.consuming_at or (rule.where,) * len(rule.consuming)
         for name, where in zip(rule.consuming, places, strict=True):
             with self.findings.apart():
@@ -348,7 +348,7 @@ class _Unknown(t.Declaration):
         raise FollowUp
 
 
-def _positional(value: t.Expression, declared: t.Declaration) -> t.Expression:
+def _name_attribute(value: t.Expression, declared: t.Declaration) -> t.Expression:
     """`A($x)` of the older grammar binds the attribute at its place."""
     if isinstance(value, t.OwnAttribute) and value.name.isdecimal():
         at = int(value.name)

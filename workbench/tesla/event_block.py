@@ -1,4 +1,4 @@
-"""Events of rules as columns: a stretch of the total order that engines take at once.
+"""Events of rules as columns: successive events that engines take at once.
 
 The rule of this module: a block is never changed. What an event is, is read at its place in the columns of its type;
 a text stands there as the whole number that compiled code has for it.

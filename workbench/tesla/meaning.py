@@ -100,7 +100,7 @@ class _Course:
 
     def happens(self, event: Occurrence) -> None:
         """An event from outside, with all that it causes; deadlines before it come first."""
-        self._see(event)
+        self._check_event(event)
         self.passes(event.time)
         self._publish([_Caused(replace(event, sources=(), rule=""))])
 
@@ -109,9 +109,9 @@ class _Course:
         while due := [each for each in self._awaiting if each.deadline < time]:
             first = min(due, key=lambda each: (each.deadline, each.rule, each.trigger))
             self._awaiting.remove(first)
-            self._publish(self._judged(first))
+            self._publish(self._judge(first))
 
-    def _see(self, event: Occurrence) -> None:
+    def _check_event(self, event: Occurrence) -> None:
         declared = self.past.rules.declarations.get(event.type)
         if declared is None or declared.fact:
             hint = did_you_mean(event.type, self.past.rules.events, "declared are: ")
@@ -128,9 +128,9 @@ class _Course:
             first, *others = events
             if len(first.chain) > LONGEST_CHAIN:
                 raise endless_chain(first.chain[::-1])
-            events = self._processed(first) + others
+            events = self._process(first) + others
 
-    def _processed(self, caused: _Caused) -> list[_Caused]:
+    def _process(self, caused: _Caused) -> list[_Caused]:
         """What an event causes by all rules in their order; then it joins the history, and is no part of it before."""
         event, found = replace(caused.event, number=len(self.past.history)), list[_Caused]()
         for number, rule in enumerate(self.past.rules.rules):
@@ -139,7 +139,7 @@ class _Course:
             selected = selections(self.past, number, rule, event)
             window = selected[0].absent and selected[0].absent[0].part.window if selected else None
             if window is None:
-                found += self._decided(number, selected, event.time, caused.chain)
+                found += self._decide(number, selected, event.time, caused.chain)
             else:
                 deadline = event.time + int(window.most.amount)
                 chain = caused.chain if deadline == event.time else ()  # what comes later is caused by the clock
@@ -149,23 +149,23 @@ class _Course:
             self.composites.append(event)
         return found
 
-    def _judged(self, awaiting: _Awaiting) -> list[_Caused]:
+    def _judge(self, awaiting: _Awaiting) -> list[_Caused]:
         """`absent`: no event up to the deadline satisfies it; all matches of a trigger together."""
         found = [each for each in awaiting.found if not satisfying(*each.absent)]
-        return self._decided(awaiting.rule, found, awaiting.deadline, awaiting.chain)
+        return self._decide(awaiting.rule, found, awaiting.deadline, awaiting.chain)
 
-    def _decided(self, number: int, found: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
+    def _decide(self, number: int, found: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
         """What is emitted of finished matches: `where`, then `limit`, then `at most once`; only that consumes."""
         rule = self.past.rules.rules[number]
         found = [each for each in found if all(value(condition, each) is True for condition in rule.where_clause)]
-        found = [each for each in found[: rule.limit] if not self._silent(number, each, time)]
+        found = [each for each in found[: rule.limit] if not self._is_silent(number, each, time)]
         for each in found:
             for name in rule.consuming:
                 at = each.places.index(_bound_at(rule, name))
                 self.past.consume(number, each.places[at], each.events[at])
-        return [_Caused(self._composite(rule, each, time), (*chain, rule.name)) for each in found]
+        return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in found]
 
-    def _silent(self, number: int, selected: Selected, time: int) -> bool:
+    def _is_silent(self, number: int, selected: Selected, time: int) -> bool:
         """Whether the rule has emitted something less than the pause before, for the same values."""
         rule = self.past.rules.rules[number]
         if rule.pause is None:
@@ -179,7 +179,7 @@ class _Course:
         self._emitted.append(_Emitted(number, time, key))
         return False
 
-    def _composite(self, rule: t.Rule, selected: Selected, time: int) -> Occurrence:
+    def _make_composite(self, rule: t.Rule, selected: Selected, time: int) -> Occurrence:
         """Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
         given = {each.name: value(each.value, selected) for each in rule.evaluations}
         attributes = self.past.rules.declarations[rule.emits].domains

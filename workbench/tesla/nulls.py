@@ -27,12 +27,12 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
     while True:
         before = dict(found)
         for rule in rules.resolved:
-            found[rule.emits] |= _emitted_nulls(rule, found)
+            found[rule.emits] |= _find_emitted_nulls(rule, found)
         if found == before:
             return found
 
 
-def _emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
+def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
     """The attributes that may be null in what a rule emits."""
     known = set(slots(*rule.where_clause))
     for place, part in enumerate(rule.parts):

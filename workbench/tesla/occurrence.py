@@ -72,7 +72,7 @@ def in_units(
             raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
         return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1) / tick
 
-    return replace(rules, rules=tuple(_rule(rule, scaled, trex) for rule in rules.rules))
+    return replace(rules, rules=tuple(_scale_rule(rule, scaled, trex) for rule in rules.rules))
 
 
 def has_units(rules: RuleSet) -> bool:
@@ -83,12 +83,12 @@ def has_units(rules: RuleSet) -> bool:
 Scale = Callable[[t.Duration], Decimal]
 
 
-def _rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
-    predicates = tuple(replace(part, window=_window(part.window, scaled, trex)) for part in rule.predicates)
-    return replace(rule, predicates=predicates, pause=rule.pause and _whole(rule.pause, scaled, math.ceil))
+def _scale_rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
+    predicates = tuple(replace(part, window=_scale_window(part.window, scaled, trex)) for part in rule.predicates)
+    return replace(rule, predicates=predicates, pause=rule.pause and _round(rule.pause, scaled, math.ceil))
 
 
-def _window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
+def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
     if isinstance(window, t.AfterWindow):
         most = scaled(window.most)
         if most != int(most):
@@ -97,10 +97,10 @@ def _window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventW
         return replace(window, most=t.Duration(most, where=window.most.where))
     if isinstance(window, t.WithinWindow) and not window.counted:
         up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
-        least = window.least and _whole(window.least, scaled, up)
-        return replace(window, most=window.most and _whole(window.most, scaled, down), least=least)
+        least = window.least and _round(window.least, scaled, up)
+        return replace(window, most=window.most and _round(window.most, scaled, down), least=least)
     return window
 
 
-def _whole(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:
+def _round(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:
     return t.Duration(Decimal(rounded(scaled(duration))), where=duration.where)

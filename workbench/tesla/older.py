@@ -63,23 +63,23 @@ class Defining(t.Placed):
     consuming_at: tuple[Location, ...]
 
 
-def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
+def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
     """The declaration of what it emits, and the rule."""
     bound: set[str] = set()
-    trigger = _bound(rule.trigger, bound)
+    trigger = _bind_parameters(rule.trigger, bound)
     predicates: list[t.Predicate | t.Aggregate] = []
     conditions: list[t.Expression] = []
     for part in rule.predicates:
         if isinstance(part, OlderAggregate):
-            aggregate, condition = _aggregated(part, bound, len(predicates))
+            aggregate, condition = _translate_aggregate(part, bound, len(predicates))
             predicates.append(aggregate)
             conditions += condition
         else:
-            predicates.append(_bound(part, bound))
-    evaluations = [_evaluation(each, findings) for each in t.conjuncts(*rule.assignments)]
+            predicates.append(_bind_parameters(part, bound))
+    evaluations = [_translate_assignment(each, findings) for each in t.conjuncts(*rule.assignments)]
     for i, each in enumerate(evaluations):
         if each is not None:
-            evaluations[i] = replace(each, value=_hoisted(each.value, bound, predicates))
+            evaluations[i] = replace(each, value=_hoist(each.value, bound, predicates))
     made = t.Rule(
         trigger=trigger,
         predicates=tuple(predicates),
@@ -94,23 +94,23 @@ def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
     return t.RuleFile((t.Declaration(rule.emits, rule.attributes, where=rule.where),), (made,))
 
 
-def _bound(part: t.Predicate, bound: set[str]) -> t.Predicate:
+def _bind_parameters(part: t.Predicate, bound: set[str]) -> t.Predicate:
     """The predicate with its assignments apart from its constraints."""
     assignments, constraints = list(part.assignments), []
     new = set(bound) | {each.name for each in assignments}
     for position, constraint in enumerate(t.conjuncts(*part.constraints)):
-        name, value = _binding(constraint, position, new)
+        name, value = _find_binding(constraint, position, new)
         if name:
             assignments.append(t.Assigned(name, value, where=constraint.where))
             new.add(name)
         else:
-            constraints.append(_compared(constraint))
+            constraints.append(_translate_equality(constraint))
     if part.policy.binds:
         bound |= new
     return replace(part, assignments=tuple(assignments), constraints=tuple(constraints))
 
 
-def _binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[str, t.Expression]:
+def _find_binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[str, t.Expression]:
     """The parameter that a constraint binds, and its value; no name where it binds none."""
     if isinstance(constraint, t.BoundParameter) and constraint.name not in bound:
         return constraint.name, t.OwnAttribute(str(position), where=constraint.where)
@@ -121,8 +121,8 @@ def _binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[
     return "", constraint
 
 
-def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
-    constraints = tuple(_compared(each) for each in t.conjuncts(*part.constraints))
+def _translate_aggregate(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
+    constraints = tuple(_translate_equality(each) for each in t.conjuncts(*part.constraints))
     name = part.parameter or f"aggregate{number}"
     bound.add(name)
     condition: list[t.Expression] = []
@@ -132,31 +132,31 @@ def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.A
     return replace(part.new, parameter=name, constraints=constraints), condition
 
 
-def _hoisted(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
+def _hoist(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
     """An expression with a parameter for each aggregate in it, which becomes a predicate."""
     if isinstance(expression, OlderAggregate):
-        made, _ = _aggregated(expression, bound, len(predicates))
+        made, _ = _translate_aggregate(expression, bound, len(predicates))
         predicates.append(made)
         return t.BoundParameter(made.parameter, where=expression.where)
     if isinstance(expression, t.Operation):
-        operands = tuple(_hoisted(operand, bound, predicates) for operand in expression.operands)
+        operands = tuple(_hoist(operand, bound, predicates) for operand in expression.operands)
         return replace(expression, operands=operands)
     return expression
 
 
-def _evaluation(assignment: t.Expression, findings: Findings) -> t.Evaluation | None:
+def _translate_assignment(assignment: t.Expression, findings: Findings) -> t.Evaluation | None:
     if isinstance(assignment, t.Operation) and assignment.operator == "=":
         target, value = assignment.operands
         if isinstance(target, t.OwnAttribute):
-            return t.Evaluation(target.name, _compared(value), where=target.where)
+            return t.Evaluation(target.name, _translate_equality(value), where=target.where)
     hint = "write attribute = value; conditions stand in the predicates, or in a rule that ends with emit"
     findings.add(LanguageError(f"'{assignment}' assigns nothing", where=assignment.where, hint=hint))
     return None
 
 
-def _compared(expression: t.Expression) -> t.Expression:
+def _translate_equality(expression: t.Expression) -> t.Expression:
     """The expression with `==` for every `=`."""
     if not isinstance(expression, t.Operation):
         return expression
     operator = "==" if expression.operator == "=" else expression.operator
-    return replace(expression, operator=operator, operands=tuple(map(_compared, expression.operands)))
+    return replace(expression, operator=operator, operands=tuple(map(_translate_equality, expression.operands)))

@@ -38,13 +38,13 @@ def declared_aggregates(
 ) -> OwnAggregates:
     """All aggregates by name; None those that have a mistake, so that nothing more is said of them."""
     found: dict[str, t.DeclaredAggregate | None] = {}
-    for each in (*(_given(name, each) for name, each in given.items()), *written):
+    for each in (*(_declare(name, each) for name, each in given.items()), *written):
         before, found[each.name] = found.get(each.name), None
         with findings.apart():
             if before not in (None, each):
                 what = f"two aggregates are called '{each.name}'"
                 raise LanguageError(what, where=each.where, hint="rename one")
-            _see(each)
+            _check(each)
             found[each.name] = each
     return found
 
@@ -62,7 +62,7 @@ def called(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     return replace(part, declared=declared)
 
 
-def _given(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
+def _declare(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
     """What a user of Python gives."""
     if isinstance(given, t.DeclaredAggregate):
         return given
@@ -75,10 +75,10 @@ def _given(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.De
         hint = "give a function of two values and where it starts, an int, a float, a bool or a str: (math.gcd, 0)"
         raise InputError(what, hint=hint) from None
     operands = (t.Attribute("a", domain), t.Attribute("b", domain))
-    return t.DeclaredAggregate(name, operands, None, t.Literal(start), _careful(name, function, domain))
+    return t.DeclaredAggregate(name, operands, None, t.Literal(start), _guard(name, function, domain))
 
 
-def _careful(name: str, function: Combines, domain: Domain) -> Combines:
+def _guard(name: str, function: Combines, domain: Domain) -> Combines:
     """A function that is not asked about null, and whose values are of the type."""
     kinds: dict[Domain, tuple[type, ...]] = {INT: (int,), FLOAT: (int, float), BOOL: (bool,), STR: (str,)}
 
@@ -98,7 +98,7 @@ def _careful(name: str, function: Combines, domain: Domain) -> Combines:
     return combined
 
 
-def _see(each: t.DeclaredAggregate) -> None:
+def _check(each: t.DeclaredAggregate) -> None:
     """LanguageError where it is no aggregate, or not associative."""
     if each.name.upper() in (*aggregate_rows(), "TIME"):
         what = f"'{each.name}' is a word of the language"
@@ -114,15 +114,15 @@ def _see(each: t.DeclaredAggregate) -> None:
     if not isinstance(plain, t.Literal):
         what = f"'{each.name}' starts from a value, and this is none"
         raise LanguageError(what, where=start.where, hint="write a number, a text, true or false")
-    _fits(each, RuleScope().domain(start), start)
+    _check_type(each, RuleScope().domain(start), start)
     if each.combined is not None:
-        _fits(each, RuleScope(each.scope).domain(each.combined), each.combined)
-    if what := _counterexample(each):
+        _check_type(each, RuleScope(each.scope).domain(each.combined), each.combined)
+    if what := _find_counterexample(each):
         hint = "it may be computed of neighbours first: what comes of it has to be the same"
         raise LanguageError(f"'{each.name}' is not associative: {what}", where=each.where, hint=hint)
 
 
-def _fits(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> None:
+def _check_type(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> None:
     if found != each.domain and (found, each.domain) != (INT, FLOAT):
         what = f"'{each.name}' is of {t.SPELLED[each.domain]}, and this is {t.SPELLED[found]}"
         raise LanguageError(what, where=where.where, hint="all its values are of one type")
@@ -132,14 +132,14 @@ def _fits(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> None:
 
 
 @lru_cache(maxsize=256)
-def _counterexample(each: t.DeclaredAggregate) -> str:
+def _find_counterexample(each: t.DeclaredAggregate) -> str:
     """Three values for which it matters which two are combined first, told; empty if none are found."""
-    name, tried = each.name, _tried(each)
-    pairs = {(a, b): _combined(each, a, b) for a, b in product(tried, repeat=2)}
+    name, tried = each.name, _choose_values(each)
+    pairs = {(a, b): _combine(each, a, b) for a, b in product(tried, repeat=2)}
     for a, b, c in product(tried, repeat=3):
-        left, right = _combined(each, pairs[a, b], c), _combined(each, a, pairs[b, c])
-        if not _same(left, right):
-            a, b, c, left, right = map(_shown, (a, b, c, left, right))
+        left, right = _combine(each, pairs[a, b], c), _combine(each, a, pairs[b, c])
+        if not _is_same(left, right):
+            a, b, c, left, right = map(_format, (a, b, c, left, right))
             return f"{name}({name}({a}, {b}), {c}) is {left}, and {name}({a}, {name}({b}, {c})) is {right}"
     return ""
 
@@ -147,15 +147,15 @@ def _counterexample(each: t.DeclaredAggregate) -> str:
 @lru_cache(maxsize=256)
 def not_neutral(each: t.DeclaredAggregate) -> str:
     """What comes of two values, and is another one behind the start, told; empty if nothing such is found."""
-    tried = _tried(each)
-    for value in dict.fromkeys(_combined(each, a, b) for a, b in product(tried, repeat=2)):
-        found = _combined(each, each.first, value)
-        if not _same(found, value):
-            return f"{each.name}({_shown(each.first)}, {_shown(value)}) is {_shown(found)}"
+    tried = _choose_values(each)
+    for value in dict.fromkeys(_combine(each, a, b) for a, b in product(tried, repeat=2)):
+        found = _combine(each, each.first, value)
+        if not _is_same(found, value):
+            return f"{each.name}({_format(each.first)}, {_format(value)}) is {_format(found)}"
     return ""
 
 
-def _tried(each: t.DeclaredAggregate) -> Sequence[Any]:
+def _choose_values(each: t.DeclaredAggregate) -> Sequence[Any]:
     parts = () if each.combined is None else t.within(each.combined)
     named = [part.value for part in parts if isinstance(part, t.Literal) and LITERALS[type(part.value)] == each.domain]
     return list(dict.fromkeys([*TRIED[each.domain], *named[:MOST_NAMED]]))
@@ -165,7 +165,7 @@ _FAILS = object()
 """What a function of Python gives where it fails, which is nobody's counterexample."""
 
 
-def _combined(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
+def _combine(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
     if _FAILS in (one, other):
         return _FAILS
     try:
@@ -174,7 +174,7 @@ def _combined(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
         return _FAILS
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     """Whether values are the same, but for how floats are rounded."""
     if one is _FAILS or other is _FAILS or one is None or other is None:
         return one is other or _FAILS in (one, other)
@@ -183,5 +183,5 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     return "null" if value is None else str(t.Literal(value))

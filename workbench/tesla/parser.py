@@ -21,7 +21,7 @@ from workbench.language.lalr import Extent
 from workbench.named_files import allow, find_named, follow_links, hide_text, read_text
 from workbench.tesla import tree as t
 from workbench.tesla.mistakes import TESLA
-from workbench.tesla.older import Defining, OlderAggregate, translated
+from workbench.tesla.older import Defining, OlderAggregate, translate
 from workbench.tesla.operators import operator_of
 
 MOST_DIGITS = 4300
@@ -61,10 +61,10 @@ def uncollected() -> Iterator[None]:
 def read_rules(path: str | Path) -> t.RuleFile:
     """The declarations and rules of a `.tesla` file, and of those that it includes."""
     with hide_text(Path(path)):
-        return parse_rules(_text(Path(path)), str(path), Path(path).parent)
+        return parse_rules(_read_file(Path(path)), str(path), Path(path).parent)
 
 
-def _text(path: Path, where: Location | str = "") -> str:
+def _read_file(path: Path, where: Location | str = "") -> str:
     def hint() -> str:
         near = [each.name for each in path.parent.glob("*.tesla")] if path.parent.is_dir() else []
         return did_you_mean(path.name, near, "there are: ") or "give the path of a .tesla file"
@@ -81,13 +81,13 @@ class _Reading:
     def __call__(self, text: str, file: str, around: tuple[Path, ...]) -> t.RuleFile:
         items: list[Any] = []
         for item in read(text, file, LANGUAGE):
-            found = self._included(item, around) if isinstance(item, _Include) else item
+            found = self._include_file(item, around) if isinstance(item, _Include) else item
             whole = isinstance(found, t.RuleFile)
             items += (*found.declarations, *found.aggregates, *found.rules) if whole else (found,)
-        rules = _numbered(of_type(items, t.Rule))
+        rules = _number_rules(of_type(items, t.Rule))
         return t.RuleFile(of_type(items, t.Declaration), rules, of_type(items, t.DeclaredAggregate))
 
-    def _included(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
+    def _include_file(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
             raise LanguageError("a text that is no file includes none", where=item.where, hint="write it into a file")
         found = find_named(item.path, self.folder, item.where)
@@ -100,7 +100,7 @@ class _Reading:
         before, self.folder = self.folder, found.parent
         try:
             with hide_text(path):
-                return self(_text(path, item.where), str(found), (*around, path))
+                return self(_read_file(path, item.where), str(found), (*around, path))
         finally:
             self.folder = before
 
@@ -110,7 +110,7 @@ class _Include(NamedTuple):
     where: Location
 
 
-def _numbered(rules: Iterable[t.Rule]) -> tuple[t.Rule, ...]:
+def _number_rules(rules: Iterable[t.Rule]) -> tuple[t.Rule, ...]:
     """The rules, those without a name called by their place among all."""
     return tuple(rule if rule.named else replace(rule, name=f"rule {i}") for i, rule in enumerate(rules, 1))
 
@@ -154,7 +154,7 @@ class _RuleBuilder(TreeBuilder):
     def declaration(self, children: list[Any], extent: Extent) -> t.Declaration:
         _, fact, name, *attributes, _, _, digits = children
         return t.Declaration(
-            str(name), of_type(attributes, t.Attribute), fact is not None, digits and self._whole(digits),
+            str(name), of_type(attributes, t.Attribute), fact is not None, digits and self._read_whole_number(digits),
             self.comment_above(extent), where=self.locate(name),
         )  # fmt: skip
 
@@ -177,13 +177,13 @@ class _RuleBuilder(TreeBuilder):
         heading, made = children
         fields = {"name": str(heading or ""), "named": heading is not None, "comment": self.comment_above(extent)}
         if isinstance(made, Defining):
-            return translated(made, self.findings, where=self.locate(heading) if heading else made.where, **fields)
+            return translate(made, self.findings, where=self.locate(heading) if heading else made.where, **fields)
         return t.Rule(**made | fields | ({"where": self.locate(heading)} if heading else {}))
 
     def integer(self, children: list[Any], extent: Extent) -> t.Literal:
-        return t.Literal(self._whole(children[0]), where=self.locate(extent))
+        return t.Literal(self._read_whole_number(children[0]), where=self.locate(extent))
 
-    def _whole(self, digits: Token) -> int:
+    def _read_whole_number(self, digits: Token) -> int:
         if len(digits) > MOST_DIGITS:
             self.mistake(f"a number of {len(digits)} digits", digits, f"{MOST_DIGITS} digits at most are read")
             return 0
@@ -195,7 +195,7 @@ class _RuleBuilder(TreeBuilder):
         if amount and abs(amount.adjusted()) > LONGEST_DURATION:
             hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
             self.mistake(f"no clock measures {digits[:40]}", digits, hint)
-        return t.Duration(amount, _unit(str(unit or "")), where=self.locate(extent))
+        return t.Duration(amount, _read_unit(str(unit or "")), where=self.locate(extent))
 
     def emitting(self, children: list[Any], extent: Extent) -> dict[str, Any]:
         word, trigger, *rest, where, limit, emission, consumed = children
@@ -209,7 +209,7 @@ class _RuleBuilder(TreeBuilder):
             "trigger": trigger,
             "predicates": tuple(each.new if isinstance(each, OlderAggregate) else each for each in parts),
             "where_clause": where or (),
-            "limit": limit and self._whole(limit),
+            "limit": limit and self._read_whole_number(limit),
             "emits": str(emits),
             "evaluations": evaluations,
             "pause": pause,
@@ -279,7 +279,7 @@ class _RuleBuilder(TreeBuilder):
         )  # fmt: skip
 
 
-def _unit(text: str) -> str:
+def _read_unit(text: str) -> str:
     unit = text.rstrip(".")
     return t.EVENTS if unit == "event" else unit
 

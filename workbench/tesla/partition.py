@@ -49,25 +49,25 @@ def rule_partition(rules: RuleSet) -> RulePartition:
     Joined parts of a rule have the same value in the keys of their types; what a rule emits has that of its trigger,
     and so have the values for which it is silent on its own.
     """
-    keyed = _keyed(rules)
-    found = {rule.name: list(_links(rule, rules, keyed)) for rule in rules.resolved}
+    keyed = _find_keyed_types(rules)
+    found = {rule.name: list(_find_links(rule, rules, keyed)) for rule in rules.resolved}
     reasons = [f"rule '{name}': {link.missing}" for name, links in found.items() for link in links if not link.pairs]
     if reasons:
         return RulePartition(reasons=tuple(reasons))
     links = [link for some in found.values() for link in some]
     choices = {name: frozenset(rules.declarations[name].positions) for name in keyed}
-    narrowed = _narrowed(choices, links)
+    narrowed = _narrow(choices, links)
     if narrowed is None:
-        return RulePartition(reasons=(_conflict(choices, found),))
-    keys = _chosen(narrowed, links)
+        return RulePartition(reasons=(_find_conflict(choices, found),))
+    keys = _choose(narrowed, links)
     return RulePartition(keys) if keys is not None else RulePartition(reasons=("no choice of keys fits all rules",))
 
 
-def _conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
+def _find_conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
     """What the first rule asks for that does not go together with those before it."""
     before: list[_Link] = []
     for name, link in ((name, link) for name, links in found.items() for link in links):
-        narrowed = _narrowed(choices, [*before, link])
+        narrowed = _narrow(choices, [*before, link])
         if narrowed is None:
             return f"rule '{name}': {link.conflict(choices)}"
         choices, before = narrowed, [*before, link]
@@ -104,7 +104,7 @@ class _Link:
         )
 
 
-def _keyed(rules: RuleSet) -> Collection[str]:
+def _find_keyed_types(rules: RuleSet) -> Collection[str]:
     """The types that have keys: those that meet others, or cause silence, and what they are made of."""
     return rules.graph.led_from(
         part.type
@@ -118,7 +118,7 @@ def _events(rule: t.Rule, rules: RuleSet) -> list[t.Predicate | t.Aggregate]:
     return [part for part in rule.parts if not rules.declarations[part.type].fact]
 
 
-def _links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
+def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
     """What a rule asks for."""
     start, declared = rule.trigger.type, rules.declarations
     if start not in keyed:
@@ -134,24 +134,24 @@ def _links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterat
             pairs = here.pairs(declared[start].positions, place, declared[part.type].positions)
             if part.type == start:
                 pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
-            yield _Link(start, part.type, pairs, f"`{part}`", _unjoined(part, rule.trigger, declared))
+            yield _Link(start, part.type, pairs, f"`{part}`", _explain_unjoined(part, rule.trigger, declared))
         if t.binds(part):
             same = here
-    same.satisfied(rule.where_clause)
+    same.add_conditions(rule.where_clause)
     if rule.emits in keyed:
-        pairs = same.valued(declared[start].positions, {each.name: each.value for each in rule.evaluations})
+        pairs = same.pair_values(declared[start].positions, {each.name: each.value for each in rule.evaluations})
         if rule.emits == start:
             pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
         what = f"what it emits has no attribute of its trigger {start}, by which others are joined with {rule.emits}"
         yield _Link(start, rule.emits, pairs, f"`emit {rule.emits}`", what)
     if rule.pause is not None:
-        pairs = same.valued(declared[start].positions, dict(zip(map(str, rule.per), rule.per, strict=True)))
+        pairs = same.pair_values(declared[start].positions, dict(zip(map(str, rule.per), rule.per, strict=True)))
         own = frozenset((a, a) for a, _ in pairs)
         pause = f"`at most once in {rule.pause}`"
         yield _Link(start, start, own, pause, f"{pause} is for all of them together: add `per` and the key")
 
 
-def _unjoined(
+def _explain_unjoined(
     part: t.Predicate | t.Aggregate, trigger: t.Predicate, declared: Mapping[str, t.Declaration]
 ) -> str:  # fmt: skip
     shared = [name for name in declared[trigger.type].positions if name in declared[part.type].positions]
@@ -174,9 +174,9 @@ class _Same:
         """What a part says of an event that it takes."""
         for each in part.assignments:
             self._join((place, f"${each.name}"), _term(placed(each.value, place)))
-        self.satisfied(placed(each, place) for each in part.constraints)
+        self.add_conditions(placed(each, place) for each in part.constraints)
 
-    def satisfied(self, conditions: Iterable[t.Expression]) -> None:
+    def add_conditions(self, conditions: Iterable[t.Expression]) -> None:
         """What conditions say, which hold."""
         for each in t.conjuncts(*conditions):
             if isinstance(each, t.Operation) and each.operator == "==":
@@ -185,24 +185,24 @@ class _Same:
 
     def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> _Pairs:
         """The attributes of the trigger, and those of a part, that are one value."""
-        leaders = {name: self._leader((place, name)) for name in others}
-        return self._paired(ones, leaders)
+        leaders = {name: self._find_leader((place, name)) for name in others}
+        return self._pair(ones, leaders)
 
-    def valued(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
+    def pair_values(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
         """The same with what is given values."""
         terms = {name: _term(value) for name, value in values.items()}
-        return self._paired(ones, {name: self._leader(term) for name, term in terms.items() if term is not None})
+        return self._pair(ones, {name: self._find_leader(term) for name, term in terms.items() if term is not None})
 
-    def _paired(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
+    def _pair(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
         return frozenset(
-            (one, name) for one in ones for name, leader in leaders.items() if self._leader((0, one)) == leader
+            (one, name) for one in ones for name, leader in leaders.items() if self._find_leader((0, one)) == leader
         )
 
     def _join(self, one: _Valued | None, other: _Valued | None) -> None:
         if one is not None and other is not None:
-            self._leaders[self._leader(one)] = self._leader(other)
+            self._leaders[self._find_leader(one)] = self._find_leader(other)
 
-    def _leader(self, term: _Valued) -> _Valued:
+    def _find_leader(self, term: _Valued) -> _Valued:
         while (found := self._leaders.get(term, term)) != term:
             term = found
         return term
@@ -218,7 +218,7 @@ def _term(expression: t.Expression) -> _Valued | None:
 # --- keys that fit --------------------------------------------------------------------------------------------
 
 
-def _narrowed(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[str]] | None:
+def _narrow(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[str]] | None:
     """The choices that each link leaves; None where it leaves none for some type."""
     found, links = dict(choices), list(links)
     before: Mapping[str, frozenset[str]] = {}
@@ -233,13 +233,13 @@ def _narrowed(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[
     return found
 
 
-def _chosen(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
+def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
     """One of the choices for each type."""
     several = next((name for name, some in choices.items() if len(some) > 1), None)
     if several is None:
         return {name: next(iter(some)) for name, some in choices.items()}
     for each in sorted(choices[several]):
-        narrowed = _narrowed({**choices, several: frozenset([each])}, links)
-        if narrowed is not None and (found := _chosen(narrowed, links)) is not None:
+        narrowed = _narrow({**choices, several: frozenset([each])}, links)
+        if narrowed is not None and (found := _choose(narrowed, links)) is not None:
             return found
     return None

@@ -27,7 +27,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     """The remarks about a rule set, in the order of the text."""
     for rule in rules.rules:
         for part in rule.parts:
-            yield from _never(part)
+            yield from _find_contradictions(part)
             window = part.window
             if isinstance(window, t.WithinWindow) and window.most is None:
                 what = f"all events of type {part.type} are kept: their window is forever"
@@ -36,7 +36,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
-    yield from _silent(rules)
+    yield from _find_silent(rules)
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(
@@ -48,7 +48,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         )
 
 
-def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
+def _find_contradictions(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
     """Constraints that contradict each other: constants, and bounds of one attribute."""
     least: dict[str, tuple[float, bool]] = {}
     most: dict[str, tuple[float, bool]] = {}
@@ -73,10 +73,10 @@ def _never(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
                     return
 
 
-def _silent(rules: RuleSet) -> Iterator[WorkbenchError]:
+def _find_silent(rules: RuleSet) -> Iterator[WorkbenchError]:
     """Composites that nothing can emit: each of their rules selects what cannot come, or what nothing satisfies."""
     needed = {rule.name: rule.binding for rule in rules.rules}
-    odd = {rule.name for rule in rules.rules if any(any(_never(part)) for part in needed[rule.name])}
+    odd = {rule.name for rule in rules.rules if any(any(_find_contradictions(part)) for part in needed[rule.name])}
     come = rules.declarations.keys() - set(rules.composites)
     lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}
     asking: dict[str, list[t.Rule]] = {}

@@ -46,29 +46,29 @@ class RuleMemory(Remembered):
 
     def after(self, happens: Happens) -> tuple[RuleMemory, list[Occurrence]]:
         """The state when this has happened, and the composites that come of it."""
-        engine = self._taken()
+        engine = self._take()
         found = feed(engine, happens)
         if self._count + 1 < max(LEAST, len(self._base) // 32):
             return RuleMemory(self._make, self._base, (self._since, happens), self._count + 1, engine), found
-        return RuleMemory(self._make, _saved(engine), None, 0, engine), found
+        return RuleMemory(self._make, _save(engine), None, 0, engine), found
 
     @property
     def awaiting(self) -> Mapping[str, int]:
         """How many matches of each rule wait for something not to come."""
-        engine = self._taken()
+        engine = self._take()
         assert isinstance(engine, Publisher)
         found = engine.awaiting()
         with _LOCK:
             self._engine = engine
         return found
 
-    def _taken(self) -> RuleEngine:
+    def _take(self) -> RuleEngine:
         """An engine in this state; nobody else has it."""
         with _LOCK:
             engine, self._engine = self._engine, None
-        return self._made() if engine is None else engine
+        return self._rebuild() if engine is None else engine
 
-    def _made(self) -> RuleEngine:
+    def _rebuild(self) -> RuleEngine:
         engine = self._make()
         if self._base:
             engine.restore(base64.b64decode(self._base))
@@ -83,8 +83,8 @@ class RuleMemory(Remembered):
 
     def saved(self) -> str:
         if self._text is None:
-            engine = self._taken()
-            self._text = _saved(engine)
+            engine = self._take()
+            self._text = _save(engine)
             with _LOCK:
                 self._engine = engine
         return self._text
@@ -113,5 +113,5 @@ def on_other_facts(engine: RuleEngine, other: RuleEngine) -> RuleEngine:
     return other
 
 
-def _saved(engine: RuleEngine) -> str:
+def _save(engine: RuleEngine) -> str:
     return base64.b64encode(engine.snapshot()).decode()

@@ -77,8 +77,8 @@ class RuleProcessor(FileProcessor):
             raise PipelineError(f"{what}, in {self.rules.name}", hint="such rules are no part of a pipeline")
         if not self.fed:
             raise PipelineError(f"no stream feeds the rules of {self.rules.name}", hint=self.signature)
-        bare = [each for each in _durations(self.rules) if not each.unit]
-        if bare and any(_units(self.rules)):
+        bare = [each for each in _list_durations(self.rules) if not each.unit]
+        if bare and any(_list_units(self.rules)):
             hint = "write its unit, too: what the time counts is for the log to say"
             raise PipelineError(f"{bare[0]} of what? Other windows have units", where=bare[0].where, hint=hint)
 
@@ -114,7 +114,7 @@ class RuleProcessor(FileProcessor):
 
     @cached_property
     def clocks(self) -> Mapping[int, str]:
-        units = {*_units(self.rules)}
+        units = {*_list_units(self.rules)}
         return {0: "us" if True in units else "numbers" if units else "any"}
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
@@ -134,8 +134,10 @@ class RuleProcessor(FileProcessor):
         return replace(self, shapes=inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        nulls = may_be_null(self.rules, self._nulls(inputs[1:]))
-        found = [self._composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites]
+        nulls = may_be_null(self.rules, self._find_nulls(inputs[1:]))
+        found = [
+            self._record_of_composite(self.rules.declarations[name], nulls[name]) for name in self.rules.composites
+        ]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
         columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
         for name, domain in shared_domains(emitted).items():
@@ -143,7 +145,7 @@ class RuleProcessor(FileProcessor):
             columns[name] = resolve(domain if always else Nullable(domain), self.integers)
         return (*found, Record(tuple(columns.values()), tuple(columns)))
 
-    def _nulls(self, events: Sequence[Domain]) -> Nulls:
+    def _find_nulls(self, events: Sequence[Domain]) -> Nulls:
         """The attributes that may be null on the inputs, and in facts: which those are is not known here."""
         found = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
@@ -151,7 +153,7 @@ class RuleProcessor(FileProcessor):
             found[name] = frozenset(attribute for attribute, _, part in places if isinstance(part, Nullable))
         return found
 
-    def _composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
+    def _record_of_composite(self, declared: t.Declaration, nulls: frozenset[str]) -> Domain:
         domains = {n: Nullable(domain) if n in nulls else domain for n, domain in declared.domains.items()}
         record = Record(tuple(domains.values()), tuple(domains))
         return resolve(record, self.integers) if domains else BOOL
@@ -171,10 +173,10 @@ class RuleProcessor(FileProcessor):
                 _check_time(now, value)
                 now = value
             else:
-                events.append(self._event(place, value, now))
-        return tuple(map(list, self._shown(self._meant(events, rows_of(self.facts or {}), now))))
+                events.append(self._read_event(place, value, now))
+        return tuple(map(list, self._collect_outputs(self._evaluate_meaning(events, rows_of(self.facts or {}), now))))
 
-    def _meant(self, events: Sequence[HappensOrFacts], facts: Facts, now: int | None) -> list[Occurrence]:
+    def _evaluate_meaning(self, events: Sequence[HappensOrFacts], facts: Facts, now: int | None) -> list[Occurrence]:
         from workbench.tesla.meaning import meaning
 
         until = None if now is None else now - 1
@@ -193,9 +195,9 @@ class RuleProcessor(FileProcessor):
                 return state, self._silent
             now = value
         if not isinstance(memory, RuleMemory):
-            memory = RuleMemory(self._started, memory)
-        memory, found = memory.after(now if place == 0 else self._event(place, value, now))
-        return (now, memory), tuple(map(emission, self._shown(found))) if found else self._silent
+            memory = RuleMemory(self._start_engine, memory)
+        memory, found = memory.after(now if place == 0 else self._read_event(place, value, now))
+        return (now, memory), tuple(map(emission, self._collect_outputs(found))) if found else self._silent
 
     def refusal(self, form: str) -> str:
         if form != Form.VALUES:
@@ -217,7 +219,7 @@ class RuleProcessor(FileProcessor):
     def _silent(self) -> tuple[Emission, ...]:
         return (emission(()),) * self.out_arity
 
-    def _started(self) -> Any:
+    def _start_engine(self) -> Any:
         from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
         return rule_engine(self.scaled, self.engine, self.facts, EngineSettings(trex=self.trex))
@@ -229,14 +231,14 @@ class RuleProcessor(FileProcessor):
         declared = (self.rules.declarations[name] for name in self.fed)
         return tuple(value_reader(each, domain) for each, domain in zip(declared, self.shapes[1:], strict=True))
 
-    def _event(self, place: int, value: Value, now: int | None) -> Occurrence:
+    def _read_event(self, place: int, value: Value, now: int | None) -> Occurrence:
         return Occurrence(self.fed[place - 1], BEGINNING if now is None else now, self._readers[place - 1](value))
 
     @cached_property
     def _domains(self) -> Mapping[str, Domain]:
         return dict(zip(self.results_named, self.results(self.shapes), strict=True))
 
-    def _shown(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
+    def _collect_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         """Composites on each output."""
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         everything = self._domains[ALL]
@@ -262,7 +264,7 @@ class RuleProcessor(FileProcessor):
 
     @property
     def pauses(self) -> tuple[int, ...]:
-        return tuple(int(each.amount) for each in _durations(self.scaled))
+        return tuple(int(each.amount) for each in _list_durations(self.scaled))
 
     @classmethod
     def of(cls, rules: RuleSet, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
@@ -323,13 +325,13 @@ def _check_time(before: int | None, time: int) -> None:
         raise InputError(f"the time goes back from {before} to {time}", hint="sort the events by time")
 
 
-def _durations(rules: RuleSet) -> Iterator[t.Duration]:
+def _list_durations(rules: RuleSet) -> Iterator[t.Duration]:
     """All times that are longer than nothing."""
     return (each for rule in rules.rules for each in rule.durations if each.amount and not each.counts)
 
 
-def _units(rules: RuleSet) -> Iterator[bool]:
-    return (bool(each.unit) for each in _durations(rules))
+def _list_units(rules: RuleSet) -> Iterator[bool]:
+    return (bool(each.unit) for each in _list_durations(rules))
 
 
 @cache  # random pipelines ask again and again

@@ -164,7 +164,7 @@ class Predicate(Placed):
     def __str__(self) -> str:
         text = " ".join(filter(None, [self.policy.value, self.type]))
         text += f"[{_listed(self.assignments)}]" if self.assignments else ""
-        text += _parenthesized(self.constraints)
+        text += _parenthesize(self.constraints)
         text += f" as {self.alias}" if self.alias else ""
         text += f" {self.window}" if self.window else ""
         return text + (f" ordered by {_listed(self.ordering)}" if self.ordering else "")
@@ -194,7 +194,7 @@ class Aggregate(Placed):
     def __str__(self) -> str:
         attribute = f".{self.attribute}" if self.attribute else ""
         window = f" {self.window}" if self.window else ""
-        text = f"{self.function}({self.type}{_parenthesized(self.constraints)}{attribute}{window})"
+        text = f"{self.function}({self.type}{_parenthesize(self.constraints)}{attribute}{window})"
         return f"${self.parameter} = {text}"
 
 
@@ -309,7 +309,7 @@ class Rule(Placed):
         lines += [f"  and {part}" for part in self.predicates]
         lines += [f"where {_listed(self.where_clause)}"] if self.where_clause else []
         lines += [f"limit {self.limit}"] if self.limit is not None else []
-        emission = f"emit {self.emits}{_parenthesized(self.evaluations)}"
+        emission = f"emit {self.emits}{_parenthesize(self.evaluations)}"
         pause = f" at most once in {self.pause}" if self.pause else ""
         lines.append(emission + pause + (f" per {_listed(self.per)}" if self.per else ""))
         lines += [f"consuming {_listed(self.consuming)}"] if self.consuming else []
@@ -326,16 +326,16 @@ class RuleFile(Placed):
 
     def __str__(self) -> str:
         declared: list[Declaration | DeclaredAggregate] = [*self.declarations, *self.aggregates]
-        found = [_commented(each.comment, str(each)) for each in declared]
+        found = [_prepend_comment(each.comment, str(each)) for each in declared]
         blocks = ["\n".join(found)] if found else []
-        return "\n\n".join([*blocks, *(_commented(rule.comment, str(rule)) for rule in self.rules)]) + "\n"
+        return "\n\n".join([*blocks, *(_prepend_comment(rule.comment, str(rule)) for rule in self.rules)]) + "\n"
 
 
-def _parenthesized(items: tuple[object, ...]) -> str:
+def _parenthesize(items: tuple[object, ...]) -> str:
     return f"({_listed(items)})" if items else ""
 
 
-def _commented(comment: str, text: str) -> str:
+def _prepend_comment(comment: str, text: str) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines()) + text
 
 

@@ -28,7 +28,7 @@ def check_bounds(window: t.EventWindow, findings: Findings) -> None:
         return
     least, most = window.least, window.most
     if window.counted:
-        _count(least, most, findings)
+        _check_counts(least, most, findings)
     if least is None or most is None or least.counts != most.counts or bool(least.unit) != bool(most.unit):
         return
     if least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1):
@@ -36,7 +36,7 @@ def check_bounds(window: t.EventWindow, findings: Findings) -> None:
         findings.add(LanguageError(what + " away" * most.counts, where=least.where, hint="write the smaller one first"))
 
 
-def _count(least: t.Duration | None, most: t.Duration | None, findings: Findings) -> None:
+def _check_counts(least: t.Duration | None, most: t.Duration | None, findings: Findings) -> None:
     for each in (least, most):
         if each is not None and not each.counts:
             what = f"{each} is a time, and the other end of this window a number of events"

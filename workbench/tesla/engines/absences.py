@@ -64,22 +64,22 @@ class Absences:
     @property
     def waiting(self) -> int:
         """How many matches wait for a deadline, and nothing has come to them so far."""
-        return sum(len(self.unfilled(due)) for due in self._awaited)
+        return sum(len(self.find_unfilled(due)) for due in self._awaited)
 
     def take_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
         """The matches of the first deadline to which nothing came; it is awaited no longer."""
-        found = self.unfilled(due)
+        found = self.find_unfilled(due)
         self._awaited.popleft()
         events = self.column.column
         end = events.first_number(self._awaited[0].trigger.number) if self._awaited else len(events.events)
         events.forget(end - events.start)
         return found
 
-    def unfilled(self, due: DueAbsence) -> list[PartialMatch]:
+    def find_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
         """The matches to which nothing came so far."""
-        return [match for match in due.matches if not self._came(match, due)]
+        return [match for match in due.matches if not self._has_come(match, due)]
 
-    def _came(self, match: PartialMatch, due: DueAbsence) -> bool:
+    def _has_come(self, match: PartialMatch, due: DueAbsence) -> bool:
         column, fits = self.column.of(match), self.column.step.fits
         if column is EMPTY:
             return False

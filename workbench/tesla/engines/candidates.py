@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from workbench.tesla import tree as t
+from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.step_column import Placewise
@@ -46,19 +47,16 @@ class StepFacts:
 
 def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
     """What extends a partial match by a step that is about facts."""
-    rows = facts.get(step.type, ())
-    if not hasattr(rows, "database"):
-        kept = StepFacts(step, rows)
+    tables = fact_tables(facts)
+    table = None if tables is None else tables.table(step.type)
+    if tables is None or table is None:
+        kept = StepFacts(step, facts.get(step.type, ()))
         return extension(step, kept.find, kept.fits)
     from workbench.tesla.engines.facts.query import AskedFacts, drop_failed
-    from workbench.tesla.engines.facts.table import FactTable
-    from workbench.tesla.engines.facts.tables import FactTables
 
-    assert isinstance(rows, FactTable)
-    assert isinstance(facts, FactTables)
-    asked = AskedFacts(step, rows, facts)
+    asked = AskedFacts(step, table, tables)
     extend = extension(step, asked.find, asked.fits, aggregate_of=asked.aggregate_of)
-    return drop_failed(extend, partial(facts.drop, step.type)) if facts.settings.failure == "drop" else extend
+    return drop_failed(extend, partial(tables.drop, step.type)) if tables.settings.failure == "drop" else extend
 
 
 def extension(
@@ -79,15 +77,17 @@ def extension(
     aggregate_of: of a match, what is aggregated, where it need not be computed of candidates.
     """
     if isinstance(step.part, t.Aggregate):
-        return _aggregated(step, find, fits) if aggregate_of is None else lambda match: ((*match, aggregate_of(match)),)
+        if aggregate_of is not None:
+            return lambda match: ((*match, aggregate_of(match)),)
+        return _extend_by_aggregate(step, find, fits)
     if step.policy.forbids:
-        return _negated(find, fits)
+        return _extend_unless(find, fits)
     if step.policy.many:
-        return _each(fits, find, _closed_to(consumed, rivals))
-    return _one(fits, find, _closed_to(consumed, rivals), last=step.policy.newest)
+        return _extend_by_each(fits, find, _make_exclusion(consumed, rivals))
+    return _extend_by_one(fits, find, _make_exclusion(consumed, rivals), last=step.policy.newest)
 
 
-def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
+def _make_exclusion(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
     """Whether an event is not to be selected for a match; None where all are."""
     if consumed is None and not rivals:
         return None
@@ -95,7 +95,9 @@ def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, 
     return lambda match, event: event.number in gone or any(match[slot] is event for slot in rivals)
 
 
-def _each(fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None) -> ExtendsMatch:
+def _extend_by_each(
+    fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None
+) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Iterator[PartialMatch]:
         events, low, high = find(match)
         for at in range(low, high):
@@ -110,7 +112,7 @@ def _each(fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMat
     return extend
 
 
-def _one(
+def _extend_by_one(
     fits: Fits | None, find: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
 ) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
@@ -128,7 +130,7 @@ def _one(
     return extend
 
 
-def _negated(find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
+def _extend_unless(find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = find(match)
         if fits is None:
@@ -138,7 +140,7 @@ def _negated(find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     return extend
 
 
-def _aggregated(step: RuleStep, find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
+def _extend_by_aggregate(step: RuleStep, find: FindsCandidates, fits: Fits | None) -> ExtendsMatch:
     at = step.attribute
     computed = step.aggregate.compute(step.values)
 

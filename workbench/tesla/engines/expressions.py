@@ -39,7 +39,7 @@ class PythonLines:
     def require(self, conditions: Iterable[t.Expression]) -> None:
         """Nothing comes of it unless all of these are true."""
         for condition in conditions:
-            tests, text = self._computed(condition)
+            tests, text = self._compute(condition)
             self.lines.append(f"if {' or '.join([*tests, f'not {text}'])}: return None")
 
     def assign(self, assignments: Iterable[t.Assigned]) -> None:
@@ -49,7 +49,7 @@ class PythonLines:
 
     def value(self, expression: t.Expression, *, as_real: bool = False) -> str:
         """Source of its value; null is None."""
-        tests, text = self._computed(expression)
+        tests, text = self._compute(expression)
         text = f"real({text})" if as_real else text
         return f"(None if {' or '.join(tests)} else {text})" if tests else text
 
@@ -70,39 +70,39 @@ class PythonLines:
         made: Callable[..., Any] = found["of_rule"]
         return made
 
-    def _computed(self, expression: t.Expression) -> tuple[list[str], str]:
+    def _compute(self, expression: t.Expression) -> tuple[list[str], str]:
         """When it is null, and its value if it is not."""
         tests: dict[str, None] = {}
-        text, _ = self._part(expression, tests)
+        text, _ = self._write(expression, tests)
         return list(tests), text
 
-    def _part(self, expression: t.Expression, tests: dict[str, None]) -> tuple[str, int]:
+    def _write(self, expression: t.Expression, tests: dict[str, None]) -> tuple[str, int]:
         if isinstance(expression, t.Literal):
-            return self._constant(expression.value), 0
+            return self._write_constant(expression.value), 0
         if isinstance(expression, RuleSlot):
-            name = self._leaf(expression)
+            name = self._load_slot(expression)
             if expression.name != TIME:
                 tests[f"{name} is None"] = None
             return name, 0
         assert isinstance(expression, t.Operation)
-        parts = [self._part(operand, tests) for operand in expression.operands]
+        parts = [self._write(operand, tests) for operand in expression.operands]
         texts, depth = [text for text, _ in parts], 1 + max(depth for _, depth in parts)
         row = row_of(expression)
         if domain_of(expression) == FLOAT:
             kinds = map(domain_of, expression.operands)
             texts = [text if kind == FLOAT else f"real({text})" for text, kind in zip(texts, kinds, strict=True)]
         if row.null == "may":
-            texts[1] = self._kept(texts[1], tests, " == 0")
+            texts[1] = self._store_value(texts[1], tests, " == 0")
         text = row.python.format(*texts)
-        return (self._kept(text, tests, " is None"), 0) if depth >= DEEPEST else (text, depth)
+        return (self._store_value(text, tests, " is None"), 0) if depth >= DEEPEST else (text, depth)
 
-    def _kept(self, text: str, tests: dict[str, None], test: str) -> str:
+    def _store_value(self, text: str, tests: dict[str, None], test: str) -> str:
         """A variable for a value that is computed among the tests; it is told by what is done to it there."""
         name = f"d{len(tests)}"
         tests[f"({name} := {text}){test}"] = None
         return name
 
-    def _leaf(self, slot: RuleSlot) -> str:
+    def _load_slot(self, slot: RuleSlot) -> str:
         if slot.is_parameter:
             if slot.place == OWN:
                 return f"a_{slot.name[1:]}"
@@ -122,7 +122,7 @@ class PythonLines:
             self.lines.append(f"{name} = {source}")
         return name
 
-    def _constant(self, value: Any) -> str:
+    def _write_constant(self, value: Any) -> str:
         if isinstance(value, bool | str) or (isinstance(value, int) and -WORDS < value < WORDS):
             return repr(value)
         if isinstance(value, float) and math.isfinite(value):
@@ -153,16 +153,16 @@ class PredicateCode:
         self._own_values: list[t.Assigned] = []
         names: set[str] = set()
         for each in self._assigned:
-            if not _foreign(each.value, names):
+            if not _is_foreign(each.value, names):
                 self._own_values.append(each)
                 names.add(each.name)
         self.local: list[t.Expression] = []
         self.joint: list[t.Expression] = []
         self.equations: list[tuple[t.Expression, t.Expression]] = []
         for constraint in part.constraints:
-            if not _foreign(constraint, names):
+            if not _is_foreign(constraint, names):
                 self.local.append(constraint)
-            elif (pair := _equation(constraint, names)) is not None:
+            elif (pair := _find_equation(constraint, names)) is not None:
                 self.equations.append(pair)
             else:
                 self.joint.append(constraint)
@@ -234,18 +234,18 @@ def effort(expression: t.Expression) -> int:
     return own + sum(effort(each) for each in expression.operands)
 
 
-def _foreign(expression: t.Expression, own: set[str]) -> bool:
+def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
     """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
     return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
 
 
-def _equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
+def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """A side that an event of its own tells, and one that it has nothing to do with."""
     if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
         return None
     one, other = constraint.operands
     for mine, bound in ((one, other), (other, one)):
-        if all(leaf.place != OWN for leaf in slots(bound)) and not _foreign(mine, own):
+        if all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
             return mine, bound
     return None
 

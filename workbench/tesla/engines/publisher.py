@@ -23,7 +23,7 @@ from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine
-from workbench.tesla.engines.facts import changing_tables
+from workbench.tesla.engines.facts import changing_tables, fact_tables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.runner import MakesMatcher, MatcherStart, RuleRunner, consumption
@@ -289,7 +289,8 @@ class Publisher:
 
     def _database_files(self) -> dict[str, list[Any]]:
         """The databases that facts are in."""
-        return self.facts.files() if hasattr(self.facts, "files") else {}
+        tables = fact_tables(self.facts)
+        return {} if tables is None else tables.files()
 
     def _fingerprint(self) -> bytes:
         return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())

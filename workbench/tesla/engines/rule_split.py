@@ -1,4 +1,4 @@
-"""How a rule set can be run in parts: rules that do not feed each other, events that no match has together, stretches.
+"""How a rule set can be run in parts: independent rules, events by key, time slices.
 
 The rule of this module: parts meet in nothing but the order of what they publish.
 """
@@ -23,7 +23,7 @@ class RuleSplit:
     groups: the places of rules, those together that feed each other or the same rule.
     keys: of types of events the attribute by which they can be told apart; empty where they cannot.
     reason: why nothing can be split; empty where something can.
-    time: whether the stream can be cut into stretches.
+    time: whether the stream can be cut into time slices.
     counted: why rules that do not feed each other stay together; empty where there are none.
     """
 
@@ -48,7 +48,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
             return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why), counted=why)
     groups, found = rules.graph.groups, rule_partition(rules)
-    again = next(_led_back(rules), "")
+    again = next(_find_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
     reasons = (*found.reasons, *filter(None, [why]))
     keys, time = {} if reasons else found.keys, time_split(rules)
@@ -57,7 +57,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
     return RuleSplit(groups, keys, why, time)
 
 
-def _led_back(rules: RuleSet) -> Iterator[str]:
+def _find_led_back(rules: RuleSet) -> Iterator[str]:
     """The rules that wait for an absence since another one was told of: their order among other keys is not known."""
     waiting = [rule for rule in rules.rules if rule.absence is not None]
     told = rules.graph.led_to(rule.emits for rule in waiting)

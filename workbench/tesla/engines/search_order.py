@@ -53,7 +53,7 @@ class RuleSearches:
     def __init__(self, plan: SetPlan, rule: int) -> None:
         self.plan, self.rule, self.of = plan, rule, plan.plans[rule]
         self.loops = [step.number for step in self.of.steps if step.policy.many]
-        self._needs = [self._needed(step) for step in self.of.steps]
+        self._needs = [self._find_needs(step) for step in self.of.steps]
         self._levels: list[int] = []
         for needs in self._needs:
             self._levels.append(max((self.bound_at(each) for each in needs), default=0))
@@ -78,7 +78,7 @@ class RuleSearches:
         keyed = bool(self.plan.columns[self.plan.steps[self.rule][step.number - 1].column].keys)
         return keyed or self.of.rule.limit is None
 
-    def _needed(self, step: RuleStep) -> frozenset[int]:
+    def _find_needs(self, step: RuleStep) -> frozenset[int]:
         """The steps on which it hangs what a step finds; one with `each` may find what is told no match of later."""
         rivals = {
             other.number
@@ -89,7 +89,7 @@ class RuleSearches:
             rivals -= set(self.loops)
         return needs_of(self.of, step) | rivals if step.number else frozenset()
 
-    def _free(self, level: int) -> list[int]:
+    def _find_free(self, level: int) -> list[int]:
         """The steps of a level that may be looked for before their places.
 
         Not what is behind a loop of which it is not known yet whether it finds anything: it may never be asked for.
@@ -110,7 +110,7 @@ class RuleSearches:
 
     def _group(self, level: int) -> SearchGroup | None:
         """What is looked for at a level; None where that is as it is written."""
-        here = self._free(level)
+        here = self._find_free(level)
         conditions = [named for each in self.of.rule.where_clause if (named := self.named(each))]
         inside = set(here) - set(self.loops)
 
@@ -140,20 +140,20 @@ class RuleSearches:
                 behind[number] |= set(ordered[:i])
         for number in members:
             behind[number] |= {n for each in behind[number] for n in behind[each]}
-        orders = tuple(_orders(members, behind))
+        orders = tuple(_list_orders(members, behind))
         written = all(n > before and (next_loop is None or n <= next_loop) for n in members)
         if len(orders) == 1 and written:
             return None
         return SearchGroup(level, tuple(members), tuple(frozenset(behind[n]) for n in members), orders)
 
 
-def _orders(members: Collection[int], behind: dict[int, set[int]]) -> Iterator[tuple[int, ...]]:
+def _list_orders(members: Collection[int], behind: dict[int, set[int]]) -> Iterator[tuple[int, ...]]:
     """All orders in which each comes behind what it hangs on, the least one first."""
     if not members:
         yield ()
     for first in members:
         if not behind[first] & set(members):
-            for rest in _orders([each for each in members if each != first], behind):
+            for rest in _list_orders([each for each in members if each != first], behind):
                 yield first, *rest
 
 

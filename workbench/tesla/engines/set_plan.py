@@ -190,7 +190,7 @@ class SetPlan:
         order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
         if band is not None:
-            access, reason = _sorted_access(step, band, access, reason)
+            access, reason = _describe_sorted_access(step, band, access, reason)
         return PlannedStep(step, column.number, equations, filtered, decided, access, reason, band, order)
 
     def _order(self, column: int, attribute: str) -> PlannedOrder:
@@ -307,7 +307,7 @@ def _order_constraints(step: RuleStep, filtered: bool) -> list[t.Expression]:
     return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
 
 
-def _sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:
+def _describe_sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:
     """How a predicate with bounds looks, and why so."""
     if isinstance(step.part, t.Aggregate) and step.attribute is None and len(band.bounds) == len(step.part.constraints):
         how = f"counted in the window's blocks, sorted by {band.attribute}, once that pays; until then {access}"
@@ -331,12 +331,12 @@ def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expressi
     if not (isinstance(condition, t.Operation) and condition.operator == "=="):
         return None
     one, other = condition.operands
-    if _constant(one):
+    if _is_constant(one):
         one, other = other, one
-    return (one, other) if _constant(other) and not _constant(one) else None
+    return (one, other) if _is_constant(other) and not _is_constant(one) else None
 
 
-def _constant(expression: t.Expression) -> bool:
+def _is_constant(expression: t.Expression) -> bool:
     return all(isinstance(each, t.Operation | t.Literal) for each in t.within(expression))
 
 

@@ -22,17 +22,17 @@ FindsSlice = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
 def make_slice_finder(window: SlotWindow, trex: bool) -> FindsSlice:
     """What finds the slice of a window, given a match with the events on which the window depends."""
     if window.between:
-        return _between_times(*window.anchors) if trex else _between(*window.anchors)
+        return _make_between_times(*window.anchors) if trex else _make_between(*window.anchors)
     (anchor,) = window.anchors
     if window.counted:
-        return _counted(anchor, window)
-    return _open(anchor, window) if trex else _closed(anchor, window)
+        return _make_counted(anchor, window)
+    return _make_open(anchor, window) if trex else _make_closed(anchor, window)
 
 
-def _closed(anchor: int, window: SlotWindow) -> FindsSlice:
+def _make_closed(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, window.least
 
-    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         event, start = match[anchor], column.start
         low = start if most is None else bisect_left(column.times, event.time - most, start)
         if anchor == 0:  # all that is there came before the trigger
@@ -43,42 +43,42 @@ def _closed(anchor: int, window: SlotWindow) -> FindsSlice:
             high = min(high, bisect_right(column.times, event.time - least, start))
         return low, high
 
-    return found
+    return find
 
 
-def _counted(anchor: int, window: SlotWindow) -> FindsSlice:
+def _make_counted(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, max(1, window.least)
 
-    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         number, start = match[anchor].number, column.start
         low = start if most is None else bisect_left(column.numbers, number - most, start)
         return low, bisect_right(column.numbers, number - least, start)
 
-    return found
+    return find
 
 
-def _between(one: int, two: int) -> FindsSlice:
-    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+def _make_between(one: int, two: int) -> FindsSlice:
+    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].number, match[two].number))
         return bisect_right(column.numbers, low, column.start), bisect_left(column.numbers, high, column.start)
 
-    return found
+    return find
 
 
-def _open(anchor: int, window: SlotWindow) -> FindsSlice:
+def _make_open(anchor: int, window: SlotWindow) -> FindsSlice:
     most, least = window.most, window.least
 
-    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         time, start = match[anchor].time, column.start
         low = start if most is None else bisect_right(column.times, time - most, start)
         return low, bisect_left(column.times, time - least, start)
 
-    return found
+    return find
 
 
-def _between_times(one: int, two: int) -> FindsSlice:
-    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
+def _make_between_times(one: int, two: int) -> FindsSlice:
+    def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].time, match[two].time))
         return bisect_right(column.times, low, column.start), bisect_left(column.times, high, column.start)
 
-    return found
+    return find

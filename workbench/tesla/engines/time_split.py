@@ -1,4 +1,4 @@
-"""How far back rules look, all in all, so that a stretch of a stream can be told without what came long before it.
+"""The lookback of a whole rule set, so that a time slice of a stream is evaluated without what came long before it.
 
 The rule of this module: what an event causes is said by the events of the reach before it, and by nothing else. So
 whatever a rule remembers of what it has told is in the way.
@@ -19,13 +19,13 @@ from workbench.tesla.rule_set import RuleSet
 
 @dataclass(frozen=True)
 class TimeSplit:
-    """Whether a stream can be cut into stretches.
+    """Whether a stream can be cut into time slices.
 
     Attributes
     ----------
     reach: how long before an event those lie on which it hangs what it causes, in the unit of times.
-    fed: whether rules look at what others emit, which is then to be made again before a stretch.
-    reason: why there are no stretches; empty where there are.
+    fed: whether rules look at what others emit, which is then to be made again before a slice.
+    reason: why there are no slices; empty where there are.
     """
 
     reach: int = 0

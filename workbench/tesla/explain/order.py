@@ -109,13 +109,13 @@ class EventOrder:
 
     def of_row(self, row: int) -> int:
         """The number of a row of the log, which is counted from 1 on; InputError where there is none."""
-        return self._named(row, 0, "event", "the log has")
+        return self._find_number(row, 0, "event", "the log has")
 
     def of_id(self, id: int) -> int:
         """The number of a composite, of which its id is known; InputError where there is none."""
-        return self._named(id, 1, "composite", "there are")
+        return self._find_number(id, 1, "composite", "there are")
 
-    def _named(self, place: int, inside: int, what: str, there: str) -> int:
+    def _find_number(self, place: int, inside: int, what: str, there: str) -> int:
         numbers = self._numbers[inside]
         if not 1 <= place <= len(numbers):
             raise InputError(f"there is no {what} {place}", hint=f"{there} {len(numbers):,}, counted from 1 on")

@@ -1,8 +1,8 @@
 """How many events columns hold at most, told by counting alone: from how often events come, and what rules make of one.
 
 The rule of this module: a number holds of all streams that keep the rates and bring values that the model has; it may
-be more than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a stretch of
-time a rule makes no more than its triggers in such a stretch have matches.
+be more than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a
+time slice a rule makes no more than its triggers in such a slice have matches.
 """
 
 from __future__ import annotations

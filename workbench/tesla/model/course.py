@@ -117,7 +117,7 @@ class ModelCourse:
             ]
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
-        """An event comes, then all that it causes; it is no part of the history before (`meaning._processed`)."""
+        """An event comes, then all that it causes; it is no part of the history before (`meaning._process`)."""
         self.begun = either(self.begun, when)
         if ages := self.recent.get(type):
             self.recent[type] = [ite(when, a, b) for a, b in zip([0, *ages], ages, strict=False)]
@@ -184,7 +184,7 @@ class ModelCourse:
         found: Sequence[tuple[Term, Values, list[GuardedValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
-        """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decided`)."""
+        """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decide`)."""
         made: list[ModelComposite] = []
         count: Any = const(0, Range(0, 0))
         for when, values, key, consumed in found:
@@ -318,7 +318,7 @@ class ModelCourse:
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
     def _emit_due(self, rule: ResolvedRule, when: Term) -> None:
-        """The matches of the first trigger that are due when a tick passes (`meaning._judged`)."""
+        """The matches of the first trigger that are due when a tick passes (`meaning._judge`)."""
         line = self.waiting[rule.name]
         due = first_due(line, when, several=has_several_matches(rule))
         found = [

@@ -66,11 +66,11 @@ class GivenFacts(NamedTuple):
         for by in reversed(ordering):  # the first counts most
             for end in range(len(found) - 1, 0, -1):
                 for i in range(end):
-                    found[i : i + 2] = _exchanged(found[i], found[i + 1], by)
+                    found[i : i + 2] = _sort_pair(found[i], found[i + 1], by)
         return found
 
 
-def _exchanged(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:
+def _sort_pair(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:
     """Two rows, of which the second is there only if the first is, in their order."""
 
     def before(a: Any, b: Any) -> bool:

@@ -190,14 +190,14 @@ def lay_out(
             found.setdefault(role.part.type, []).append(role)
     columns: dict[str, ColumnLayout] = {}
     for kind, (name, roles) in enumerate(found.items(), 1):
-        columns[name] = _column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
-    sizes = _sizes([column for column in columns.values() if not column.apart], tables)
+        columns[name] = _lay_out_column(name, kind, tuple(roles), tables, rest[name]).with_room(rooms.get(name))
+    sizes = _find_sizes([column for column in columns.values() if not column.apart], tables)
     return [LineLayout(rules, columns, sizes, n in trex) for n, rules in enumerate(rule_sets)]
 
 
-def _column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> ColumnLayout:
+def _lay_out_column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> ColumnLayout:
     """The column of a type of which only the newest events count, or which has so much room."""
-    newest = _newest_keys(roles)
+    newest = _find_newest_keys(roles)
     keys = [] if newest is None else [len(tables[name, each]) for each in newest]
     apart = newest is not None and math.prod(keys) <= MOST_APART and _needs_no_order(roles, newest, tables)
     sizes = {each: len(tables[name, each]) for each in _attributes_read(roles)}
@@ -207,20 +207,20 @@ def _column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest:
     places = [role.lookback.count or 0 for role in roles if role.lookback.time is None]
     endless = [role for role in roles if role.lookback.endless]
     if endless and newest is None:
-        raise _refusal(endless[0])
+        raise _refuse_endless(endless[0])
     far = max(ticks, default=-1), max(places, default=0), bool(endless)
     own = tuple(itertools.product(*map(range, keys))) if apart else ()
     room = rest if newest is None else min(math.prod(keys), max(rest, 8))
     return ColumnLayout(name, kind, roles, *far, attributes, newest, own, len(own) or room)
 
 
-def _sizes(columns: Sequence[ColumnLayout], tables: Tables) -> tuple[int, ...]:
+def _find_sizes(columns: Sequence[ColumnLayout], tables: Tables) -> tuple[int, ...]:
     """Of each attribute of a slot that holds events of any of these columns, the most values that it has."""
     sizes = ([len(tables[column.type, name]) for name in column.attributes] for column in columns)
     return tuple(map(max, itertools.zip_longest(*sizes, fillvalue=0)))
 
 
-def _refusal(role: Role) -> Refused:
+def _refuse_endless(role: Role) -> Refused:
     """Why a window that is not bounded has no finite model."""
     window = role.part.window
     assert window is not None
@@ -237,7 +237,7 @@ def _refusal(role: Role) -> Refused:
     )
 
 
-def _newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
+def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
     """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
 
     It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
@@ -260,7 +260,7 @@ def _newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
         if sum(t.binds(p) and p.type == part.type for p in rule.predicates) > 1:
             return None
         for constraint in role.linked:
-            key = _equated_attribute(constraint)
+            key = _find_equated_attribute(constraint)
             if key is None:
                 return None
             found[key] = None
@@ -291,14 +291,14 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
         if role.lookback.time is None:
             return False  # such a slot knows only how old its event is
         if not part.policy.forbids:
-            if not _filters_alike(roles) or set(map(_equated_attribute, role.linked)) != set(newest):
+            if not _filters_alike(roles) or set(map(_find_equated_attribute, role.linked)) != set(newest):
                 return False
             if any(role.place in anchors for anchors in role.rule.anchors):
                 return False
     return all(tables[roles[0].part.type, name].distinct for name in newest)
 
 
-def _equated_attribute(constraint: t.Expression) -> str | None:
+def _find_equated_attribute(constraint: t.Expression) -> str | None:
     """The attribute of the event that a constraint sets equal to something else."""
     for sign, one, other in readings(constraint):
         if sign == "==" and reads(one, OWN) and all(slot.place != OWN for slot in slots(other)):
@@ -318,4 +318,4 @@ def _attributes_read(roles: Sequence[Role]) -> set[str]:
         read = [slot for slot in slots(*expressions) if slot.place == OWN]
         read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]
         found |= {slot.name for slot in read if slot.is_attribute}
-    return found | set(_newest_keys(roles) or ())
+    return found | set(_find_newest_keys(roles) or ())

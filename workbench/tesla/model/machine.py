@@ -55,12 +55,12 @@ class ModelledRules(RulesInTicks):
         slots = tuple(variables(frame.template))
         state = tuple(var(slot.name, slot.domain) for slot in slots)
         front = tuple(Maybe(var(f"{i}:present", BOOL), var(f"{i}:value", domain)) for i, domain in enumerate(inputs))
-        _, emitted = self._stepped(state, front)
+        _, emitted = self._step_terms(state, front)
         width = max(1, *(len(slots_of(each)) for each in emitted))
         return (
             Machine(
                 slots,
-                self._stepped,
+                self._step_terms,
                 queues=tuple(frame.rooms),
                 lengths=lambda s: ModelCourse.read(frame, s).lengths,
                 shares=True,
@@ -69,7 +69,7 @@ class ModelledRules(RulesInTicks):
             width,
         )
 
-    def _stepped(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    def _step_terms(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """One step on terms: of the state, and for each input the event that may be there."""
         frame = self.frame
         before = ModelCourse.read(frame, state)

@@ -1,4 +1,4 @@
-"""How often events come: at most so many of a type in any stretch of a time.
+"""How often events come: at most so many of a type in any time slice of a length.
 
 The rule of this module: a rate is an assumption about streams, which a model keeps in mind as the ages of the last
 events that it counts; what breaks it does not come. Nothing here says what rules make of events.
@@ -23,7 +23,7 @@ ANY_TYPE = ""
 
 
 class RuleRate(NamedTuple):
-    """At most `most` events in any stretch of `time`, its end not counted.
+    """At most `most` events in any time slice of length `time`, its end not counted.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ class EventLine:
 
     # --- what happens ---
 
-    def _changed(self, lined: Sequence[RetainedEvent], apart: Sequence[NewestEvent] | None = None) -> EventLine:
+    def _replace_slots(self, lined: Sequence[RetainedEvent], apart: Sequence[NewestEvent] | None = None) -> EventLine:
         return EventLine(self.layout, self.tables, lined, self.apart if apart is None else apart)
 
     def later(self, elapsed: Any) -> EventLine:
@@ -156,11 +156,11 @@ class EventLine:
         for each in self.apart:
             age = held_in(ADD(each.age, elapsed), Range(0, each.gone))
             apart.append(each._replace(age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
-        return self._changed(self._age(elapsed, 0), apart)
+        return self._replace_slots(self._age(elapsed, 0), apart)
 
     def followed(self) -> EventLine:
         """The line when another event has come, of any type."""
-        return self._changed(self._age(0, 1), self.apart) if self.layout.places else self
+        return self._replace_slots(self._age(0, 1), self.apart) if self.layout.places else self
 
     def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
         found, columns = [], self.layout.lined
@@ -182,7 +182,7 @@ class EventLine:
             return self, FALSE
         own = [values[name].placed(self.tables[column.type, name])[0] for name in column.attributes]
         if column.apart:
-            return self._changed(self.lined, [self._renew(each, column, when, own) for each in self.apart]), FALSE
+            return self._replace_slots(self.lined, [self._renew(each, column, when, own) for each in self.apart]), FALSE
         places: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
         places[: len(own)] = own
         kind, age = const(column.kind, self.layout.kinds), const(0, Range(0, 0))
@@ -198,7 +198,7 @@ class EventLine:
             # behind the event that the new one stands for, nothing moves
             shifted.append(choose(both(when, negate(gone)), before, slot))
             gone, before = either(gone, here), slot
-        return self._changed(shifted), full
+        return self._replace_slots(shifted), full
 
     def _renew(self, slot: NewestEvent, column: ColumnLayout, when: Term, places: Sequence[Any]) -> NewestEvent:
         """A slot outside of the line when an event has come, to which it may belong."""
@@ -225,7 +225,7 @@ class EventLine:
 
     def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
         """The line when these events have a mark; besides those that had it before, where `also`."""
-        return self._changed(
+        return self._replace_slots(
             [
                 slot._replace(
                     used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))

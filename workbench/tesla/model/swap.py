@@ -107,16 +107,16 @@ class SwappedEvents(Listening):
             return disjunction(EQ(phase, each) for each in phases)
 
         alike, release = at(_TOGETHER, _DONE), both(swap.present, at(_OWED))
-        still = [_when(alike, each) for each in others]
-        first = [still[0], *(_when(either(alike, at(_ARMED, _HELD)), each) for each in events), *still[1:]]
+        still = [_pass_where(alike, each) for each in others]
+        first = [still[0], *(_pass_where(either(alike, at(_ARMED, _HELD)), each) for each in events), *still[1:]]
         second = [still[0]]
         for each, owed in zip(events, held, strict=True):
-            passes, late = _when(either(alike, at(_HELD)), each), _when(release, owed)
+            passes, late = _pass_where(either(alike, at(_HELD)), each), _pass_where(release, owed)
             second.append(Maybe(either(passes.present, late.present), ite(late.present, late.value, passes.value)))
         begins, follows = both(comes, at(_ARMED)), both(comes, at(_HELD))
         turn = Maybe(either(either(begins, follows), release), ite(begins, 1, ite(follows, 2, 3)))
         passes_by = disjunction(each.present for each in others)
-        after = ite(swap.present, _swapped(phase), ite(passes_by, ite(alike, phase, _OVER), _followed(phase)))
+        after = ite(swap.present, _swap_phase(phase), ite(passes_by, ite(alike, phase, _OVER), _advance_phase(phase)))
         keeps = []
         for each, owed, domain in zip(events, held, self.shapes[self.exchanged], strict=True):
             here = either(both(begins, each.present), both(follows, owed.present))
@@ -128,15 +128,15 @@ class SwappedEvents(Listening):
         return ()
 
 
-def _when(condition: Any, event: Maybe) -> Maybe:
+def _pass_where(condition: Any, event: Maybe) -> Maybe:
     return NOTHING if event is NOTHING else Maybe(both(condition, event.present), event.value)
 
 
-def _swapped(phase: Any) -> Any:
+def _swap_phase(phase: Any) -> Any:
     return ite(EQ(phase, _TOGETHER), _ARMED, ite(EQ(phase, _OWED), _DONE, _OVER))
 
 
-def _followed(phase: Any) -> Any:
+def _advance_phase(phase: Any) -> Any:
     return ite(EQ(phase, _ARMED), _HELD, ite(EQ(phase, _HELD), _OWED, ite(EQ(phase, _OWED), _OVER, phase)))
 
 

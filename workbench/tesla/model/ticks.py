@@ -180,7 +180,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         steps = [{self.ports[place]: each} for place, each in streams[0]]
-        meant = self._meant(list(self.happenings(steps)), self.with_facts(steps).frame.facts, None)
+        meant = self._evaluate_meaning(list(self.happenings(steps)), self.with_facts(steps).frame.facts, None)
         return tuple(map(list, self._encode_outputs(meant)))
 
     def initial(self) -> State:
@@ -197,7 +197,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
             if memory and rows != before:  # an engine on the others goes on where it was
                 memory = RuleMemory(
-                    self._on(rows)._started, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
+                    self._on(rows)._start_engine, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
                 )
             return (now, memory, kept, count, rows), (), {}
         if place == 0:
@@ -205,7 +205,7 @@ class RulesInTicks(RuleProcessor, Keeping):
                 return state, (), {}
             now += passed * self.tick
         if not isinstance(memory, RuleMemory):
-            memory = RuleMemory(self._on(rows)._started, memory)
+            memory = RuleMemory(self._on(rows)._start_engine, memory)
         happens = now if place == 0 else self.event(name, given, now)
         try:
             memory, found = memory.after(happens)
@@ -216,9 +216,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         for each in came:
             if isinstance(each, Occurrence):
                 count += 1
-                kept = self._with_event(self._still_needed(kept, each.time, count), replace(each, number=count - 1))
+                kept = self._with_event(self._drop_old(kept, each.time, count), replace(each, number=count - 1))
                 held[each.type] = max(held.get(each.type, 0), sum(other.type == each.type for other, _ in kept))
-        kept = self._still_needed(kept, now, count)
+        kept = self._drop_old(kept, now, count)
         return (now, memory, kept, count, rows), found, {**held, **self._check_waiting(memory, found)}
 
     def _check_waiting(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
@@ -229,14 +229,14 @@ class RulesInTicks(RuleProcessor, Keeping):
                 queue = waiting_of(rule)
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
                 raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
-        for each, chain in _chains(found):
+        for each, chain in _measure_chains(found):
             if chain > self.frame.depth and each.type in self.frame.types_read:
                 raise Overflow(
                     f"a chain of more than {self.frame.depth} composites", hint="let a condition end the cascade sooner"
                 )
         return {waiting_of(rule): waits[rule.name] for rule in self.frame.absences}
 
-    def _still_needed(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
+    def _drop_old(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
         """What is still asked for at a time, when so many events have come."""
 
         def stays(event: Occurrence) -> bool:
@@ -286,9 +286,9 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[HappensOrFacts]:
         """What happens in a run: events with their times, times that the clock has reached, in `unit`, other facts."""
-        return itertools.chain.from_iterable(self._happenings(steps))
+        return itertools.chain.from_iterable(self._list_happenings(steps))
 
-    def _happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[list[HappensOrFacts]]:
+    def _list_happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[list[HappensOrFacts]]:
         """The same for each step."""
         now, begun, rows = 0, False, _ROWS
         for step in steps:
@@ -308,9 +308,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         from workbench.tesla.growth import follow_matches
 
         whole = self.with_facts(steps)
-        at = [found[0] if found else None for found in self._happenings(steps)]
+        at = [found[0] if found else None for found in self._list_happenings(steps)]
         facts = {name: tuple(rows) for name, rows in whole.frame.facts.items()}
-        return follow_matches(self.scaled, whole._started(), at, facts, TREX if self.trex else "", self.rules)
+        return follow_matches(self.scaled, whole._start_engine(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
         """The same with the facts that are given at the start of a run, where any are."""
@@ -341,7 +341,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     def _encode_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
-        for each, chain in _chains(found):
+        for each, chain in _measure_chains(found):
             values: dict[str, Value] = {}
             for name, item in zip(self.rules.declarations[each.type].positions, each.values, strict=True):
                 if (shown := self._output_encodings.get((each.type, name))) is None:
@@ -362,7 +362,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return type if output.typed else tuple(values.values()) or True
 
 
-def _chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
+def _measure_chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
     """Composites that are published together, each with the length of the chain of causes that it ends."""
     lengths: dict[int, int] = {}
     for each in found:

@@ -33,7 +33,7 @@ def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
     if isinstance(expression, t.Literal):
         return TimeDegree(whole=type(expression.value) is int)
     if isinstance(expression, t.Operation):
-        return _combined(expression, [time_degree(rule, each) for each in expression.operands])
+        return _combine(expression, [time_degree(rule, each) for each in expression.operands])
     assert isinstance(expression, RuleSlot)
     if expression.value is not None:
         return time_degree(rule, expression.value)
@@ -50,7 +50,7 @@ def deciding(rule: ResolvedRule) -> Iterator[t.Expression]:
     yield from (*rule.where_clause, *rule.per)
 
 
-def _combined(operation: t.Operation, parts: list[TimeDegree]) -> TimeDegree:
+def _combine(operation: t.Operation, parts: list[TimeDegree]) -> TimeDegree:
     if not all(each.known for each in parts):
         return UNKNOWN
     whole, operator = all(each.whole for each in parts), operation.operator

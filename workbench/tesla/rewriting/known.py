@@ -74,7 +74,7 @@ class Known:
         """Whether nothing satisfies them."""
         if any(not leaves(each) and value(each, Selected()) is not True for each in self.held):
             return True
-        return any(self._excluded(*each) for each in self._compared)
+        return any(self._is_excluded(*each) for each in self._compared)
 
     # --- comparisons ------------------------------------------------------------------------------------
 
@@ -84,9 +84,9 @@ class Known:
 
     def _comparisons(self, expression: t.Expression) -> Iterator[_Comparison]:
         """The expression as a comparison, in both directions."""
-        return ((sign, self._named(one), self._named(other)) for sign, one, other in readings(expression))
+        return ((sign, self._name_operand(one), self._name_operand(other)) for sign, one, other in readings(expression))
 
-    def _named(self, operand: t.Expression) -> str:
+    def _name_operand(self, operand: t.Expression) -> str:
         text = exact_text(operand)
         if not leaves(operand) and (found := value(operand, Selected())) is not None:
             self._constants[text] = found
@@ -129,7 +129,7 @@ class Known:
             return False
         return any(bound_implies(each, (sign, self._constants[other])) for each in self._bounds(one))
 
-    def _excluded(self, sign: str, one: str, other: str) -> bool:
+    def _is_excluded(self, sign: str, one: str, other: str) -> bool:
         if one == other:
             return sign in ("<", ">")
         if any(operator_of(each).excludes(operator_of(sign)) for each in self._between(one, other)):

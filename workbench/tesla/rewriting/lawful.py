@@ -18,7 +18,7 @@ from workbench.tesla.rule_simplification import RewritingStep
 def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
     """The steps that laws allow, each with the rule set after it."""
     begun = time.perf_counter()
-    while (found := _next(rules)) is not None:
+    while (found := _find_step(rules)) is not None:
         name, why, after = found
         before, rules = rules, renumber(after)
         now = time.perf_counter()
@@ -26,7 +26,7 @@ def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
         begun = now
 
 
-def _next(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
+def _find_step(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
     return next(((law.name, law.says, made) for law in LAWS for made in law.makes(rules)), None)
 
 
@@ -40,11 +40,11 @@ def differing(before: RuleSet, after: RuleSet) -> tuple[str, str]:
     """The rules of each that the other does not have."""
 
     def only(one: RuleSet, other: RuleSet) -> str:
-        theirs = {_headed(each) for each in other.rules}
-        return "\n".join(_headed(each) for each in one.rules if _headed(each) not in theirs)
+        theirs = {_with_heading(each) for each in other.rules}
+        return "\n".join(_with_heading(each) for each in one.rules if _with_heading(each) not in theirs)
 
     return only(before, after), only(after, before)
 
 
-def _headed(rule: t.Rule) -> str:
+def _with_heading(rule: t.Rule) -> str:
     return str(rule) if rule.named else f"# {rule.name}\n{rule}"

@@ -93,10 +93,10 @@ def _counted_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
             constraints = tuple(t.OwnAttribute(exact_text(each)) for each in normalize(part.constraints))
-            text = str(replace(part, parameter="", constraints=constraints, window=_placed(rule, place)))
+            text = str(replace(part, parameter="", constraints=constraints, window=_window_by_places(rule, place)))
             first = met.setdefault(text, part.parameter)
             if first != part.parameter:
-                yield _renamed(without_part(rule, place), part.parameter, first)
+                yield _rename(without_part(rule, place), part.parameter, first)
 
 
 def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -316,7 +316,7 @@ def _parameters(rule: t.Rule) -> set[str]:
     return {slot.name[1:] for slot in slots(*rule.expressions) if slot.is_parameter}
 
 
-def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
+def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
     """The rule with another parameter for one."""
 
     def leaf(each: t.Expression) -> t.Expression:
@@ -328,7 +328,7 @@ def _renamed(rule: t.Rule, one: str, other: str) -> t.Rule:
 # --- windows --------------------------------------------------------------------------------------------
 
 
-def _placed(rule: t.Rule, place: int) -> t.EventWindow | None:
+def _window_by_places(rule: t.Rule, place: int) -> t.EventWindow | None:
     """The window of a part with places for names."""
     window, names = rule.parts[place].window, sorted(map(str, rule.anchors[place]))
     if isinstance(window, t.BetweenWindow):
@@ -338,7 +338,7 @@ def _placed(rule: t.Rule, place: int) -> t.EventWindow | None:
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
     """Whether the window of one part has all events that that of the other has."""
-    one, other = _placed(rule, wide), _placed(rule, narrow)
+    one, other = _window_by_places(rule, wide), _window_by_places(rule, narrow)
     if one == other:
         return True
     if not isinstance(one, t.WithinWindow) or not isinstance(other, t.WithinWindow) or one.of != other.of:
@@ -351,8 +351,8 @@ def no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:
     """Whether one is at most as long as the other, which is known of such as count the same."""
     if one is None or other is None or one.counts != other.counts or bool(one.unit) != bool(other.unit):
         return False
-    return _length(one) <= _length(other)
+    return _length_of(one) <= _length_of(other)
 
 
-def _length(duration: t.Duration) -> Decimal:
+def _length_of(duration: t.Duration) -> Decimal:
     return duration.amount * MICROSECONDS.get(duration.unit, 1)

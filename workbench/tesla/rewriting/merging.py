@@ -45,7 +45,7 @@ def _merge(one: t.Rule, other: t.Rule) -> t.Rule | None:
     if len(mine) != 1 or len(theirs) != 1:
         return None
     evaluations = _evaluations(one, other, mine[0], theirs[0])
-    if evaluations is None or _rest(one) != _rest(other):
+    if evaluations is None or _format_rest(one) != _format_rest(other):
         return None
     held, (a,), (b,) = normalize(common), normalize(mine), normalize(theirs)
     if not Known([*held, a, b]).impossible or not _null_together(held, a, b):
@@ -61,7 +61,7 @@ def _remembers(rule: t.Rule) -> bool:
     return rule.absence is not None or rule.pause is not None or bool(rule.consuming)
 
 
-def _rest(rule: t.Rule) -> str:
+def _format_rest(rule: t.Rule) -> str:
     """All that two rules have in common that are merged."""
     trigger = replace(rule.trigger, constraints=())
     return str(replace(rule, name="", named=False, trigger=trigger, evaluations=(), comment=""))
@@ -84,14 +84,14 @@ def _evaluations(
         if str(each) == str(there):
             found.append(each)
             continue
-        name = _held_to(one, mine, each.value)
-        if each.name != there.name or name is None or name != _held_to(other, theirs, there.value):
+        name = _find_equal_attribute(one, mine, each.value)
+        if each.name != there.name or name is None or name != _find_equal_attribute(other, theirs, there.value):
             return None
         found.append(replace(each, value=t.OtherAttribute(one.trigger.name, name)))
     return tuple(found) if one.emits == other.emits else None
 
 
-def _held_to(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
+def _find_equal_attribute(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
     """The attribute of the trigger that a constraint sets equal to a constant, of a type with one value for each."""
     if not isinstance(constraint, t.Operation) or constraint.operator != "==" or not isinstance(value, t.Literal):
         return None

@@ -46,7 +46,7 @@ class Automaton:
         self.plan, self.trex = plan, trex
         self.steps = [step for step in plan.steps if step.selects]
         self.bits = {0: TRIGGER} | {step.slot: bit for bit, step in enumerate(self.steps)}
-        self.windows = [_window(step) for step in self.steps]
+        self.windows = [_window_of(step) for step in self.steps]
         self.anchors = [tuple(self.bits[slot] for slot in window.anchors) for window in self.windows]
         self.components = _components(self.anchors)
         self.places = {step.place: self.bits[step.slot] for step in (plan.trigger, *self.steps)}
@@ -55,7 +55,7 @@ class Automaton:
         self.leads_on = cache(self._leads_on)
         self.checks = cache(self._checks)
         self.alive = cache(self._alive)
-        self.decided = cache(self._decided)
+        self.is_decided = cache(self._is_decided)
         self.open_ends = cache(self._open_ends)
         self._refuse()
 
@@ -174,8 +174,8 @@ class Automaton:
         told = []
         for bit, step in enumerate(self.steps):
             for place, (_, bound) in enumerate(step.code.equations):
-                found = self._resolved(bound, bit)
-                if found is not None and self._about(found) <= {TRIGGER}:
+                found = self._resolve(bound, bit)
+                if found is not None and self._find_bits(found) <= {TRIGGER}:
                     told.append((exact_text(found), bit, place, found))
         most = Counter(text for text, *_ in told).most_common(1)
         chosen = {bit: (place, found) for text, bit, place, found in reversed(told) if most and text == most[0][0]}
@@ -200,15 +200,15 @@ class Automaton:
         found = []
         for bit, step in enumerate(self.steps):
             for constraint in step.code.constraints:
-                resolved = self._resolved(constraint, bit)
-                if resolved is not None and TRIGGER not in self._about(resolved):
+                resolved = self._resolve(constraint, bit)
+                if resolved is not None and TRIGGER not in self._find_bits(resolved):
                     code = PythonLines(self._layout, "m")
                     code.require([resolved])
                     code.lines.append("return True")
-                    found.append((sum(1 << each for each in self._about(resolved) | {bit}), code.function()))
+                    found.append((sum(1 << each for each in self._find_bits(resolved) | {bit}), code.function()))
         return found
 
-    def _decided(self, bit: int, anchor: int) -> bool:
+    def _is_decided(self, bit: int, anchor: int) -> bool:
         """Whether `first` and `last` of a predicate can be told when what it hangs on comes (algorithm 1, line 12).
 
         That is so where no constraint waits for the trigger, nothing it could be is consumed in the meantime, and no
@@ -224,14 +224,14 @@ class Automaton:
         if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
             return False
         rest = [each for place, each in enumerate(step.code.constraints) if place not in self.enforced[bit]]
-        asked = [self._resolved(each, bit) for each in rest]
-        return all(each is not None and self._about(each) <= {bit, anchor} for each in asked)
+        asked = [self._resolve(each, bit) for each in rest]
+        return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in asked)
 
     @property
     def _layout(self) -> MatchLayout:
         return {(place, EVENT): max(bit, 0) for place, bit in self.places.items()}
 
-    def _resolved(self, expression: t.Expression, bit: int) -> t.Expression | None:
+    def _resolve(self, expression: t.Expression, bit: int) -> t.Expression | None:
         """The same about attributes and times of events only; None where it is about more.
 
         Parameters
@@ -241,12 +241,12 @@ class Automaton:
         found = expanded(placed(expression, self.steps[bit].place))
         return found if all(slot.place in self.places for slot in slots(found)) else None
 
-    def _about(self, expression: t.Expression) -> set[int]:
+    def _find_bits(self, expression: t.Expression) -> set[int]:
         """The bits of the events that a resolved expression is about."""
         return {self.places[slot.place] for slot in slots(expression)}
 
 
-def _window(step: RuleStep) -> SlotWindow:
+def _window_of(step: RuleStep) -> SlotWindow:
     assert step.window is not None
     return step.window
 

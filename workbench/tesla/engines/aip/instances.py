@@ -34,7 +34,7 @@ class AutomatonInstance(NamedTuple):
     key: Any
     last: int | None
 
-    def passed(self, now: Occurrence) -> bool:
+    def has_passed(self, now: Occurrence) -> bool:
         """Whether it cannot go on with this event or a later one."""
         late = self.deadline is not None and self.deadline < now.time
         return late or (self.last is not None and self.last < now.number)
@@ -72,14 +72,14 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
     def delete_passed(self, now: Occurrence) -> None:
         """Delete from the old end those that cannot go on."""
         count = 0
-        while self.start + count < len(self.events) and self.events[self.start + count].passed(now):
+        while self.start + count < len(self.events) and self.events[self.start + count].has_passed(now):
             count += 1
         if count:
             self.forget(count)
 
     def sweep(self, now: Occurrence) -> None:
         """Delete those that cannot go on wherever they stand."""
-        left = [each for each in self if not each.passed(now)]
+        left = [each for each in self if not each.has_passed(now)]
         if len(left) < len(self):
             self.forget(len(self))
             for each in left:

@@ -8,8 +8,8 @@ Not all can be decided as events come, for a rule refers from the trigger backwa
 
 * constraints on the trigger, on facts and aggregates; those between events of the automaton are asked as soon as these
   have come, and equality with a value of the trigger is the key of instances;
-* `first` and `last`, unless nothing that is decided later bears on them (`Automaton._decided`, the single selection of
-  algorithm 1): all that could be selected are instances until then;
+* `first` and `last`, unless nothing that is decided later bears on them (`Automaton._is_decided`, the single selection
+  of algorithm 1): all that could be selected are instances until then;
 * consumption; negations, aggregates and facts, for which there are columns, as in section 4.3.
 
 Source: Cugola and Margara, 4.1 (algorithm 1, figures 2 and 3), 4.3 and 5.1.
@@ -134,10 +134,11 @@ class AIPMatcher:
     def _alone(self, state: int, bit: int) -> t.Policy | None:
         """The policy of a state's only predicate, if one instance of it is all that an event for another selects."""
         only = state.bit_length() - 1
-        return self.automaton.steps[only].policy if state == 1 << only and self.automaton.decided(only, bit) else None
+        alone = state == 1 << only and self.automaton.is_decided(only, bit)
+        return self.automaton.steps[only].policy if alone else None
 
     def _goes_on(self, instance: AutomatonInstance, bit: int, event: Occurrence) -> bool:
-        return not instance.passed(event) and self.automaton.reaches(instance.holdings, bit, event)
+        return not instance.has_passed(event) and self.automaton.reaches(instance.holdings, bit, event)
 
     def _make_instance(self, before: Holdings, state: int, bit: int, event: Occurrence, key: Any) -> AutomatonInstance:
         holdings = (*before[:bit], event, *before[bit + 1 :])

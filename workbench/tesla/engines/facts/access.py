@@ -15,7 +15,7 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.query import FactQuery
-from workbench.tesla.engines.facts.table import FactTable, compared_as, quote_name
+from workbench.tesla.engines.facts.table import compared_as, quote_name
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
@@ -60,8 +60,8 @@ class FactAccesses:
         users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
         for rule in rules.resolved:
             for step in RulePlan(rule).steps[1:]:
-                table = facts.get(step.type)
-                if isinstance(table, FactTable):
+                table = facts.table(step.type)
+                if table is not None:
                     own = FactQuery(step, table)
                     query = facts.shared(own)
                     _, named, rest = users.setdefault(query.number, (query, [], {}))

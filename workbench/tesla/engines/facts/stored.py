@@ -34,7 +34,7 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
     reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
     found: list[int] = []
 
-    def kept(row: FactRow) -> Sequence[object]:
+    def prepare(row: FactRow) -> Sequence[object]:
         for i in reals:
             if row[i] != row[i]:
                 found.append(i)
@@ -43,6 +43,6 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
 
     memory.execute("BEGIN")
     marks = ", ".join("?" * len(columns))
-    memory.executemany(f"INSERT INTO {quote_name(declared.name)} VALUES ({marks})", map(kept, rows))
+    memory.executemany(f"INSERT INTO {quote_name(declared.name)} VALUES ({marks})", map(prepare, rows))
     memory.execute("COMMIT")
     return FactTable(declared, FactDatabase(shown, memory=memory), not_numbers=bool(found))

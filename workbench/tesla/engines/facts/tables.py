@@ -80,6 +80,11 @@ class FactTables(dict[str, Any]):
             query.cache = self.caches and self.caches(query)
         return found
 
+    def table(self, type: str) -> FactTable | None:
+        """The table that the facts of a type are; None where their rows are in memory."""
+        rows = self.get(type)
+        return rows if isinstance(rows, FactTable) else None
+
     def files(self) -> FactFiles:
         """The databases that a state names, by the type of facts."""
         found: FactFiles = {}
@@ -120,9 +125,9 @@ class FactTables(dict[str, Any]):
 
     def rows_within_limit(self, type: str, most: int) -> list[FactRow]:
         """The rows of a type of facts, for who keeps them; Refused where there are more, or that takes too long."""
-        rows = self[type]
-        if not isinstance(rows, FactTable):
-            return list(rows)
+        rows = self.table(type)
+        if rows is None:
+            return list(self[type])
         try:
             found = None if rows.more_than(most) else rows.rows(most + 1)
         except FactsError as error:
