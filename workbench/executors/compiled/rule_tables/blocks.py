@@ -13,7 +13,7 @@ import numpy as np
 from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places, joined
+from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -26,7 +26,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
     width: attributes that a row has room for.
     """
     if sum(len(each[0].values) for each in block.columns if each) > 2 * len(block):
-        block = joined([block])  # a small part of a large one, which shares its columns
+        block = join_blocks([block])  # a small part of a large one, which shares its columns
     begins, words, end = np.full((len(block.names), width + 1), records.NONE), [records.zeros(1)], 1
     for type_, columns in enumerate(block.columns):
         if not columns or not len(columns[0].values):
