@@ -195,6 +195,17 @@ def test_rules_that_come_later_know_what_has_been_retained():
     assert [each.values for each in engine.process(C(8, 0))] == [(2,)]
 
 
+def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
+    made = rules(
+        MIXED + 'rule late: from T and each S(name > "a", name + "!" == T.name) within 9 from T emit T(name = "")'
+    )
+    before = rule_engine(made, "tables")
+    assert before.process(Occurrence("S", 0, ("b", 1.0, True))) == []
+    after = rule_engine(made, "tables")
+    after.restore(before.snapshot())
+    assert [each.type for each in after.process(Occurrence("T", 1, ("b!",)))] == ["T"]
+
+
 def test_a_log_is_run():
     made = rules(TYPES + "from B and each A within 5 from B emit D(x = A.x + B.x)")
     rows = [{"type": "A", "time": 0, "x": 1}, {"type": "A", "time": 3, "x": 2}, {"type": "B", "time": 6, "x": 10}]

@@ -20,7 +20,7 @@ from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
-from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, add_texts, forget_texts
+from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, forget_texts, make_room
 from workbench.executors.compiled.rule_tables.transfer import (
     held_events,
     is_complete,
@@ -73,7 +73,7 @@ class TableRules:
         self._costs = CostCounter(len(rules.events))
         self.memory = KernelMemory(self._tables, capacity, PLAIN)
         try:
-            load_facts(self.memory, facts, self.texts.put, plain=settings.plain)
+            load_facts(self.memory, facts, self.texts, plain=settings.plain)
         except LargeNumberError:
             self._hand_over()
         self.memory.state.profiled = settings.profiled
@@ -169,10 +169,8 @@ class TableRules:
                 check_time(int(events.times[int(state.reached)]), self.now, self._passed)
             elif status >= KernelStatus.BEYOND:
                 return
-            elif status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
-                add_texts(memory, status, self.texts, self._block_texts)
             elif status != KernelStatus.DONE:
-                memory.grow(status)
+                make_room(memory, status, self.texts, self._block_texts)
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
@@ -242,7 +240,7 @@ class TableRules:
         memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
         events = held_events(exact)
         try:
-            load_facts(memory, self.facts, self.texts.put, plain=self.settings.plain)
+            load_facts(memory, self.facts, self.texts, plain=self.settings.plain)
             block = event_block(self._rules, events, self.texts.put)
         except LargeNumberError:
             return False
@@ -254,7 +252,7 @@ class TableRules:
             if status >= KernelStatus.BEYOND:
                 return False
             if status != KernelStatus.DONE:
-                memory.grow(status)
+                make_room(memory, status, self.texts, block.texts)
         memory.set_consumed(read_consumed(exact, memory))
         try:
             read_silences(exact, memory, self._code_of)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.blocks import event_words
 from workbench.executors.compiled.rule_tables.compiling import compiled_functions
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, KernelStatus
+from workbench.executors.compiled.rule_tables.texts import make_room
 from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.set_plan import PlannedColumn
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, attribute_column, dense_places
@@ -20,7 +22,7 @@ MANY = 1024
 """Facts that are worth machine code."""
 
 
-def load_facts(memory: KernelMemory, facts: Facts, codes: CodesOfTexts, *, plain: bool) -> None:
+def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: bool) -> None:
     """Put facts into the columns that are for them, before the first event.
 
     Parameters
@@ -33,14 +35,14 @@ def load_facts(memory: KernelMemory, facts: Facts, codes: CodesOfTexts, *, plain
     """
     if not memory.rule_tables.fact_types:
         return
-    block, state, functions = fact_block(memory, facts, codes), memory.state, memory.functions
+    block, state, functions = fact_block(memory, facts, codes.put), memory.state, memory.functions
     if len(block) > MANY and not plain:
         memory.functions = compiled_functions()
     events, status = event_words(block, memory.rule_tables.sizes.width), KernelStatus.FULL_COLUMN
     while status != KernelStatus.DONE:
         status = memory.run(events)
         if status != KernelStatus.DONE:
-            memory.grow(status)
+            make_room(memory, status, codes)
     memory.functions = functions
     state.reached, state.order, state.now = 0, 0, LEAST_WORD
 

@@ -26,6 +26,14 @@ MOST_LETTERS = 1 << 24
 """Letters that are kept between two blocks."""
 
 
+def make_room(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
+    """Give the kernel the room, or what it has to know of texts, for want of which it has stopped; see `add_texts`."""
+    if status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
+        add_texts(memory, status, codes, block)
+    else:
+        memory.grow(status)
+
+
 def add_texts(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int]) -> None:
     """Give the kernel what it has asked for.
 
