@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from textwrap import dedent, indent
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,17 @@ def test_code_is_printed_as_it_is_read() -> None:
 )
 def test_what_is_used_once_is_written_where_it_is_used(before: str, expected: str) -> None:
     assert after(before, passes.inline_single_uses) == expected
+
+
+def test_a_row_of_a_table_has_a_name_where_an_entry_of_it_is_read() -> None:
+    text = "def f(x: Int, table: Int[:, :], out: Int[:]):\n    row = table[at(x)]\n    out[0] = row[at(x)]\n"
+    given = parse_function(text)
+    assert print_function(passes.inline_single_uses(given), typed=True) == text
+    row: Any = ir.Load(ir.Var("table", ir.ArrayType(ir.INTEGER, 2)), (ir.integer(0),))
+    entry = ir.Load(ir.Var("out", ir.ArrayType(ir.INTEGER)), (ir.integer(0),))
+    nameless = ir.Store(entry, ir.Load(row, (ir.integer(0),)))
+    with pytest.raises(MalformedCode, match="which has no name"):
+        verify(replace(given, body=(nameless,)))
 
 
 def test_expressions_do_not_become_too_deep_for_python() -> None:

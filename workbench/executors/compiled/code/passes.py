@@ -84,13 +84,18 @@ def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock
 
         changed = ir.with_expressions(statement, put)
         moved.update(inside)
-        if isinstance(changed, ir.Let) and changed.name in once and not changed.pinned:
+        if isinstance(changed, ir.Let) and changed.name in once and not changed.pinned and not _is_array(changed.value):
             depth = 1 + max((movable[name][1] for name in inside), default=0)
             if depth < DEEPEST:
                 movable[changed.name] = number, depth, changed.value, set(ir.variables((changed.value,)))
         last_written.update(dict.fromkeys(ir.written_names(changed), number))
         found.append(changed)
     return tuple(each for each in found if not (isinstance(each, ir.Let) and each.name in moved))
+
+
+def _is_array(expr: ir.Expr) -> bool:
+    """Whether an expression is an array, which `Load` has a name for."""
+    return isinstance(expr.type, ir.ArrayType)
 
 
 def _with_rule(function: ir.CodeFunction, rule: Callable[[ir.Expr], ir.Expr]) -> ir.CodeFunction:

@@ -44,7 +44,7 @@ def print_expr(expr: ir.Expr) -> str:
         case ir.Op(name, args):
             return OPERATORS[name].python.format(*map(print_expr, args))
         case ir.Load(array, index):
-            return f"{array.name}[{', '.join(map(_print_index, index))}]"
+            return f"{print_expr(array)}[{', '.join(map(_print_index, index))}]"
         case ir.Select(condition, then, otherwise):
             return f"({print_expr(then)} if {print_expr(condition)} else {print_expr(otherwise)})"
 

@@ -55,6 +55,8 @@ def _check(expr: ir.Expr, scope: Mapping[str, ir.CodeType]) -> ir.CodeType:
             raise MalformedCode(f"{value!r} is no {kind}")
         case ir.Var(name, kind) if scope.get(name) != kind:
             raise MalformedCode(f"'{name}' is not bound here as {kind}")
+        case ir.Load(array) if not isinstance(array, ir.Var):
+            raise MalformedCode(f"an entry of {print_expr(array)}, which has no name, is read")
         case ir.Load(array, index) if not (isinstance(array.type, ir.ArrayType) and len(index) <= array.type.axes):
             raise MalformedCode(f"{print_expr(expr)} has more indices than the array has axes")
         case ir.Load() if set(given[1:]) - {ir.INTEGER}:
