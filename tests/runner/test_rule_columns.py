@@ -23,8 +23,8 @@ from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
-from workbench.runner import rules as rules_of
 from workbench.runner.order import singly
+from workbench.runner.rules import opening
 from workbench.runner.rules.columns import EventColumns, text_codes
 from workbench.runner.rules.composites import event_columns, event_row
 from workbench.runner.rules.log import RuleLog
@@ -211,7 +211,7 @@ def test_composites_in_columns_are_written_as_rows_are(seed, tmp_path, monkeypat
         rows = written(case, tmp_path / "log.jsonl", output, options)
         with monkeypatch.context() as blocks:
             blocks.setattr(lines_of, "FEW", 0)
-            blocks.setattr(rules_of, "rule_engine", BlockEngine)
+            blocks.setattr(opening, "rule_engine", BlockEngine)
             assert rows == written(case, tmp_path / "log.jsonl", output, options)
 
 

@@ -48,6 +48,13 @@ def parsed(text: str) -> Pipeline:
 PIPELINES = {name: parsed(text) for name, text in TEXTS.items()}
 
 
+def test_queues_are_those_of_the_wider_system_in_the_step_that_widens_it() -> None:
+    pipeline = flatten(PIPELINES["three late"].resolve(Integer(5)))
+    steps = [{"x": 0, "y": 0, "b": False}, {"x": 0, "y": 0, "b": False}, {"x": 0}]
+    lengths = [each.queues["choose.in2"] for each in Compiled(pipeline, machine=False).trace(steps)]
+    assert lengths == [1, 2, 3]  # `b` is two steps late, and the last `x` comes alone
+
+
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", TEXTS)
 @given(data=st.data())

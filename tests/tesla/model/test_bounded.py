@@ -36,7 +36,7 @@ def searched(states):
     """Settings with which states are searched one by one, until there are more than so many."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine, "available", lambda: False)
-        patch.setattr(decider._Run, "_pace", lambda _, steps: 1)
+        patch.setattr(decider._Run, "_count_states", lambda _, steps: 1)
         patch.setattr(decider, "PLAIN_BYTES", 2**30 / (states + 1))
         yield replace(WITH_TIME, engine="explicit", memory_mb=1024)
 
@@ -117,7 +117,7 @@ def overflows(model, stream):
 @pytest.mark.parametrize("states", [1, 30, 100, 300, 1000])
 def test_events_that_are_exchanged_count_once(states, monkeypatch):
     """An A and a B differ in either order, a stream of two; the model has two steps more, for the exchange."""
-    monkeypatch.setattr(rule_order, "_two_events", lambda model: ())  # two are tried before the model is asked
+    monkeypatch.setattr(rule_order, "_find_two_events", lambda model: ())  # two are tried before the model is asked
     text = "from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x, n = 1)"
     with searched(states) as settings:
         (found,) = r.order(RuleSubject(rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))

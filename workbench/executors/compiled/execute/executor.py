@@ -190,6 +190,8 @@ class Compiled:
 
         Pipes that carry maps which a processor keeps are left out.
         """
+        if len(events) < len(self.flat.inputs):
+            self.widen()  # which makes another view
         return self._view.step(events)
 
     def trace(self, steps: Iterable[Mapping[str, Value]]) -> list[StepRecord]:

@@ -62,8 +62,6 @@ class StepView:
             self.one.check_open(name)
         here = [(name, domain) for name, domain in self.one.flat.inputs if name in events]
         columns = {n: self.one._columns.column(n, domain, [events[n]], None, self.one.texts) for n, domain in here}
-        if len(columns) < len(self.one.flat.inputs):
-            self.one.widen()
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.one.flat.inputs] if events is END else []
