@@ -98,7 +98,9 @@ def overlap(
     share(into.pool)
     try:
         try:
-            yield _read_ahead(blocks, into.pool, threads + 1), into
+            ahead = _ReadAhead(blocks, into.pool, threads + 1)
+            start.closing.callback(ahead.settle)  # before the reader is closed
+            yield iter(ahead), into
         except Exception:
             into.settle()
             raise
@@ -108,18 +110,30 @@ def overlap(
             executor.shutdown(wait=not came(), cancel_futures=True)
 
 
-def _read_ahead(blocks: Iterator[LogBlock], pool: Pool, count: int) -> Iterator[LogBlock]:
+class _ReadAhead:
     """The same blocks; so many have been read, and the next one is being read. What fails is told in its turn."""
-    coming = deque[LogBlock]()
-    read = pool.start(partial(next, blocks, None))
-    while True:
-        block = Done(read.wait_for)
-        found = None if block.failed else block.wait_for()
-        if found is None:
-            break
-        read = pool.start(partial(next, blocks, None))
-        coming.append(replace(found, columns=pool.start(found.columns).wait_for))
-        if len(coming) == count:
-            yield coming.popleft()
-    yield from coming
-    block.wait_for()
+
+    def __init__(self, blocks: Iterator[LogBlock], pool: Pool, count: int) -> None:
+        self._blocks, self._pool, self._count = blocks, pool, count
+        self._read = self._start()
+
+    def _start(self) -> Submitted[LogBlock | None]:
+        return self._pool.start(partial(next, self._blocks, None))
+
+    def settle(self) -> None:
+        """Wait until no thread reads any more."""
+        Done(self._read.wait_for)
+
+    def __iter__(self) -> Iterator[LogBlock]:
+        coming = deque[LogBlock]()
+        while True:
+            block = Done(self._read.wait_for)
+            found = None if block.failed else block.wait_for()
+            if found is None:
+                break
+            self._read = self._start()
+            coming.append(replace(found, columns=self._pool.start(found.columns).wait_for))
+            if len(coming) == self._count:
+                yield coming.popleft()
+        yield from coming
+        block.wait_for()
