@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import replace
-from threading import Event, current_thread, main_thread
+from threading import Event, Timer, current_thread, main_thread
 
 import pytest
 
@@ -101,6 +101,32 @@ def test_a_block_that_cannot_be_read_is_told_in_its_turn(start):
     with pytest.raises(InputError, match="2 cannot be read"):
         run(blocks(), writer, start)
     assert writer.written == [0, 1]
+
+
+def test_the_reader_is_closed_when_no_thread_reads_any_more(start):
+    """A run that fails closes what it has opened, while the next block is being read."""
+    reading, failed = Event(), Event()
+
+    def blocks():
+        yield from numbered(3)
+        reading.set()
+        assert failed.wait(WAIT)
+        yield block(3)
+
+    given = blocks()
+    start.closing.callback(given.close)
+
+    def fail(_):
+        assert reading.wait(WAIT)
+        Timer(0.05, failed.set).start()  # while the reader would be closed
+        raise InputError("0 cannot be run")
+
+    def run_first():
+        with overlap(given, NotedWriter(), start, 2) as (ahead, _), start.closing:
+            fail(next(ahead))
+
+    with pytest.raises(InputError, match="0 cannot be run"):
+        run_first()
 
 
 def test_rows_are_written_behind_the_tables_before_them(start):

@@ -14,6 +14,7 @@ from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.tesla.check import rules
 from workbench.tesla.engines import total_order
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_pool import RulePool
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.total_order import TotalOrder
@@ -183,8 +184,32 @@ def test_a_worker_that_dies_is_an_error():
     pool: Any = rule_engine(made, "cdp", settings=EngineSettings(threads=2))
     os.kill(pool._workers[0].process.process.pid, 9)
     pool._workers[0].process.process.join()
-    with pytest.raises(WorkbenchError, match="a worker is lost: the process died"):
+    for time in (1, 2):
+        with pytest.raises(WorkbenchError, match="a worker is lost: the process died"):
+            pool.process(Occurrence("N", time))
+
+
+def test_answers_that_nobody_waited_for_are_not_those_of_the_next_request():
+    made = rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
+
+    class Interrupted(InProcess):
+        def receive(self):
+            raise KeyboardInterrupt
+
+    start: Any = partial(rule_engine, made, "cdp")
+    pool = RulePool(made, {}, EngineSettings(threads=2), start, lambda parts: list(map(Interrupted, parts)))
+    with pytest.raises(KeyboardInterrupt):
         pool.process(Occurrence("N", 1))
+    with pytest.raises(WorkbenchError, match="were interrupted"):
+        pool.process(Occurrence("N", 2))
+
+
+def test_facts_in_a_database_stay_with_one_process():
+    made = rules(TYPES + "declare fact F(x: int)\n" + RULES[6] + "\nfrom A and each F(x == A.x) emit R(x = F.x)")
+    with pytest.raises(Refused, match="facts in a database"):
+        rule_engine(made, "cdp", FactTables({"F": ((1,),)}), EngineSettings(threads=2))
+    pool = rule_engine(made, "cdp", {"F": [(1,)]}, EngineSettings(threads=2))
+    assert [each.values for each in pool.process(Occurrence("A", 1, (1,)))] == [(1,)]
 
 
 def test_what_is_kept_of_the_total_order_gives_the_numbers_of_all_of_it(monkeypatch):

@@ -30,6 +30,7 @@ from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
+from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -263,9 +264,9 @@ def test_what_rules_cost_is_counted_as_by_cdp(own_cases):
 
 
 def test_facts_in_databases_are_refused():
-    class Databases(dict[str, list[Any]]):
+    class Databases(FactTables):
         def files(self) -> dict[str, list[Any]]:
             return {"G": ["facts.db"]}
 
     with pytest.raises(Refused, match="no facts in databases yet"):
-        TableRules(rules(BEGIN + "from A and each G emit D(x = G.x)"), Databases(), EngineSettings())
+        TableRules(rules(BEGIN + "from A and each G emit D(x = G.x)"), Databases({"G": [(1,)]}), EngineSettings())

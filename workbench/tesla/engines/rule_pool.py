@@ -25,6 +25,7 @@ from workbench.errors import Refused, WorkbenchError
 from workbench.forked import Forked
 from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.partial_run import refuse_circles
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
 from workbench.tesla.engines.rule_split import balance_work, rule_split
@@ -72,8 +73,9 @@ class RulePool:
         make: Callable[[], Publisher],
         start: StartsWorkers | None = None,
     ) -> None:
-        if type(facts) is not dict and facts:
-            raise Refused("facts in a database are for one process", hint="leave --threads out")
+        if fact_tables(facts) is not None:
+            what = "facts in a database, or so many that they are put into one, are for one process"
+            raise Refused(what, hint="leave --threads out")
         refuse_circles(rules, "absences that cause each other in a circle run in one process: leave --threads out")
         self.rules = rules
         groups = rule_split(rules).groups
@@ -142,8 +144,6 @@ class RulePool:
 
         After a failure nothing more is asked: workers no longer agree on what has happened.
         """
-        if self._failure is not None:
-            raise self._failure
         answers = self._answers(request)
         failures = [each.failure for each in answers if each.failure is not None]
         end, self._failure = min(failures, key=itemgetter(0), default=(None, None))
@@ -157,10 +157,21 @@ class RulePool:
         return found
 
     def _answers(self, request: PoolRequest) -> Sequence[PoolAnswer]:
+        """What all workers answer; where one cannot, or nobody waits for it, none is asked again.
+
+        Else the next request would find answers to this one.
+        """
+        if self._failure is not None:
+            raise self._failure
         data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
-        for worker in self._workers:
-            worker.send(data)
-        return [worker.receive() for worker in self._workers]
+        try:
+            for worker in self._workers:
+                worker.send(data)
+            return [worker.receive() for worker in self._workers]
+        except BaseException as error:
+            interrupted = WorkbenchError("the workers of these rules were interrupted", hint="start the run again")
+            self._failure = error if isinstance(error, WorkbenchError) else interrupted
+            raise
 
     def _publish(self, worker: int, placed: WorkerComposite) -> Occurrence:
         """A composite with its number, and those of its sources."""

@@ -12,6 +12,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
+from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.scope import RuleScope
@@ -30,7 +31,7 @@ AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
 
 def refuse_unsupported(plans: list[RulePlan], facts: Facts) -> None:
     """Raise Refused, with the construct and its rule, where rules or facts are not for the kernel."""
-    if hasattr(facts, "files") and facts.files():
+    if (given := fact_tables(facts)) is not None and given.files():
         raise Refused("backend 'tables' has no facts in databases yet", hint=HINT)
     for plan in plans:
         for what, occurs in CONSTRUCTS.items():
