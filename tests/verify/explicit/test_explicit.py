@@ -13,9 +13,12 @@ import workbench as wb
 from tests.examples import examples
 from workbench import Outcome, Settings
 from workbench.conformance.generate.pipelines import pipelines
+from workbench.core.domain import BOOL
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import var
 from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
+from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.prepare import Prepared, prepare
@@ -384,3 +387,13 @@ def test_states_are_packed_into_fields() -> None:
         assert word < 1 << layout.bits
         seen.add(word)
     assert len(seen) == max(map(len, values))
+
+
+def test_plain_python_runs_steps_of_many_variables_and_labels() -> None:
+    """A ring of 300 truth values turns by one place; each of them is a label, too."""
+    names = [f"b{i}" for i in range(300)]
+    ring = [StateVariable(name, BOOL, i == 0, var(names[i - 1], BOOL)) for i, name in enumerate(names)]
+    space = Space(System("ring", (), tuple(ring), (), (), {}, ()), [], [var(name, BOOL) for name in names])
+    ((after, labels),) = space.steps(space.initial)
+    assert [name for name, value in space.layout.unpack(after).items() if value] == ["b1"]
+    assert labels == 1

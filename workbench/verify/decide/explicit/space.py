@@ -143,24 +143,26 @@ def expand_function(space: Space) -> ir.CodeFunction:
     roots = system.inlined((*(v.next for v in system.variables), *space.seen))
     values = [_whole(lowering(root)) for root in roots]
     count = len(system.variables)
-    packed: ir.Expr = ir.integer(0)
-    for value, (shift, mask, low) in zip(values, space.layout.fields, strict=False):
-        if mask:
-            packed = _joined(
-                packed, op("shift_left", op("sub", value, ir.integer(low)) if low else value, ir.integer(shift))
-            )
-    seen: ir.Expr = ir.integer(0)
-    for bit, label in enumerate(values[count:]):
-        if label != ir.integer(0):
-            seen = _joined(seen, op("shift_left", label, ir.integer(bit)))
-    stores = (ir.Store(ir.Load(after, (move,)), packed), ir.Store(ir.Load(flags, (move,)), seen))
+    packed = [
+        op("shift_left", op("sub", value, ir.integer(low)) if low else value, ir.integer(shift))
+        for value, (shift, mask, low) in zip(values, space.layout.fields, strict=False)
+        if mask
+    ]
+    seen = [
+        op("shift_left", label, ir.integer(bit)) for bit, label in enumerate(values[count:]) if label != ir.integer(0)
+    ]
+    stores = (ir.Store(ir.Load(after, (move,)), _joined(packed)), ir.Store(ir.Load(flags, (move,)), _joined(seen)))
     loop = ir.For(move.name, ir.integer(0), ir.integer(len(moves.chosen)), (*arrivals, *lowering.block, *stores))
     function = ir.CodeFunction("expand", (*columns, word, after, flags), (*lets, loop))
     return run_passes(function, [hoist_invariants, drop_unused, inline_single_uses])
 
 
-def _joined(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    return b if a == ir.integer(0) else op("join", a, b)
+def _joined(fields: Sequence[ir.Expr]) -> ir.Expr:
+    """The bits of all fields, as a balanced expression: Python refuses source that is nested 200 deep."""
+    if len(fields) < 2:
+        return fields[0] if fields else ir.integer(0)
+    middle = len(fields) // 2
+    return op("join", _joined(fields[:middle]), _joined(fields[middle:]))
 
 
 def _whole(value: ir.Expr) -> ir.Expr:
