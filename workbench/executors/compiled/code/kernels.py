@@ -9,6 +9,8 @@ calls the loop looks again, in exact arithmetic, before it believes one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numba
@@ -18,8 +20,7 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
-from numpy.lib.stride_tricks import as_strided
+from numba.np.arrayobj import make_array, populate_array
 
 from workbench.executors.compiled.code import comparisons
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
@@ -325,12 +326,6 @@ DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows, int_same, int_
 }
 """The same in plain Python, for other machines."""
 
-TEMPLATE = """
-def entry(words):
-    return np.int64(run({}))
-"""
-"""What is called from outside: makes the arguments of `run` of words; see `objects`."""
-
 
 @intrinsic
 def placed(context, address, kind):
@@ -351,31 +346,58 @@ def runtime() -> None:
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """The function `run` of a source, compiled for arguments of these kinds."""
-    run = executable(source, SCOPE)
+    run, arguments = executable(source, SCOPE), _argument_reader(kinds)
     run = run if hasattr(run, "overloads") else numba.njit(nogil=True, error_model="numpy")(run)
-    arguments, place = [], 0
-    for kind, axes in kinds:
-        text, place = _argument(kind, axes, place)
-        arguments.append(text)
-    scope = {kind: numba.from_dtype(np.dtype(kind)) for kind, _ in kinds}
-    scope |= {"np": np, "run": run, "carray": numba.carray, "as_strided": as_strided, "placed": placed}
-    entry = executable(TEMPLATE.format(", ".join(arguments)), scope, ENTRY)
+
+    def entry(words):
+        return np.int64(run(*arguments(words)))
+
     signature = types.int64(types.CPointer(types.int64))
     options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     (made,) = numba.njit(signature, **options)(entry).overloads.values()
     return _alone(binding.parse_assembly(made.library.get_llvm_str()), made.fndesc.llvm_func_name)
 
 
-def _argument(kind: str, axes: int, place: int) -> tuple[str, int]:
-    """The text of an argument whose words begin at a place, and the place behind them."""
-    if axes == 0:
-        how = {"f8": "np.int64({}).view(np.float64)", "b1": "{} != 0"}.get(kind, "{}")
-        return how.format(f"words[{place}]"), place + 1
-    if axes < 0:
-        first = f"carray(placed(words[{place}], {kind}), (1,))"
-        return f"as_strided({first}, (words[{place + 1}],), (words[{place + 2}],))", place + 3
-    sizes = "".join(f"words[{place + 1 + axis}], " for axis in range(axes))
-    return f"carray(placed(words[{place}], {kind}), ({sizes}))", place + 1 + axes
+def _argument_reader(kinds: Kinds) -> Any:
+    """An intrinsic that makes the arguments of `run` of the words that an entry is called with; see `objects`."""
+    passed = tuple(_argument_type(kind, axes) for kind, axes in kinds)
+
+    def arguments(context, words):
+        del context
+
+        def code(context, builder, _, args):
+            places = (builder.gep(args[0], [ir.IntType(64)(place)]) for place in count())
+            found = [_read_argument(context, builder, kind, map(builder.load, places)) for kind in passed]
+            return context.make_tuple(builder, types.Tuple(passed), found)
+
+        return types.Tuple(passed)(words), code
+
+    return intrinsic(arguments)
+
+
+def _argument_type(kind: str, axes: int) -> Any:
+    item = numba.from_dtype(np.dtype(kind))
+    return types.Array(item, abs(axes), "C" if axes > 0 else "A") if axes else item
+
+
+def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
+    """A number or an array out of the next words."""
+    first = next(words)
+    if not isinstance(kind, types.Array):
+        if kind == types.boolean:
+            return builder.icmp_signed("!=", first, first.type(0))
+        return builder.bitcast(first, context.get_value_type(kind))
+    shape, size = [next(words) for _ in range(kind.ndim)], context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    if kind.layout == "C":
+        strides = [first.type(size)]
+        for length in shape[:0:-1]:
+            strides.insert(0, builder.mul(strides[0], length))
+    else:
+        strides = [next(words)]
+    held = make_array(kind)(context, builder)
+    data = builder.inttoptr(first, held.data.type)
+    populate_array(held, data, shape, strides, size, None)
+    return held._getvalue()
 
 
 def _alone(module: Any, name: str) -> ObjectFile:
