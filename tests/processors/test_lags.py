@@ -169,6 +169,15 @@ def test_check_warns_too(caplog, tmp_path, monkeypatch):
     assert "different times" in record.message
 
 
+def test_many_warnings_of_one_pipeline_are_counted(monkeypatch):
+    monkeypatch.setattr(lags, "_said", deque(maxlen=9))
+    said = list[str]()
+    terms = " + ".join(f"window(x, {width}, passthrough)" for width in range(1, 13))
+    lags.warn_of_lags(pipeline(f"return {terms}"), said.append)
+    assert ["pair" in text for text in said] == [True] * 6
+    assert said[-1] == "6 more joins in p pair events of different times (draw marks them all)"
+
+
 @given(st.integers(1, 6), st.integers(0, 3), st.sampled_from(["trim", "insert"]))
 def test_what_a_warning_proposes_pairs_events_of_one_time(width, later, remedy):
     """The events of `x` are their own times; a window emits its last one."""

@@ -29,6 +29,8 @@ from workbench.processors.stutter import Stutter
 LOG = logging.getLogger("workbench")
 _said = deque[str](maxlen=1000)
 """The warnings that have been given."""
+MOST_SAID = 5
+"""Warnings of one pipeline; how many more there are is said in one line."""
 
 
 class PipeLag(NamedTuple):
@@ -98,8 +100,14 @@ def lag_warnings(pipeline: Pipeline) -> list[PipelineError]:
 
 
 def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
-    """Say each warning of a pipeline once, however often it is loaded and run."""
-    for text in map(str, pipeline.derived("lag warnings", lambda: lag_warnings(pipeline))):
+    """Say each warning of a pipeline once, the first few of many, however often it is loaded and run."""
+    texts = [str(each) for each in pipeline.derived("lag warnings", lambda: lag_warnings(pipeline))]
+    if len(texts) > MOST_SAID:
+        more = len(texts) - MOST_SAID
+        texts[MOST_SAID:] = [
+            f"{more} more joins in {pipeline.name} pair events of different times (draw marks them all)"
+        ]
+    for text in texts:
         if text not in _said:
             _said.append(text)
             say(text)
