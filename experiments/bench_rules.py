@@ -14,7 +14,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from experiments.rule_loads import RuleLoad, Scenario, ThesisLoad, anchor_r5, anchor_w1, anchor_w2, constants_load
+from experiments.rule_loads import (
+    RuleLoad,
+    Scenario,
+    ThesisLoad,
+    anchor_r5,
+    anchor_w1,
+    anchor_w2,
+    banded,
+    constants_load,
+)
 from experiments.rule_timing import Fed, fed, warmed
 
 LOADS: Mapping[str, Callable[[int], RuleLoad]] = {
@@ -27,6 +36,10 @@ LOADS: Mapping[str, Callable[[int], RuleLoad]] = {
     "last": lambda count: Scenario("last", rules=200, groups=10).load(count // 4),
     "constants": lambda count: constants_load(10_000, 10_000, count // 4),
     "long": lambda count: Scenario("each", values=1_000).load(count // 4),
+    "sums": lambda count: Scenario("last", values=100).load(count // 4),
+    "accepted": lambda count: Scenario("each", window=50_000, values=2_000, accepted=0.01).load(count // 4),
+    "bands": lambda count: banded(100_000 + count // 10, 100_000, "each"),
+    "keyed bands": lambda count: banded(100_000 + count // 10, 100_000, "last", keys=10),
 }
 """Name to a load of about so many events, of which those that fill the windows are not measured."""
 COUNTED_BY_COMPOSITES = ("dense", "thesis")

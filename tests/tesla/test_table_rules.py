@@ -62,7 +62,10 @@ def from_capacity_one(functions: KernelFunctions = PLAIN) -> MakesEngine:
 def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch):
     grown, grow = Counter[KernelStatus](), KernelMemory.grow
     monkeypatch.setattr(KernelMemory, "grow", lambda self, status: (grown.update([status]), grow(self, status)))
-    consuming = rules(TYPES + "from C and each A within 9 from C emit D(x = A.x) consuming A")
+    consuming = rules(
+        TYPES + "from C and each A within 9 from C emit D(x = A.x) consuming A\n"
+        "from C and $s = SUM(A().x within 9 from C) emit D(x = $s)"
+    )
     stream = [A(0, 1), A(0, 2), A(1, 3), C(2, 0), C(3, 0)]
     for seed, case in enumerate([*map(own_cases, range(PLAIN_CASES)), generator.RuleCase(consuming, stream)]):
         assert held_to_meaning(case, {"tables": from_capacity_one()}) is None, seed

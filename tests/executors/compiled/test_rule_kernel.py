@@ -359,9 +359,10 @@ columns
   2: Q, kept for 0 or 3 events
 rule pairs
   trigger B, if own.0 0 > require -> r1, r2 = own.0
-  each A in column 0 by r2 0 to 5 before r1, own.1 > r2 -> r3, r4 = own.1
-  not A in column 1 between r3 and r1
+  each A in column 0 by r2 0 to 5 before r1, own.1 > r2, put aside
   count Q in column 2 0 to 3 events before r1 -> r5, where r5 2 < require
+  take what step 1 has put aside -> r3, r4 = own.1
+  not A in column 1 between r3 and r1
   emit P(0 = r4 2 *, 1 = time(r3) real) consuming r3 limit 3
 """
     )

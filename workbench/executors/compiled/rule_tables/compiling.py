@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from workbench.executors.compiled.rule_tables import kernel, records
-from workbench.executors.compiled.rule_tables.kernel import collected, exact_sums, reals, silence, texts, waiting
+from workbench.executors.compiled.rule_tables.kernel import collected, exact_sums, nodes, reals, silence, texts, waiting
 from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
@@ -29,7 +29,7 @@ INLINED = {"forceinline": True, "no_cpython_wrapper": True}
 """How entries take what they call: inlined by LLVM, for numba passes tuples of arrays by value, some 190 words a call;
 and without what Python would call it by, which would take as long to compile again."""
 
-APART = tuple(each.__name__ for each in (collected, exact_sums, reals, silence, texts, waiting))
+APART = tuple(each.__name__ for each in (collected, exact_sums, nodes, reals, silence, texts, waiting))
 """Modules whose functions take few words, or serve few plans, and so are called: inlined they would be compiled again
 wherever they are."""
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to a minute"

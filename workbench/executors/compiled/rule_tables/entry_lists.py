@@ -5,10 +5,8 @@ The rule of this module: who adds to a list gets where that begins and ends, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
-
-import numpy as np
 
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.expressions import PostfixCode
@@ -16,8 +14,8 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.resolved import domain_of
 
-Entry = tuple[int, ...]
-Part = tuple[int, int]
+TableEntry = tuple[int, ...]
+ListPart = tuple[int, int]
 """Where a part of a list begins and ends."""
 Equations = Iterable[tuple[t.Expression, t.Expression]]
 """What a candidate has, and what that has to be equal to."""
@@ -33,36 +31,31 @@ class EntryLists:
 
     def __init__(self, code_of: Callable[[str], int]) -> None:
         self.code = PostfixCode(code_of)
-        self.bounds, self.actions, self.keys = list[Entry](), list[Entry](), list[Entry]()
+        self.bounds, self.actions, self.keys = list[TableEntry](), list[TableEntry](), list[TableEntry]()
         self.registers: list[int] = []
 
-    def add_registers(self, registers: Iterable[int]) -> Part:
+    def add_registers(self, registers: Iterable[int]) -> ListPart:
         """Add registers."""
         return _extend(self.registers, registers)
 
-    def add_keys(self, codes: Iterable[Part]) -> Part:
+    def add_keys(self, codes: Iterable[ListPart]) -> ListPart:
         """Add the values of a key, each by its code."""
         return _extend(self.keys, ((0, *code) for code in codes))
 
-    def add_key(self, equations: Equations, layout: MatchLayout) -> Part:
+    def add_key(self, equations: Equations, layout: MatchLayout) -> ListPart:
         """Add what the keys of a column have to be equal to."""
         return self.add_keys(self.code.key(value, layout, domain_of(own)) for own, value in equations)
 
-    def add_bounds(self, bounds: Iterable[Entry]) -> Part:
+    def add_bounds(self, bounds: Iterable[TableEntry]) -> ListPart:
         """Add bounds of a step."""
         return _extend(self.bounds, bounds)
 
-    def add_actions(self, actions: Iterable[Entry]) -> Part:
+    def add_actions(self, actions: Iterable[TableEntry]) -> ListPart:
         """Add actions, without conditions that say nothing."""
         return _extend(self.actions, (each for each in actions if each[0] != records.NONE or each[1] < each[2]))
 
 
-def _extend(entries: list[Any], more: Iterable[Any]) -> Part:
+def _extend(entries: list[Any], more: Iterable[Any]) -> ListPart:
     begin = len(entries)
     entries += more
     return begin, len(entries)
-
-
-def table_of(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
-    """A table of entries that are given by names; what one does not name is 0."""
-    return records.table([tuple(line.get(name, 0) for name in dtype.names or ()) for line in lines], dtype)

@@ -36,11 +36,11 @@ def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[int, t
         assigned = _cells_of_registers(tables, trigger)
         for step in tables.steps[rule.steps + 1 : rule.steps_end]:
             cells = _key_cells(tables, step, trigger.slot, assigned)
-            if cells:
+            if cells and tables.columns[step.column].banded == records.NONE:
                 yield int(step.column), cells, False
     for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
         cells = _key_cells(tables, tables.columns[number], records.OWN, {})
-        if cells:
+        if cells and tables.columns[number].banded == records.NONE:
             yield number, cells, True
 
 

@@ -21,6 +21,8 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 NEAR = 1 << 12
 """Rows of a column that are in the processor's cache anyway."""
+SHORT = 32
+"""Rows along which an aggregate walks before it is put together of nodes."""
 
 
 class KernelMemory:
@@ -45,13 +47,15 @@ class KernelMemory:
             np.full(1, records.NONE), np.full(2, records.NONE),
             empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
             empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
-            records.room(2 * capacity, records.UNDO),
+            records.room(2 * capacity, records.UNDO), self.plan.trees.copy(), records.room(1, records.NODE),
         )  # fmt: skip
+        self.history.columns.shift = 1
         self.lay_out([capacity] * columns)
         self.scratch = self._scratch(capacity)
         self.states = records.room(1, records.STATE)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
         self.state.consumers = len(rule_tables.consumers)
+        self.state.walked = min(SHORT, capacity)
         self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD
         self.output = self._composites(capacity)
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
@@ -72,10 +76,11 @@ class KernelMemory:
         stack = records.zeros(sizes.stack)
         registers, null = (records.zeros(sizes.registers) for _ in range(2))
         low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
+        starts, cursors = (records.zeros(sizes.steps) for _ in range(2))
         return records.Scratch(
             registers, null, stack, stack.view(np.float64), low, high, cells,
             records.room(1, records.FOLD), records.zeros(SUM_WORDS),
-            records.zeros(capacity), records.zeros(sizes.steps), records.zeros(capacity), records.zeros(sizes.per),
+            records.zeros(capacity), starts, cursors, records.zeros(capacity), records.zeros(sizes.per),
             records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
             records.zeros(len(self.plan.rules)), *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
         )  # fmt: skip
@@ -112,6 +117,11 @@ class KernelMemory:
             self._sweep_consumed()
         elif status == KernelStatus.FULL_SILENCES:
             self._sweep_silences()
+        elif status == KernelStatus.WIDE_BAND:
+            self._widen_bands(self.state.full_column, self.state.shift)
+        elif status == KernelStatus.FULL_NODES:
+            history.trees[self.state.full_tree].start = 0
+            self._lay_out_nodes()
         else:
             self._grow_composites(status)
 
@@ -123,6 +133,14 @@ class KernelMemory:
             grows = number == self.state.full_column or 2 * int(column.appended - column.first) > size
             sizes.append(2 * size if grows else size)
         return sizes
+
+    def _widen_bands(self, number: int, shift: int) -> None:
+        """Let fewer bits of the attribute by which a column is banded be part of the key of its rows."""
+        column, slots = self.history.columns[number], self.slots_of(number)
+        values = self.history.cells[slots, self.plan.columns[number].banded]
+        self.history.rows.key[slots] ^= (values >> column.shift) ^ (values >> shift)
+        column.shift = shift
+        self.functions.rebuild_chains(self.history, number)
 
     def _grow_composites(self, status: KernelStatus) -> None:
         shared = self.pending is self.output
@@ -193,8 +211,21 @@ class KernelMemory:
             slots = start + (np.arange(column.first, column.appended) & (size - 1))
             rows[slots], cells[slots] = old.rows[self.slots_of(number)], old.cells[self.slots_of(number)]
             column.start, column.mask, column.buckets = start, size - 1, buckets
-            column.bucket_mask = size - 1 if index.keys < index.keys_end else 0
+            keyed = index.keys < index.keys_end or index.banded != records.NONE
+            column.bucket_mask = size - 1 if keyed else 0
             start, buckets = start + size, buckets + int(column.bucket_mask) + 1
         self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
         for number in range(len(sizes)):
             self.functions.rebuild_chains(self.history, number)
+        self._lay_out_nodes()
+
+    def _lay_out_nodes(self) -> None:
+        """Give each tree that is used room for a node of each row of its column; none has been written yet."""
+        trees, start = self.history.trees, 0
+        for number in np.flatnonzero(trees.start != records.NONE):
+            tree = trees[number]
+            tree.start = start
+            start += int(self.history.columns[tree.column].mask) + 1
+        nodes = records.room(max(start, 1), records.NODE)
+        nodes.row = records.NONE
+        self.history = self.history._replace(nodes=nodes)

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.bounds import banded_cell
 from workbench.executors.compiled.rule_tables.constants import find_constants, index_constants
-from workbench.executors.compiled.rule_tables.entry_lists import Entry, EntryLists, table_of
+from workbench.executors.compiled.rule_tables.entry_lists import EntryLists, TableEntry
 from workbench.executors.compiled.rule_tables.expressions import register_of
 from workbench.executors.compiled.rule_tables.lookups import add_lookups
 from workbench.executors.compiled.rule_tables.records import StepKind
+from workbench.executors.compiled.rule_tables.search_order import SearchEntry, search_order, written_order
 from workbench.executors.compiled.rule_tables.steps import StepLine, StepWriter
+from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.resolved import expanded
@@ -98,20 +102,21 @@ class _TableBuilder:
         order = sorted(range(len(plan.columns)), key=self._type_of_column)
         self._columns = [order.index(number) for number in range(len(order))]
         self._in_order = [plan.columns[number] for number in order]
-        self._writer = StepWriter(self._lists, self._types, self._columns, trex=trex)
+        self._banded = list(map(self._banded_cell, self._in_order))
+        self._writer = StepWriter(self._lists, self._types, self._columns, self._banded, trex=trex)
 
     def build(self) -> RuleTables:
         """The tables."""
         plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting) + len(self._fact_types))
         rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
         rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
-        columns = list(map(self._column, self._in_order))
+        columns = list(map(self._column, self._in_order, self._banded))
         triggers = [rule["trigger"] for rule in rules]
         constants = find_constants(self._plan, self._code.word)
         always = sorted(set(range(len(rules))) - constants.keys(), key=triggers.__getitem__)
         tables = records.PlanTables(
-            rules=table_of(rules, records.RULE),
-            steps=table_of(self._steps, records.STEP),
+            rules=records.named_table(rules, records.RULE),
+            steps=records.named_table(self._steps, records.STEP),
             bounds=records.table(self._lists.bounds, records.BOUND),
             actions=records.table(self._lists.actions, records.ACTION),
             keys=records.table(self._lists.keys, records.ACTION),
@@ -121,6 +126,7 @@ class _TableBuilder:
             rules_of_type=_starts([triggers[rule] for rule in always], numbers),
             columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
             columns_of_type=_starts([each[0] for each in columns], numbers),
+            trees=records.table([(*tree, records.NONE) for tree in self._writer.trees] or [_NO_TREE], records.TREE),
         )
         watched = {*triggers, *(each[0] for each in columns)}
         hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
@@ -149,7 +155,7 @@ class _TableBuilder:
             self._width,
             self._cells + self._width,
             1 + self._code.deepest,
-            max((2, *(len(plan.steps) for plan in plans))),
+            max((2, *(2 * len(plan.steps) for plan in plans))),
             self._writer.ranges,
             max([1, *(len(plan.event_slots) for plan in plans)]),
             max([1, *(len(plan.rule.per) for plan in plans)]),
@@ -158,15 +164,14 @@ class _TableBuilder:
     # --- rules ------------------------------------------------------------------------------------------
 
     def _rule(self, number: int, plan: RulePlan) -> dict[str, int]:
-        begin = len(self._steps)
-        self._steps += [
-            self._writer.trigger(plan),
-            *(self._writer.step(plan, each) for each in self._plan.steps[number]),
-        ]
-        self._number_consumers(number, plan, self._steps[begin:])
-        self._add_all_actions(number, plan, self._steps[begin:])
+        entries, begin = (written_order if self._profiled else search_order)(self._plan, number), len(self._steps)
+        bound_at = {each.step.number: place for place, each in enumerate(entries) if each.takes}
+        lines = [self._line(number, plan, entries, place) for place in range(len(entries))]
+        self._number_consumers(number, plan, entries, lines)
+        self._add_all_actions(plan, entries, lines, bound_at)
         for place, slot in enumerate(plan.event_slots):
-            self._steps[begin + plan.binding[slot].number]["source"] = place
+            lines[bound_at[plan.binding[slot].number]]["source"] = place
+        self._steps += lines
         line = {
             "number": number, "trigger": self._types[plan.trigger.type], "emits": self._types[plan.rule.emits],
             "steps": begin, "steps_end": len(self._steps), "sources": len(plan.event_slots),
@@ -179,9 +184,20 @@ class _TableBuilder:
         line["per"], line["per_end"] = self._lists.add_keys(
             self._code.silence(each, plan.layout) for each in plan.rule.per
         )
-        consumed = (begin + plan.binding[slot].number for slot in plan.consumed_slots)
+        consumed = (begin + bound_at[plan.binding[slot].number] for slot in plan.consumed_slots)
         line["consumed"], line["consumed_end"] = self._lists.add_registers(consumed)
         return line if plan.absent is None else line | self._waits(number, plan)
+
+    def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], place: int) -> StepLine:
+        """The entry of a step at a place of the search."""
+        step, searches, takes = entries[place]
+        if step is plan.trigger:
+            line = self._writer.trigger(plan)
+        elif searches:
+            line = self._writer.step(plan, self._plan.steps[number][step.number - 1]) | {"later": int(not takes)}
+        else:
+            line = self._writer.taking(step, next(k for k, each in enumerate(entries) if each.step is step))
+        return line | {"rule": number}
 
     def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
         """The fields of a rule whose matches wait for a deadline."""
@@ -205,7 +221,7 @@ class _TableBuilder:
         first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
         steps = (first, self._writer.step(plan, absent) | {"consumer": records.NONE})
         self._steps += [step | {"rule": records.NONE} for step in steps]
-        self._add_actions(self._steps[-1], self._emission(plan, 1)[0])
+        self._add_actions(self._steps[-1], self._emission(plan, 1, {})[0])
         return {
             **waiting, "trigger": len(self._types) + self._waiting.index(number), "steps": begin,
             "steps_end": len(self._steps), "timeout": records.NONE,
@@ -214,22 +230,26 @@ class _TableBuilder:
 
     # --- actions ----------------------------------------------------------------------------------------
 
-    def _add_all_actions(self, number: int, plan: RulePlan, lines: Sequence[StepLine]) -> None:
+    def _add_all_actions(
+        self, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine], bound_at: Mapping[int, int]
+    ) -> None:
         """Write what the steps of a rule do; one whose matches wait emits nothing yet."""
-        nothing: list[list[Entry]] = [[]] * len(lines)
-        emitted = nothing if plan.absent else self._emission(plan, len(lines))
-        conditions = self._plan.conditions(number)
-        for step, line, asked, values in zip(plan.steps, lines, conditions, emitted, strict=True):
-            line["rule"] = number
-            condition = self._code.required([] if self._profiled else asked, plan.layout)
-            self._add_actions(line, [*self._assigned(plan, step), (records.NONE, *condition), *values])
+        nothing: list[list[TableEntry]] = [[]] * len(lines)
+        emitted = nothing if plan.absent else self._emission(plan, len(lines), bound_at)
+        conditions: list[list[t.Expression]] = [[] for _ in lines]
+        for each in () if self._profiled else plan.rule.where_clause:
+            conditions[_known_at(plan, bound_at, each)].append(each)
+        for entry, line, asked, values in zip(entries, lines, conditions, emitted, strict=True):
+            assigned = self._assigned(plan, entry.step) if entry.takes else []
+            condition = self._code.required(asked, plan.layout)
+            self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
 
-    def _add_actions(self, line: StepLine, actions: Iterable[Entry]) -> None:
+    def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
         """Write what a step does once it has bound something, without conditions that say nothing."""
         first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
         line["actions"], line["actions_end"] = self._lists.add_actions((*first, *actions))
 
-    def _assigned(self, plan: RulePlan, step: RuleStep) -> list[Entry]:
+    def _assigned(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
         """The parameters of what a step binds."""
         return [
             (register_of(plan.layout[step.place, f"${each.name}"]),
@@ -237,36 +257,55 @@ class _TableBuilder:
             for each in (step.part.assignments if step.policy.binds else ())
         ]  # fmt: skip
 
-    def _emission(self, plan: RulePlan, steps: int) -> list[list[Entry]]:
-        """The values of the composite, each at that of so many steps by which it is known, or at the last one."""
+    def _emission(self, plan: RulePlan, steps: int, bound_at: Mapping[int, int]) -> list[list[TableEntry]]:
+        """The values of the composite, each at that of so many steps by which it is known."""
         given = {each.name: each.value for each in plan.rule.evaluations}
-        found: list[list[Entry]] = [[] for _ in range(steps)]
+        found: list[list[TableEntry]] = [[] for _ in range(steps)]
         for k, each in enumerate(plan.emitted.attributes):
             value = given[each.name]
-            at = min(max(plan.binders(value), default=0), steps - 1)
-            found[at].append((self._cells + k, *self._code.value(value, plan.layout, each.domain)))
+            found[_known_at(plan, bound_at, value)].append(
+                (self._cells + k, *self._code.value(value, plan.layout, each.domain))
+            )
         return found
 
-    def _number_consumers(self, number: int, plan: RulePlan, steps: Sequence[StepLine]) -> None:
+    def _number_consumers(
+        self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine]
+    ) -> None:
         """Write who consumes: each rule, or each of its steps where T-Rex is followed; the others ask for nothing."""
-        for step, line in zip(plan.steps, steps, strict=True):
+        for step in plan.steps:
             asks = bool(plan.consumed_slots) and step.slot in plan.event_slots and step.policy.binds
-            line["consumer"] = (len(self._consumers) if self._trex else number) if asks else records.NONE
+            consumer = (len(self._consumers) if self._trex else number) if asks else records.NONE
+            for entry, line in zip(entries, lines, strict=True):
+                if entry.step is step:
+                    line["consumer"] = consumer
             if asks and self._trex:
                 self._consumers.append((number, step.slot))
 
     # --- columns ----------------------------------------------------------------------------------------
 
-    def _column(self, column: PlannedColumn) -> Entry:
+    def _banded_cell(self, column: PlannedColumn) -> int:
+        """The attribute whose values are part of the key of a column, if there is one."""
+        if not self._plan.indexed:
+            return records.NONE
+        steps = filter(None, (*chain.from_iterable(self._plan.steps), *self._plan.absent))
+        return banded_cell(each for each in steps if each.column == column.number)
+
+    def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
         lookback = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
         filter_ = self._code.required(column.filters, {})
         keys = self._lists.add_key(((each, each) for each in column.keys), {})
         type_, count = self._type_of_column(column.number), min(column.latest, records.FOREVER)
-        return type_, *filter_, *keys, lookback, count
+        return type_, *filter_, *keys, lookback, count, banded
 
 
-_WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER)
+_WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, records.NONE)
 """A column whose rows are matches that wait: no event joins it."""
+_NO_TREE = (records.NONE,) * 4
+
+
+def _known_at(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
+    """The place in the search behind which the value of an expression is known."""
+    return max((bound_at.get(number, 0) for number in plan.binders(expression)), default=0)
 
 
 def _starts(types_of: Sequence[int], types: Iterable[int]) -> Any:

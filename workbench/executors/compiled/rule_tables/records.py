@@ -8,7 +8,7 @@ behind the last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -25,13 +25,16 @@ WORD_BYTES, LINE_BYTES = 8, 64
 
 
 class StepKind(IntEnum):
-    """What a step makes of the rows that fit it; the first one of a rule, with what a match begins."""
+    """What a step makes of the rows that fit it; the first one of a rule, with what a match begins.
+
+    `TAKE` takes one by one what an earlier step with `each` has put aside.
+    """
 
     EACH, FIRST, LAST, NOT, COUNT, SUM, SUM_REAL, COMBINE = range(8)
     MIN, MAX, AVG, MEDIAN, MIN_REAL, MAX_REAL, AVG_REAL, MEDIAN_REAL, MIN_TEXT, MAX_TEXT = range(
         8, 18
     )  # null over none
-    TRIGGER, WAITING = 18, 19
+    TRIGGER, WAITING, TAKE = 18, 19, 20
 
 
 class WindowKind(IntEnum):
@@ -56,10 +59,10 @@ class Opcode(IntEnum):
 
 
 class KernelStatus(IntEnum):
-    """Why the kernel has stopped: all is done, an array is full, or an event is not for it."""
+    """Why the kernel has stopped: all is done, an array is full, bands are too narrow, or an event is not for it."""
 
     DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
-    FULL_SILENCES, MISSING_TEXT, MISSING_JOINED, BEYOND, ENDLESS, LATE = range(8, 14)
+    FULL_SILENCES, FULL_NODES, WIDE_BAND, MISSING_TEXT, MISSING_JOINED, BEYOND, ENDLESS, LATE = range(8, 16)
 
 
 class UndoKind(IntEnum):
@@ -80,8 +83,8 @@ RULE = _words(  # what it emits, when, and what it consumes; then how long its m
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
     "kind", "rule", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",
     "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
-    "slot", "cell", "source",
-    "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of a declared aggregate
+    "slot", "cell", "source", "list", "later",
+    "tree", "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of an aggregate
     "actions", "actions_end",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
@@ -90,16 +93,20 @@ ACTION = _words("slot", "code", "code_end")
 """An expression, and the register that gets its value: of the match, or of a cell of the composite. Without a register
 it is a condition, and the match ends where it does not hold."""
 INSTRUCTION = _words("op", "a", "b")
-INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count")
-"""Which events of a type a column retains, by what values they are found, and how far back rules look for them."""
+INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count", "banded")
+"""Which events of a type a column retains, by what values they are found, and how far back rules look for them.
+
+`banded` is an attribute that all rules bound on both sides: its values without their last bits are part of the key."""
 CONSTANT_INDEX = _words("cell", "chains", "chain_mask")
 CONSTANT = _words("constant", "rule", "next")
 """A rule that is triggered only where an attribute is a constant; rules of one hash value are a chain."""
 LOOKUP = _words("column", "cells", "cells_end", "joins")
 """A chain that an event of a type is looked up in, or joins, found by attributes of its own alone."""
 
-COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask")
-"""A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest."""
+COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask", "shift")
+"""A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest.
+
+Where it is banded, `shift` is how many bits of the attribute are not part of the key."""
 ROW = _words("time", "order", "older", "key", "nulls")
 """An event; `older` is the number of the row before it in its chain."""
 UNDO = _words("kind", "place", "old")
@@ -115,13 +122,20 @@ JOINED = _words("one", "other", "joined")
 
 SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
-FOLD = np.dtype([*((name, "i8") for name in ("count", "total", "least", "greatest")), ("extreme", "f8")])
-"""What an aggregate has seen of its values."""
+FOLD = _words("count", "total")
+"""How many values an aggregate has seen, and their sum, or the least or greatest one."""
+TREE = _words("column", "cell", "kind", "start")
+"""Nodes of the rows of a column, for aggregates of one kind over one attribute; `start` is `NONE` until one asks."""
+NODE = _words("row", "before", "end", "length", "count", "value")
+"""A row and the ones before it with the same key, `length` in all, and what an aggregate has seen of them.
+
+`before` is the row before this one with the same key, `end` the one before them all; less than any row if none is.
+"""
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
     "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
-    "fetching", "with_sources",
+    "fetching", "with_sources", "walked", "full_tree", "shift",
 )  # fmt: skip
 
 
@@ -135,6 +149,7 @@ class PlanTables(NamedTuple):
     triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`, but for
         those that are found by a constant.
     columns_of_type: where the columns of each type begin, and behind the last type where they end; lookups likewise.
+    trees: those that aggregates may have; where their nodes are is said by the history.
     """
 
     rules: Any
@@ -148,6 +163,7 @@ class PlanTables(NamedTuple):
     rules_of_type: Any
     columns: Any
     columns_of_type: Any
+    trees: Any
     constant_indexes: Any = None
     constant_chains: Any = None
     constants: Any = None
@@ -170,6 +186,8 @@ class EventHistory(NamedTuple):
     letters: Any
     joins: Any  # a hash table
     undo: Any
+    trees: Any  # those of the plan, and where their nodes are
+    nodes: Any
 
 
 class Scratch(NamedTuple):
@@ -186,6 +204,7 @@ class Scratch(NamedTuple):
     limbs: Any  # of an exact sum
     candidates: Any
     candidate_starts: Any
+    cursors: Any  # of what is taken later: where it ends, and up to where it is not taken yet
     consuming: Any
     silence_words: Any
     segments: Any
@@ -249,6 +268,11 @@ class EventWords(NamedTuple):
 def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
     """A table of records; at least one, for numba asks the first one for its type."""
     return np.array(rows or [(0,) * len(dtype.names or ())], dtype).view(np.recarray)
+
+
+def named_table(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
+    """A table of entries that are given by the names of fields; what one does not name is 0."""
+    return table([tuple(line.get(name, 0) for name in dtype.names or ()) for line in lines], dtype)
 
 
 def room(count: int, dtype: np.dtype[Any]) -> Any:

@@ -44,6 +44,7 @@ def _format_column(rule_tables: RuleTables, number: int) -> str:
     if index.filter < index.filter_end:
         found += f" if {format_code(rule_tables.tables, index.filter, index.filter_end)}"
     found += _format_key(rule_tables.tables, index)
+    found += f" banded by own.{index.banded}" if index.banded != records.NONE else ""
     lookback = "forever" if index.lookback == records.FOREVER else f"for {index.lookback}"
     return f"{found}, kept {lookback}" + (f" or {index.count} events" if index.count else "")
 
@@ -86,6 +87,8 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
     tables, kind = rule_tables.tables, records.StepKind(int(step.kind))
     if kind == records.StepKind.WAITING:
         return "each match that waits"
+    if kind == records.StepKind.TAKE:
+        return f"take what step {step.list} has put aside -> r{step.slot}{_format_actions(tables, rule, step)}"
     triggers = kind == records.StepKind.TRIGGER
     name = rule_tables.plan.rules.events[int(step.type)] if triggers else _type_in(rule_tables, int(step.column))
     found = f"{kind.name.lower()} {name}" + (f".{step.cell}" if step.cell != records.NONE else "")
@@ -100,7 +103,15 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
     if step.combine < step.combine_end:
         found += f", from {format_code(tables, step.initial, step.initial_end)} on"
         found += f" by {format_code(tables, step.combine, step.combine_end)}"
+    if step.later:
+        return f"{found}, put aside"
     found += f" -> r{step.slot}" if kind != records.StepKind.NOT else ""
+    return found + _format_actions(tables, rule, step)
+
+
+def _format_actions(tables: records.PlanTables, rule: Any, step: Any) -> str:
+    """Print what is done once a step has bound something."""
+    found = ""
     for action in tables.actions[step.actions : step.actions_end]:
         code = format_code(tables, action.code, action.code_end)
         if action.slot == records.NONE and (action.code, action.code_end) != (step.residual, step.residual_end):

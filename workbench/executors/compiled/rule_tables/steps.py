@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR
+from workbench.core.domain import FLOAT, INT
 from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.entry_lists import Entry, EntryLists, Part
-from workbench.executors.compiled.rule_tables.expressions import OPCODES, register_of
+from workbench.executors.compiled.rule_tables.bounds import attribute_bound
+from workbench.executors.compiled.rule_tables.entry_lists import EntryLists, ListPart, TableEntry
+from workbench.executors.compiled.rule_tables.expressions import register_of
 from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
 from workbench.executors.compiled.rule_tables.refusals import AGGREGATES, combined_value
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep
-from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
+from workbench.tesla.resolved import domain_of, expanded
 
 StepLine = dict[str, int]
 """The fields of a step that are not 0."""
@@ -25,6 +25,12 @@ POLICIES = {
     t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
     t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
 }  # fmt: skip
+TREE_KINDS = {
+    **{kind: kind for kind in (StepKind.COUNT, StepKind.SUM, StepKind.MIN, StepKind.MAX, StepKind.MIN_REAL,
+                               StepKind.MAX_REAL, StepKind.MIN_TEXT, StepKind.MAX_TEXT)},
+    StepKind.AVG: StepKind.SUM,
+}  # fmt: skip
+"""Aggregates for which what has been seen of some rows is a word, and of which kind that word is."""
 
 
 class StepWriter:
@@ -35,16 +41,22 @@ class StepWriter:
     lists: get what steps refer to.
     types: the numbers of types.
     columns: of each planned column the number of its entry.
+    banded: of each entry the attribute by whose values it is banded, if it is.
     trex: windows are as T-Rex has them.
 
     Attributes
     ----------
     ranges: of how many attributes a step has bounds at most.
+    trees: the numbers of trees of aggregates, by column, attribute and kind.
     """
 
-    def __init__(self, lists: EntryLists, types: Mapping[str, int], columns: Sequence[int], *, trex: bool) -> None:
-        self._lists, self._types, self._columns, self._trex = lists, types, columns, trex
+    def __init__(
+        self, lists: EntryLists, types: Mapping[str, int], columns: Sequence[int], banded: Sequence[int], *, trex: bool
+    ) -> None:
+        self._lists, self._types, self._trex = lists, types, trex
+        self._columns, self._banded = columns, banded
         self.ranges = 1
+        self.trees: dict[tuple[int, int, int], int] = {}
 
     def trigger(self, plan: RulePlan) -> StepLine:
         """The first step of a rule."""
@@ -64,7 +76,18 @@ class StepWriter:
             rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
             found = self._lists.add_registers(register_of(each.slot) for each in rivals)
             line["rivals"], line["rivals_end"] = found
-        return line
+        return line | {"tree": self._tree(line)}
+
+    def taking(self, step: RuleStep, searched: int) -> StepLine:
+        """The step that takes what has been put aside at an earlier place of the search."""
+        return self._bound_line(step) | {"kind": StepKind.TAKE, "list": searched}
+
+    def _tree(self, line: StepLine) -> int:
+        """The number of the tree of an aggregate that may have one: the key and the window are all that it asks."""
+        kind = TREE_KINDS.get(StepKind(line["kind"]))
+        if kind is None or line["ranges"] or line["residual"] < line["residual_end"]:
+            return records.NONE
+        return self.trees.setdefault((line["column"], line["cell"], kind), len(self.trees))
 
     def _bound_line(self, step: RuleStep) -> StepLine:
         """What a step is, and what it binds."""
@@ -91,22 +114,26 @@ class StepWriter:
         return line
 
     def _bounds_of(self, line: StepLine, plan: RulePlan, constraints: Sequence[t.Expression]) -> list[t.Expression]:
-        """Write comparisons of an own attribute with what is bound before as bounds; the other constraints."""
-        rest, ranges, bounds = list[t.Expression](), dict[int, int](), list[Entry]()
+        """Write comparisons of an own attribute with what is bound before as bounds; the other constraints.
+
+        The first range is that of the attribute by whose values the column is banded, if it is.
+        """
+        banded = self._banded[line["column"]]
+        ranges = {} if banded == records.NONE else {banded: 0}
+        rest, bounds = list[t.Expression](), list[TableEntry]()
         for each in constraints:
-            found = _attribute_bound(expanded(each, own=True))
-            if found is None:
+            bound = attribute_bound(each)
+            if bound is None:
                 rest.append(each)
                 continue
-            cell, relation, bound = found
-            place = ranges.setdefault(cell, len(ranges))
-            bounds.append((place, cell, relation, *self._lists.code.value(bound, plan.layout)))
+            place = ranges.setdefault(bound.cell, len(ranges))
+            bounds.append((place, bound.cell, bound.relation, *self._lists.code.value(bound.value, plan.layout)))
         line["bounds"], line["bounds_end"] = self._lists.add_bounds(bounds)
         line["ranges"], line["not_null"] = len(ranges), sum(1 << cell for cell in ranges)
         self.ranges = max(self.ranges, len(ranges))
         return rest
 
-    def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> Part:
+    def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> ListPart:
         return self._lists.code.required([expanded(each, own=True) for each in constraints], plan.layout)
 
 
@@ -123,19 +150,6 @@ def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
 def _is_equation(constraint: t.Expression, pair: tuple[t.Expression, t.Expression]) -> bool:
     """Whether a constraint is the one whose sides these are."""
     return isinstance(constraint, t.Operation) and set(map(id, constraint.operands)) == set(map(id, pair))
-
-
-def _attribute_bound(constraint: t.Expression) -> tuple[int, int, t.Expression] | None:
-    """An attribute of the candidate, a relation, and what it is compared with, which the candidate has no part in."""
-    for operator, mine, bound in readings(constraint):
-        if not isinstance(mine, RuleSlot) or mine.place != OWN or not mine.is_attribute:
-            continue
-        if operator == "!=" or any(leaf.place == OWN for leaf in slots(bound)):
-            continue
-        domains = {domain_of(mine), domain_of(bound)}
-        if domains == {INT} or (operator == "==" and domains in ({BOOL}, {STR})):
-            return mine.index, OPCODES[operator, 2], bound
-    return None
 
 
 def _window(step: RuleStep, trex: bool) -> dict[str, int]:

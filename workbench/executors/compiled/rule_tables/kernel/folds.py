@@ -13,19 +13,12 @@ from workbench.executors.compiled.rule_tables.kernel.collected import combine_ro
 from workbench.executors.compiled.rule_tables.kernel.exact_sums import add_real, clear_sum, sum_over
 from workbench.executors.compiled.rule_tables.kernel.texts import compare_texts
 from workbench.executors.compiled.rule_tables.kernel.values import sum_fits
-from workbench.executors.compiled.rule_tables.records import (
-    GREATEST_WORD,
-    LEAST_WORD,
-    NONE,
-    KernelStatus,
-    StepKind,
-)
+from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus, StepKind
 
 
 def begin_fold(scratch, step):
     """Begin with no values."""
-    fold = scratch.fold[0]
-    fold.count, fold.total, fold.least, fold.greatest = 0, 0, GREATEST_WORD, LEAST_WORD
+    scratch.fold[0].count, scratch.fold[0].total = 0, 0
     if step.kind == StepKind.SUM_REAL or step.kind == StepKind.AVG_REAL:
         clear_sum(scratch.limbs)
 
@@ -38,43 +31,43 @@ def accumulate(history, scratch, state, step, slot):
         return True
     if history.rows[slot].nulls >> cell & 1:
         return True
-    x = history.cells[slot, cell]
-    fold.count += 1
+    if kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL:
+        fold.count += 1
+        add_real(scratch.limbs, history.cells[slot, cell])
+        return True
+    if kind == StepKind.COMBINE or kind == StepKind.MEDIAN or kind == StepKind.MEDIAN_REAL:
+        fold.count += 1
+        return put_aside(scratch, state, slot)
+    return merge(history, scratch, state, kind, history.cells[slot, cell], 1)
+
+
+def merge(history, scratch, state, kind, x, count):
+    """Take in what an aggregate has seen of older values, so many; False if that is not for the kernel."""
+    fold = scratch.fold[0]
     if kind == StepKind.SUM or kind == StepKind.AVG:
         if not sum_fits(fold.total, x):
             state.status = KernelStatus.BEYOND
             return False
         fold.total += x
-    elif kind == StepKind.MIN:
-        fold.least = min(fold.least, x)
-    elif kind == StepKind.MAX:
-        fold.greatest = max(fold.greatest, x)
-    elif kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL:
-        add_real(scratch.limbs, x)
-    elif kind == StepKind.MIN_REAL or kind == StepKind.MAX_REAL:
-        scratch.stack[0] = x
-        choose_real(fold, kind, scratch.reals[0])
-    elif kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
-        choose_text(history, state, fold, kind, x)
-    elif kind != StepKind.COUNT:
-        return put_aside(scratch, state, slot)
+    elif kind != StepKind.COUNT and (fold.count == 0 or replaces(history, scratch, state, kind, x)):
+        fold.total = x
+    fold.count += count
     return state.status == KernelStatus.DONE
 
 
-def choose_text(history, state, fold, kind, x):
-    """Choose between the least or greatest text so far and another one."""
-    if fold.count > 1:
-        order = compare_texts(history.texts, history.letters, state, x, fold.total)
-        if order == 0 or (order > 0) == (kind == StepKind.MIN_TEXT):
-            return
-    fold.total = x
-
-
-def choose_real(fold, kind, x):
-    """Choose between the least or greatest float so far and an older one; NaN where one of them is."""
-    nearer = x <= fold.extreme if kind == StepKind.MIN_REAL else x >= fold.extreme
-    if fold.count == 1 or nearer or x != x:
-        fold.extreme = x
+def replaces(history, scratch, state, kind, x):
+    """Whether an older value is the least or greatest one instead of the one so far; NaN is where one of them is."""
+    best = scratch.fold[0].total
+    if kind == StepKind.MIN:
+        return x < best
+    if kind == StepKind.MAX:
+        return x > best
+    if kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
+        order = compare_texts(history.texts, history.letters, state, x, best)
+        return order < 0 if kind == StepKind.MIN_TEXT else order > 0
+    scratch.stack[0], scratch.stack[1] = x, best
+    older, newer = scratch.reals[0], scratch.reals[1]
+    return older != older or (older <= newer if kind == StepKind.MIN_REAL else older >= newer)
 
 
 def set_aggregate(plan, history, scratch, state, step, first):
@@ -103,19 +96,14 @@ def set_aggregate(plan, history, scratch, state, step, first):
 def selected_value(history, scratch, state, step, first):
     """The value of an aggregate that is null over nothing."""
     fold, kind = scratch.fold[0], step.kind
-    if kind == StepKind.MIN:
-        return fold.least
-    if kind == StepKind.MAX:
-        return fold.greatest
-    if kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
-        return fold.total
     if kind == StepKind.AVG_REAL:
         return sum_over(scratch.limbs, fold.count)
     if kind == StepKind.MEDIAN_REAL:
         return median_real(history, scratch, state, step, first)
-    scratch.reals[0] = fold.extreme
     if kind == StepKind.MEDIAN:
         scratch.reals[0] = median(history, scratch, state, step, first)
-    elif kind == StepKind.AVG:
+        return scratch.stack[0]
+    if kind == StepKind.AVG:
         scratch.reals[0] = mean_or_beyond(state, fold.total, fold.count)
-    return scratch.stack[0]
+        return scratch.stack[0]
+    return fold.total

@@ -1,7 +1,11 @@
 """Columns of events: ring buffers of rows, which hash chains lead through from the newest to the oldest.
 
 The rule of this module: rows are numbered in the order in which they join their column, and a row's slot is its number
-modulo the size. So a chain ends where a number is older than the oldest row, and no row has to be unlinked.
+modulo the size. So a chain ends where a number is older than the oldest row, and no row has to be unlinked. Where a
+column is banded, rows whose values are near one another have the same key, so what lies between two bounds is in two
+chains, if the bounds are no farther apart than a band is wide.
+
+Source: DeWitt, Naughton and Schneider, An evaluation of non-equijoin algorithms (VLDB 1991), for bands.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -9,7 +13,7 @@ modulo the size. So a chain ends where a number is older than the oldest row, an
 from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, log_undo
-from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, UndoKind
 
 
@@ -30,8 +34,10 @@ def append(plan, history, scratch, state, number):
     if index.filter < index.filter_end and not evaluate(plan, history, scratch, state, index.filter, index.filter_end):
         return state.status == KernelStatus.DONE
     known, key = evaluate_key(plan, history, scratch, state, index.keys, index.keys_end)
-    if not known:
-        return state.status == KernelStatus.DONE  # null equals nothing
+    if not known or (index.banded != NONE and history.rows[event].nulls >> index.banded & 1 != 0):
+        return state.status == KernelStatus.DONE  # null equals nothing, and lies between no bounds
+    if index.banded != NONE:
+        key = mix(key, history.cells[event, index.banded] >> history.columns[number].shift)
     if not make_room(plan, history, state, number) or not has_undo_room(history, state, 2):
         return False
     link(history, state, number, event, key)

@@ -1,7 +1,8 @@
 """Column-based delayed processing: when a trigger comes, its matches are found step by step, depth first.
 
 The rule of this module: a match is the registers. Each step adds to what is bound before it: an event, what is assigned
-of it, or an aggregate. A step that fails goes back to the latest `each` that has candidates left.
+of it, or an aggregate. A step that fails goes back to the latest `each` that has candidates left. Where the candidates
+of an `each` do not depend on what is bound right before it, they are put aside earlier, and taken there.
 
 Source: Cugola and Margara, 4.2 (algorithm 2).
 """
@@ -55,18 +56,36 @@ def extend(plan, history, scratch, state, rule, depth, forward):
             scratch.registers[step.slot] = len(history.rows) - 1
         elif step.kind == StepKind.WAITING:
             forward = gather_due(history, scratch, state, rule)
-        else:
+        elif step.kind != StepKind.TAKE:
             forward = scan(plan, history, scratch, state, depth, step)
-    if step.kind != StepKind.EACH and step.kind != StepKind.WAITING:
+        scratch.cursors[depth] = scratch.cursors[step.list] if step.kind == StepKind.TAKE else state.candidates
+    elif step.later:
+        state.candidates = scratch.candidate_starts[depth]
+    if step.later:
+        return forward
+    if step.kind != StepKind.EACH and step.kind != StepKind.WAITING and step.kind != StepKind.TAKE:
         return forward and bind(plan, history, scratch, state, step)
-    while state.candidates > scratch.candidate_starts[depth]:
-        state.candidates -= 1
-        scratch.registers[step.slot] = scratch.candidates[state.candidates]  # the oldest one that is left
+    while take_next(scratch, state, step, depth):
         if step.kind == StepKind.WAITING:
             restore(plan, history, scratch, rule, scratch.registers[step.slot])
         if bind(plan, history, scratch, state, step):
             return True
     return False
+
+
+def take_next(scratch, state, step, depth):
+    """Bind the oldest candidate that is left; False if none is."""
+    if step.kind != StepKind.TAKE:
+        if state.candidates == scratch.candidate_starts[depth]:
+            return False
+        state.candidates -= 1
+        scratch.registers[step.slot] = scratch.candidates[state.candidates]
+    else:
+        if scratch.cursors[depth] == scratch.candidate_starts[step.list]:
+            return False
+        scratch.cursors[depth] -= 1
+        scratch.registers[step.slot] = scratch.candidates[scratch.cursors[depth]]
+    return True
 
 
 def bind(plan, history, scratch, state, step):

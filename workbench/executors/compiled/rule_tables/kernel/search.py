@@ -16,7 +16,8 @@ from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
 from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
 from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
 from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, newest_up_to
-from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key
+from workbench.executors.compiled.rule_tables.kernel.nodes import fold_nodes
+from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rule_tables.records import (
     GREATEST_WORD,
     LEAST_WORD,
@@ -67,15 +68,22 @@ def scan_chain(plan, history, scratch, state, step, key):
     # Fields of records are loaded again after each store: what every candidate needs stands in local names.
     first, start, mask = column.first, column.start, column.mask
     cell, low, high, asks_more = scratch.range_cells[0], scratch.low[0], scratch.high[0], has_more_to_ask(step)
-    at, found = newest_of(plan, history, state, step, key, window), NONE
+    left = state.walked if step.tree != NONE else GREATEST_WORD
+    key, other_key = keys_of(plan, history, scratch, state, step, key)
+    newest, other = newest_of(history, state, step, key, window), NONE
+    if other_key != key and column.bucket_mask != 0:
+        other = history.buckets[bucket_of(column, other_key)]
+    at, other, found = max(newest, other), NONE if other == newest else min(newest, other), NONE
     while at >= first:
         slot = start + (at & mask)
         row = history.rows[slot]
         if row.time < window.time_low or row.order < window.order_low:
             break
         at = row.older
+        if at < other:
+            at, other = other, at
         value = history.cells[slot, cell]
-        if row.key != key or value < low or value > high:
+        if (row.key != key and row.key != other_key) or value < low or value > high:
             continue
         if row.time > window.time_high or row.order > window.order_high:
             continue
@@ -88,8 +96,12 @@ def scan_chain(plan, history, scratch, state, step, key):
             found = slot
             if kind != StepKind.FIRST:
                 break
+        elif left == 0:
+            fold_nodes(history, scratch, state, step, key, window, newest)
+            break
         elif not accumulate(history, scratch, state, step, slot):
             break
+        left -= 1
     return found
 
 
@@ -113,10 +125,23 @@ def window_of(history, scratch, step):
     return ScanWindow(low, anchor.time - step.least, 0, anchor.order - 1)
 
 
-def newest_of(plan, history, state, step, key, window):
-    """The number of the row at which a scan begins."""
+def keys_of(plan, history, scratch, state, step, key):
+    """The keys of the rows that a step selects from: two where its bounds lie in two bands of a column."""
     column, index = history.columns[step.column], plan.columns[step.column]
-    if index.keys == index.keys_end and window.order_high < state.order - 1:
+    if index.banded == NONE:
+        return key, key
+    low, high, shift = scratch.low[0], scratch.high[0], column.shift
+    while (high >> shift) - (low >> shift) > 1:
+        shift += 1
+    if shift > column.shift:
+        state.status, state.full_column, state.shift = KernelStatus.WIDE_BAND, step.column, shift
+    return mix(key, low >> shift), mix(key, high >> shift)
+
+
+def newest_of(history, state, step, key, window):
+    """The number of the row at which a scan begins."""
+    column = history.columns[step.column]
+    if column.bucket_mask == 0 and window.order_high < state.order - 1:
         return newest_up_to(history, column, window.order_high)
     return history.buckets[bucket_of(column, key)]
 

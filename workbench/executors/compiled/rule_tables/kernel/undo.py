@@ -9,7 +9,7 @@ eviction removes nothing that the same event could reach.
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rule_tables.records import KernelStatus, UndoKind
+from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus, UndoKind
 
 
 def has_undo_room(history, state, entries):
@@ -36,6 +36,7 @@ def roll_back(history, state):
             history.buckets[entry.place] = entry.old
         elif entry.kind == UndoKind.APPENDED:
             history.columns[entry.place].appended = entry.old
+            void_nodes(history, entry.place, entry.old)
         elif entry.kind == UndoKind.CONSUMED:
             history.consumed[entry.place] = entry.old
             state.consumed -= 1
@@ -44,3 +45,11 @@ def roll_back(history, state):
         else:
             history.silences[entry.place].rule = entry.old
             state.silences -= 1
+
+
+def void_nodes(history, number, row):
+    """Let a row that leaves its column have no nodes."""
+    for k in range(len(history.trees)):
+        tree, column = history.trees[k], history.columns[number]
+        if tree.column == number and tree.start != NONE:
+            history.nodes[tree.start + (row & column.mask)].row = NONE

@@ -67,7 +67,7 @@ def combine(op, x, y):
 
 def evaluate(plan, history, scratch, state, begin, end):
     """Evaluate an expression onto the stack; whether it is not null, and all that it requires holds."""
-    if end - begin == 1:  # most are a single cell, register or time
+    if end - begin == 1:  # most are a single cell, register, constant or time
         i = plan.code[begin]
         if i.op == Opcode.CELL:
             slot = scratch.registers[i.a]
@@ -76,6 +76,9 @@ def evaluate(plan, history, scratch, state, begin, end):
         if i.op == Opcode.REGISTER:
             scratch.stack[0] = scratch.registers[i.a]
             return scratch.null[i.a] == 0
+        if i.op == Opcode.CONST:
+            scratch.stack[0] = i.a
+            return True
         if i.op == Opcode.TIME:
             scratch.stack[0] = history.rows[scratch.registers[i.a]].time
             return True

@@ -1,0 +1,91 @@
+"""Aggregates over the rows of a key in a long window, put together of what is known of parts of their chain.
+
+The rule of this module: a row may have a node, which is the row and some right before it with the same key; what an
+aggregate has seen of them is written down when it is first asked for. Nodes are as long as the numbers of skew binary,
+so that n rows of a chain are some log n of them. A node is no state: it may go at any time, and is written again.
+
+Source: Myers, An applicative random-access stack (Information Processing Letters 17, 1983): the lengths of nodes.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
+from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, merge
+from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
+
+
+def fold_nodes(history, scratch, state, step, key, window, at):
+    """Aggregate over the rows of a key in a window, none of which is newer than one; the status says if it failed."""
+    tree, column = history.trees[step.tree], history.columns[step.column]
+    if tree.start == NONE:
+        state.status, state.full_tree = KernelStatus.FULL_NODES, step.tree
+        return
+    at = next_of_key(history, column, at, key)
+    write_nodes(history, scratch, state, step, at)
+    begin_fold(scratch, step)
+    while at >= column.first and state.status == KernelStatus.DONE:
+        row, node = history.rows[column.start + (at & column.mask)], history.nodes[tree.start + (at & column.mask)]
+        if row.time < window.time_low or row.order < window.order_low:
+            return
+        end, has_end = history.rows[column.start + (node.end & column.mask)], node.end >= column.first
+        if row.time > window.time_high or row.order > window.order_high:
+            far = has_end and (end.time > window.time_high or end.order > window.order_high)
+            at = node.end if far else node.before
+        elif has_end and end.time >= window.time_low and end.order >= window.order_low:
+            merge_node(history, scratch, state, step, node)
+            at = node.end
+        else:
+            accumulate(history, scratch, state, step, column.start + (at & column.mask))
+            at = node.before
+
+
+def write_nodes(history, scratch, state, step, at):
+    """Write the nodes of a row and of those before it with the same key, as far as they have none."""
+    tree, column, begin = history.trees[step.tree], history.columns[step.column], state.candidates
+    while at >= column.first and history.nodes[tree.start + (at & column.mask)].row != at:
+        if not put_aside(scratch, state, at):
+            return
+        row = history.rows[column.start + (at & column.mask)]
+        at = next_of_key(history, column, row.older, row.key)
+    while state.candidates > begin and state.status == KernelStatus.DONE:
+        state.candidates -= 1
+        number = scratch.candidates[state.candidates]
+        write_node(history, scratch, state, step, number, at)
+        at = number
+
+
+def next_of_key(history, column, at, key):
+    """The number of the first row with a key in a chain, from one on."""
+    while at >= column.first and history.rows[column.start + (at & column.mask)].key != key:
+        at = history.rows[column.start + (at & column.mask)].older
+    return at
+
+
+def merge_node(history, scratch, state, step, node):
+    """Take the rows of a node into an aggregate."""
+    if node.count > 0:
+        merge(history, scratch, state, step.kind, node.value, node.count)
+
+
+def write_node(history, scratch, state, step, number, before):
+    """Write the node of a row, given the one before it with the same key, which has a node, if it is there."""
+    tree, column, fold = history.trees[step.tree], history.columns[step.column], scratch.fold[0]
+    node, end, length = history.nodes[tree.start + (number & column.mask)], before, 1
+    begin_fold(scratch, step)
+    accumulate(history, scratch, state, step, column.start + (number & column.mask))
+    count, value = fold.count, fold.total
+    if before >= column.first:
+        one = history.nodes[tree.start + (before & column.mask)]
+        other = history.nodes[tree.start + (one.end & column.mask)]
+        if one.end >= column.first and other.row == one.end and other.length == one.length:
+            merge_node(history, scratch, state, step, one)
+            merge_node(history, scratch, state, step, other)
+            if state.status == KernelStatus.BEYOND:  # a sum that may not be asked for
+                state.status = KernelStatus.DONE
+            else:
+                end, length, count, value = other.end, 1 + 2 * one.length, fold.count, fold.total
+    node.before, node.end, node.length, node.count, node.value = before, end, length, count, value
+    if state.status == KernelStatus.DONE:
+        node.row = number
