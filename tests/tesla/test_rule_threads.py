@@ -12,13 +12,14 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules import engine, key_buckets, layout, matching, stretches
+from workbench.executors.compiled.rules import engine, layout, matching, stretches
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
+from workbench.tesla.engines import key_buckets
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.key_buckets import KeyBuckets
 from workbench.tesla.engines.rule_split import RuleSplit, balance_work, rule_split
 from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block, join_blocks
@@ -299,10 +300,10 @@ def test_equal_keys_are_in_one_bucket() -> None:
     ]  # fmt: skip
     events = [Occurrence(name, time, (value,)) for time, (name, value) in enumerate(values)]
     block = event_block(keyed, events, lambda texts: [])
-    whole = found.of(block).tolist()
-    assert whole == found.of(join_blocks([block])).tolist()
-    assert whole[5:11] == found.of(block.part(5, 11)).tolist()
-    one_by_one = [found.of_event(event) for event in events]
+    whole = found.buckets_of(block).tolist()
+    assert whole == found.buckets_of(join_blocks([block])).tolist()
+    assert whole[5:11] == found.buckets_of(block.part(5, 11)).tolist()
+    one_by_one = [found.bucket_of_event(event) for event in events]
     assert [each for each, event in zip(whole, events, strict=True) if event.type != "D"] == [
         each for each, event in zip(one_by_one, events, strict=True) if event.type != "D"
     ]
@@ -311,8 +312,4 @@ def test_equal_keys_are_in_one_bucket() -> None:
     assert whole[8] == whole[9] == whole[10] == 0
     assert len({whole[i] for i in (0, 2, 6, 11, 12)}) > 1
     owners = (np.arange(key_buckets.BUCKETS) % 3).astype(np.int8)
-    for dealer in found, KeyBuckets(keyed, {"A": "k", "B": "k"}, lambda texts: [], plain=True):
-        dealt = dealer.dealt(block, owners, 3, 2, 12)
-        assert [sorted(each.tolist()) == each.tolist() for each in dealt] == [True] * 3
-        of = {i: thread for thread, each in enumerate(dealt) for i in each.tolist()}
-        assert of == {i: whole[i] % 3 for i in range(2, 12)}
+    assert found.owners_of(block, owners).tolist() == [bucket % 3 for bucket in whole]

@@ -16,7 +16,6 @@ import numpy as np
 
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.engine import PATIENCE, SOME, STRETCH, CompiledRules, added_costs, see_block
-from workbench.executors.compiled.rules.key_buckets import KeyBuckets
 from workbench.executors.compiled.rules.outputs import composite_block, composites
 from workbench.executors.compiled.rules.placing import (
     EventsBefore,
@@ -34,6 +33,7 @@ from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
+from workbench.tesla.engines.key_buckets import KeyBuckets
 from workbench.tesla.engines.publisher import Publisher, check_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
@@ -107,7 +107,7 @@ class RuleThreads:
         self.parts: list[CompiledRules] = []
         self.owners: Any = None
         self.stretches: Stretches | None = None
-        self._keys = KeyBuckets(rules, split.keys, self.texts.put, plain=self._code is False)
+        self._keys = KeyBuckets(rules, split.keys, self.texts.put)
         self._manager = ThreadManager(settings.threads - 1)
 
     # --- events -----------------------------------------------------------------------------------------
@@ -183,16 +183,9 @@ class RuleThreads:
         return self._together(runs, orders, block.times, sources=sources)
 
     def _orders(self, block: EventBlock) -> list[Any]:
-        """The places of the events that each part has; all threads look for them."""
-        pieces: list[list[Any]] = [[] for _ in self.parts]
-
-        def found(part: int, parts: int) -> None:
-            first, last = (len(block) * each // parts for each in (part, part + 1))
-            pieces[part] = self._keys.dealt(block, self.owners, parts, first, last)
-
-        self._keys.look(block, self._in_threads)
-        self._in_threads(found)
-        return list(map(np.concatenate, zip(*pieces, strict=True)))
+        """The places of the events that each part has."""
+        owners = self._keys.owners_of(block, self.owners, self._in_threads)
+        return [np.flatnonzero(owners == part) for part in range(len(self.parts))]
 
     def _in_threads(self, function: Callable[[int, int], None]) -> None:
         """Call a function for each of the threads' parts of something, at the same time."""
@@ -213,7 +206,7 @@ class RuleThreads:
         if self.owners is None:
             runs = [partial(of_event, part, event) for part in self.parts]
         else:
-            owner = self.owners[self._keys.of_event(event)]
+            owner = self.owners[self._keys.bucket_of_event(event)]
             orders = [np.arange(int(i == owner)) for i in parts]
             runs = [
                 partial(of_event, part, event) if i == owner else partial(of_clock, part, event.time - 1)
@@ -253,7 +246,7 @@ class RuleThreads:
         costs = ShareCosts(self.program, self._part, block if self._code is not False else None, self.split.time)
         longest, rules = dict[str, float](), [list(whole)]
         if self.split.keys:
-            owners, most = self._keys.owners(block, threads)
+            owners, most = self._keys.assign(block, threads)
             longest["keys"] = costs.of_keys(most)
         if not (self.split.time.reason or self.settings.profiled or self.by_blocks):  # nobody counts who looks at what
             longest["time"] = costs.of_time(block, threads)
@@ -290,7 +283,7 @@ class RuleThreads:
 
     def _waits(self, i: int, part: CompiledRules, rule: int, due: DueAbsence) -> bool:
         """Whether it is this part that waits for something."""
-        return rule in part.program.asked if self.owners is None else self.owners[self._keys.of_event(due.trigger)] == i
+        return rule in part.program.asked if self.owners is None else self.owners[self._keys.bucket_of_event(due.trigger)] == i
 
     def _part(self, program: Any) -> CompiledRules:
         code = self._code is not False
