@@ -96,15 +96,19 @@ AT_MODULE_LEVEL = {
         (f"executors/compiled/rule_tables/{name}.py", "numpy")
         for name in (
             "blocks",
+            "by_key",
+            "by_time",
             "constants",
             "engine",
             "expressions",
             "facts",
             "lookups",
             "memory",
+            "numbering",
             "plan",
             "records",
             "texts",
+            "threads",
             "transfer",
             "waiting_matches",
         )

@@ -282,8 +282,8 @@ def test_work_is_shared_out_by_what_it_costs():
 
 def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_is():
     made = rules(TYPES + "from A[$x = x] and each B(x == $x) within 5 from A emit Z(n = $x)")
-    with pytest.raises(InputError, match="'tables' has one thread"):
-        rule_engine(made, "tables", settings=EngineSettings(threads=2))
+    with pytest.raises(InputError, match="'gpu' has one thread"):
+        rule_engine(made, "gpu", settings=EngineSettings(threads=2))
     running = rule_engine(made, "compiled", settings=EngineSettings(threads=2, plain=True))
     assert running.process(Occurrence("B", 1, (2**70, "b"))) == []
     with pytest.raises(Refused, match="not changed or saved"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 from workbench.errors import PipelineError
@@ -98,6 +98,15 @@ class ThreadManager:
     def start(self, work: Callable[[], T]) -> Pending[T]:
         """The work, begun in a thread if one is granted, else done here and now."""
         return self.try_start(work) or Done(work)
+
+    def run_all(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        """Do several works at the same time, the first one here; an error is raised once all are over."""
+        others = [self.start(work) for work in works[1:]]
+        try:
+            first = works[0]()
+        finally:
+            found = [each.wait_for() for each in others]
+        return [first, *found]
 
     def close(self) -> None:
         """Grant no thread any more, wait for what is being done, and end all threads.

@@ -213,7 +213,8 @@ class OpenedRules:
             choice.tell(start.say)
         if threads > 1:
             split = rule_split(made)
-            if reason := split.reason if self.backend == MACHINE_CODE else split.undivided:
+            reasons = {MACHINE_CODE: split.reason, "tables": split.in_turn}
+            if reason := reasons.get(self.backend, split.undivided):
                 start.say(f"the rules run in one thread: {reason}")
         return make(self.backend)
 

@@ -22,16 +22,21 @@ class RuleSplit:
     ----------
     groups: the places of rules, those together that feed each other or the same rule.
     keys: of types of events the attribute by which they can be told apart; empty where they cannot.
-    reason: why nothing can be split; empty where something can.
     time: whether the stream can be cut into time slices.
     counted: why rules that do not feed each other stay together; empty where there are none.
+    in_turn: why events are divided neither by keys nor by time; empty where they are.
     """
 
     groups: Sequence[Sequence[int]]
     keys: Mapping[str, str] = field(default_factory=dict)
-    reason: str = ""
     time: TimeSplit = TimeSplit(reason="it is cut in no other way")
     counted: str = ""
+    in_turn: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why nothing can be split; empty where something can."""
+        return self.in_turn if len(self.groups) < 2 else ""
 
     @property
     def undivided(self) -> str:
@@ -46,15 +51,16 @@ def rule_split(rules: RuleSet) -> RuleSplit:
     for rule in rules.rules:
         if rule.counts_events:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
-            return RuleSplit([range(len(rules.rules))], reason=why, time=TimeSplit(reason=why), counted=why)
+            return RuleSplit([range(len(rules.rules))], time=TimeSplit(reason=why), counted=why, in_turn=why)
     groups, found = rules.graph.groups, rule_partition(rules)
     again = next(_find_led_back(rules), "")
     why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
     reasons = (*found.reasons, *filter(None, [why]))
     keys, time = {} if reasons else found.keys, time_split(rules)
-    none = len(groups) < 2 and not keys and time.reason
-    why = f"{(reasons or ('there is no rule with a key',))[0]}, and {time.reason}" if none else ""
-    return RuleSplit(groups, keys, why, time)
+    in_turn = ""
+    if not keys and time.reason:
+        in_turn = f"{(reasons or ('there is no rule with a key',))[0]}, and {time.reason}"
+    return RuleSplit(groups, keys, time, in_turn=in_turn)
 
 
 def _find_led_back(rules: RuleSet) -> Iterator[str]:

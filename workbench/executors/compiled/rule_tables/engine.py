@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -53,18 +54,22 @@ class TableRules:
     Parameters
     ----------
     capacity: see `KernelMemory`.
+    texts: those of a run that this engine is a part of; else it has its own.
 
     Raises
     ------
     Refused: a construct is not for the kernel.
     """
 
-    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY,
+        texts: TextCodes | None = None,
+    ) -> None:  # fmt: skip
         plan = SetPlan(rules, indexed=settings.indexed)
         refuse_unsupported(plan.plans, facts)
         self.facts, self.settings = facts, settings
         self._rules, self._capacity = rules, capacity
-        self.texts = TextCodes(_text_literals(rules))
+        self.texts = texts or TextCodes(text_literals(rules))
         self._tables = build_tables(plan, self._code_of, trex=settings.trex, profiled=settings.profiled)
         self._exact: Publisher | None = None
         self._passed: int | None = None
@@ -93,6 +98,11 @@ class TableRules:
         now = int(self.memory.state.now)
         return None if now == LEAST_WORD else now
 
+    @property
+    def count(self) -> int:
+        """How many events there have been, composites among them."""
+        return int(self.memory.state.order) if self._exact is None else self._exact.count
+
     # --- events -----------------------------------------------------------------------------------------
 
     def process(self, event: Occurrence) -> list[Occurrence]:
@@ -116,10 +126,15 @@ class TableRules:
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
         """The composites of a block, in the order of publication."""
-        done = 0
         if len(block) and self._exact is None:
             self._prepare(block)
-            self.memory.state.with_sources = sources
+        yield from self.run_block(block, sources=sources)
+
+    def run_block(self, block: EventBlock, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
+        """The same of a block whose texts are known, and which comes in time."""
+        done = 0
+        if len(block) and self._exact is None:
+            self.memory.state.with_sources, self._block_texts = sources, block.texts
             if np.abs(block.times[[0, -1]]).max() < FAR:
                 for _ in self._compute(event_words(block, self._tables.sizes.width)):
                     yield composite_block(self.memory, self.texts.by_code, sources=sources)
@@ -133,14 +148,33 @@ class TableRules:
             finally:
                 yield found
 
+    def read_block(self, block: EventBlock) -> list[int]:
+        """Let events join the history that trigger nothing; their texts are known.
+
+        Returns the numbers of the composites of those that `cdp` has processed, which were not for the kernel.
+        """
+        if self._exact is None:
+            orders: Any = self.count + np.arange(len(block))
+            words = event_words(block, self._tables.sizes.width)._replace(orders=orders)
+            self.memory.state.reached = 0
+            if np.abs(block.times[[0, -1]]).max() < FAR and _append(self.memory, words, self.texts, block.texts):
+                return []
+            block = block.part(int(self.memory.state.reached), len(block))
+        events = block.occurrences(self.rules)
+        return [each.number for event in events for each in self._hand_over().process(event)]
+
     def _prepare(self, block: EventBlock) -> None:
         """Check when a block comes, learn its texts, and let machine code run once it pays."""
         check_time(int(block.times[0]), self.now, self._passed)
         if block.texts:
             self.texts.put(list(block.texts.values()))
-        self._block_texts = block.texts
         self._seen += len(block)
-        if self._seen > SHORT_RUN and not self.settings.plain:
+        if self._seen > SHORT_RUN:
+            self.use_machine_code()
+
+    def use_machine_code(self) -> None:
+        """Let machine code run from now on, unless Python is to."""
+        if not self.settings.plain:
             self.memory.functions = compiled_functions()
 
     def _forget_texts(self) -> None:
@@ -174,18 +208,31 @@ class TableRules:
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
-        found, state = list[Occurrence](), self.memory.state
+        parts = self.run_until(time, sources=True)
+        return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
+
+    def run_until(self, time: int, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
+        """The same, in one block or several."""
+        state = self.memory.state
         if self._exact is None and state.due <= time:
-            state.until, state.with_sources = min(time, FAR), True
+            state.until, state.with_sources = min(time, FAR), sources
             for _ in self._compute(event_words(event_block(self._rules, [], self.texts.put), self._tables.sizes.width)):
-                found += composite_block(self.memory, self.texts.by_code, sources=True).occurrences(self._rules)
+                yield composite_block(self.memory, self.texts.by_code, sources=sources)
             state.until = LEAST_WORD
             if state.due <= time:
                 self._hand_over()
         if self._exact is not None:
-            return found + self._exact.advance(time)
+            yield self._exact.advance(time)
         self._passed = time if self._passed is None else max(time, self._passed)
-        return found
+
+    def forget_events(self) -> None:
+        """Forget all events, as before the first one; numbers in the order go on."""
+        self._exact = None
+        self.memory.forget_events()
+
+    def copy_history(self, other: TableRules) -> None:
+        """Know what another engine of these rules knows."""
+        self.memory = other.memory.copied()
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
@@ -247,12 +294,8 @@ class TableRules:
         words = event_words(block, self._tables.sizes.width)._replace(
             orders=np.array([each.number for each in events], np.int64)
         )
-        while memory.state.reached < len(events):
-            status = memory.run(words)
-            if status >= KernelStatus.BEYOND:
-                return False
-            if status != KernelStatus.DONE:
-                make_room(memory, status, self.texts, block.texts)
+        if not _append(memory, words, self.texts, block.texts):
+            return False
         memory.set_consumed(read_consumed(exact, memory))
         try:
             read_silences(exact, memory, self._code_of)
@@ -265,7 +308,23 @@ class TableRules:
         return True
 
 
-def _text_literals(rules: RuleSet) -> list[str]:
+def _append(memory: KernelMemory, words: EventWords, texts: TextCodes, known: Iterable[int]) -> bool:
+    """Let events whose orders are known join the history; whether all have done so.
+
+    Parameters
+    ----------
+    known: the numbers of the events' texts.
+    """
+    while memory.state.reached < len(words.types):
+        status = memory.run(words)
+        if status >= KernelStatus.BEYOND:
+            return False
+        if status != KernelStatus.DONE:
+            make_room(memory, status, texts, known)
+    return True
+
+
+def text_literals(rules: RuleSet) -> list[str]:
     """The texts in rules."""
     leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
     return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

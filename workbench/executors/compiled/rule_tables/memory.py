@@ -100,6 +100,22 @@ class KernelMemory:
             self.pending = self.output
         return found
 
+    def copied(self) -> KernelMemory:
+        """The same in arrays of its own, for another thread; there is no output."""
+        made = KernelMemory(self.rule_tables, 1, self.functions)
+        moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
+        copies = {name: each.copy() for name, each in self.history._asdict().items() if name not in moved}
+        made.history = records.EventHistory(**copies, **moved)
+        made.lay_out([int(column.mask) + 1 for column in self.history.columns])
+        made.states[:] = self.states
+        return made
+
+    def forget_events(self) -> None:
+        """Forget all events that columns retain; facts stay."""
+        columns = self.history.columns[: self.rule_tables.event_columns]
+        columns.first = columns.appended
+        self.state.now = records.LEAST_WORD
+
     # --- growth -----------------------------------------------------------------------------------------
 
     def grow(self, status: KernelStatus) -> None:

@@ -11,7 +11,7 @@ forgotten when no match can name it any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.runs import Published
-from workbench.tesla.engines.rule_plan import RulePlan
 
 
 class PlacedBlock:
@@ -148,18 +147,6 @@ class PartHistory:
             mine = np.flatnonzero(blocks == i)
             found[mine] = getattr(self.blocks[i], what)(numbers[mine])
         return found
-
-
-def longest_reach(plans: Iterable[RulePlan]) -> int | None:
-    """How long before its composites the events of a match lie; None: for ever."""
-    found = 0
-    for plan in plans:
-        horizons = [step.lookback.time for step in plan.binding.values()]
-        if None in horizons:
-            return None
-        window = None if plan.absent is None else plan.absent.window
-        found = max(found, *(each or 0 for each in horizons)) + ((window.most or 0) if window else 0)
-    return found
 
 
 def joined_parts(found: Sequence[Published]) -> Published:

@@ -22,7 +22,6 @@ from workbench.executors.compiled.rules.placing import (
     PartHistory,
     PlacedBlock,
     joined_parts,
-    longest_reach,
     merged,
 )
 from workbench.executors.compiled.rules.runs import Published
@@ -36,6 +35,7 @@ from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.key_buckets import KeyBuckets
 from workbench.tesla.engines.publisher import Publisher, check_event
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split
+from workbench.tesla.engines.total_order import longest_reach
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -256,7 +256,7 @@ class RuleThreads:
         if chosen == "keys":
             self.owners = owners
         parts = [self._part(self.program.of(some)) for some in (rules if chosen == "rules" else [whole] * threads)]
-        self._histories = [PartHistory(longest_reach(self.program.plan.plans)) for _ in parts]
+        self._histories = [PartHistory(longest_reach(self.rules, self.settings.trex)) for _ in parts]
         if first.exact is not None and not self._taken_over(first.exact, parts):
             first.ready, self.owners = False, None
             return
@@ -283,7 +283,11 @@ class RuleThreads:
 
     def _waits(self, i: int, part: CompiledRules, rule: int, due: DueAbsence) -> bool:
         """Whether it is this part that waits for something."""
-        return rule in part.program.asked if self.owners is None else self.owners[self._keys.bucket_of_event(due.trigger)] == i
+        return (
+            rule in part.program.asked
+            if self.owners is None
+            else self.owners[self._keys.bucket_of_event(due.trigger)] == i
+        )
 
     def _part(self, program: Any) -> CompiledRules:
         code = self._code is not False

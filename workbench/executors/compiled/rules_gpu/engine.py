@@ -12,13 +12,14 @@ from typing import Any
 from workbench.errors import EngineMissing, InputError, Refused
 from workbench.executors.compiled.gpu.batch import gpu_name
 from workbench.executors.compiled.rules.lines import OTHERS
-from workbench.executors.compiled.rules.placing import PartHistory, longest_reach
+from workbench.executors.compiled.rules.placing import PartHistory
 from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.executors.compiled.rules_gpu.placement import RulePlacement, rule_placement
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.rule_split import RuleSplit, balance_work
+from workbench.tesla.engines.total_order import longest_reach
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
@@ -99,4 +100,4 @@ class GpuRules(RuleThreads):
         for number, share in zip(numbers, shares, strict=False):
             found.append(DeviceRules(self._running, self.placement, [rules[i] for i in share], number, **self.sizes))
         self.parts, self._manager = found, ThreadManager(len(found) - 1)
-        self._histories = [PartHistory(longest_reach(self.program.plan.plans)) for _ in self.parts]
+        self._histories = [PartHistory(longest_reach(self.rules, self.settings.trex)) for _ in self.parts]

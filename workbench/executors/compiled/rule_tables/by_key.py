@@ -1,0 +1,183 @@
+"""Rules in several threads by key: each thread has all rules, and the events of some keys.
+
+The rule of this module: what comes out is what one thread publishes, in its order. All that an event causes is in one
+part, in its order. What a deadline causes comes behind all events up to its time; of several deadlines at one time the
+first rule comes first, and of one rule the first trigger, whichever part it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rule_tables.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.key_buckets import KeyBuckets
+from workbench.tesla.engines.total_order import longest_reach
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, join_blocks
+from workbench.tesla.occurrence import Occurrence
+
+T = TypeVar("T")
+
+
+class PartOutput(NamedTuple):
+    """What a part has published of a block.
+
+    Attributes
+    ----------
+    order: the places in the block of the part's events.
+    begun: its number of the first of them.
+    found: None where it is nothing.
+    """
+
+    order: Any
+    begun: int
+    found: EventBlock | None
+
+
+class PlacedOutput(NamedTuple):
+    """Where composites of a part belong, and what they are sorted by.
+
+    Attributes
+    ----------
+    numbers: in the part.
+    late: whether a deadline causes them. places: how many events of the block come before each.
+    due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
+    entries: the order of the entries of the piece: the part's events, and behind them what is late.
+    """
+
+    numbers: Any
+    piece: NumberedPiece
+    places: Any
+    late: Any
+    due: Any
+    rules: Any
+    triggers: Any
+    entries: Any
+
+
+class KeyedRules:
+    """A rule set by key.
+
+    Parameters
+    ----------
+    parts: engines of the whole rule set, one for each thread.
+    owners: of each bucket of keys the number of its part.
+    """
+
+    def __init__(
+        self, parts: Sequence[TableRules], buckets: KeyBuckets, owners: Any, manager: ThreadManager
+    ) -> None:  # fmt: skip
+        rules, trex = parts[0].rules, parts[0].settings.trex
+        self._parts, self._buckets, self._owners, self._manager = parts, buckets, owners, manager
+        self._numbers = [PartNumbers(longest_reach(rules, trex)) for _ in parts]
+        self._rules = {rule.name: number for number, rule in enumerate(rules.rules)}
+        self._waiting = [number for number, rule in enumerate(rules.rules) if rule.absence is not None]
+        self._count = self._events = 0
+
+    def run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock]:
+        """The composites of some events: a block, or one with a number of more than 64 bits."""
+        times: Any = events.times if isinstance(events, EventBlock) else np.array([each.time for each in events])
+        if isinstance(events, EventBlock):
+            owners = self._buckets.owners_of(events, self._owners, self._in_threads)
+        else:
+            owners = self._owners[[self._buckets.bucket_of_event(each) for each in events]]
+        run_part = partial(self._run_part, events, owners, int(times[-1]) - 1, sources)
+        yield from self._merge(self._manager.run_all(self._for_parts(run_part)), times, sources)
+
+    def advance(self, time: int) -> Iterator[EventBlock]:
+        """The composites that the clock causes up to a time."""
+        nothing: Any = np.zeros(0, np.int64)
+        if self._waiting:
+            run_part = partial(self._run_part, [], nothing, time, True)
+            yield from self._merge(self._manager.run_all(self._for_parts(run_part)), nothing, True)
+
+    def _for_parts(self, function: Callable[[int], T]) -> list[Callable[[], T]]:
+        """Calls of a function for each part, by its number."""
+        return [partial(function, number) for number in range(len(self._parts))]
+
+    def _in_threads(self, function: Callable[[int, int], None]) -> None:
+        count = len(self._parts)
+        self._manager.run_all(self._for_parts(lambda number: function(number, count)))
+
+    def _run_part(
+        self, events: EventBlock | list[Occurrence], owners: Any, until: int, sources: bool, number: int
+    ) -> PartOutput:
+        """Let a part process its own of some events, and the deadlines up to a time."""
+        part, order = self._parts[number], np.flatnonzero(owners == number)
+        sources, begun, found = sources or bool(self._waiting), part.count, list[Any]()
+        if isinstance(events, EventBlock):
+            found += part.run_block(events.take(order), sources=sources) if len(order) else ()
+        else:
+            found += (part.process(events[place]) for place in order.tolist())
+        if self._waiting:
+            found += part.run_until(until, sources=sources)
+        return PartOutput(order, begun, self._joined(found))
+
+    def _joined(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
+        rules, put = self._parts[0].rules, self._parts[0].texts.put
+        try:
+            blocks = [each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in found if each]
+        except LargeNumberError as error:
+            raise LargeNumberError(error.what, hint="one thread has it: leave --threads out") from error
+        blocks = [replace(each, texts={}) for each in blocks]
+        return join_blocks(blocks) if len(blocks) > 1 else blocks[0] if blocks else None
+
+    # --- the order of the whole -------------------------------------------------------------------------
+
+    def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
+        placed = [self._place(number, each, times) for number, each in enumerate(made)]
+        keys = [np.concatenate([each[field] for each in placed]) for field in range(2, 7)]
+        order = np.lexsort(keys[::-1]) if keys[1].any() else keys[0].argsort(kind="stable")
+        numbers: Any = np.empty(len(order), np.int64)
+        numbers[order] = self._count + keys[0][order] + np.arange(len(order))
+        before = np.bincount(keys[0], minlength=len(times) + 1).cumsum()
+        blocks, begin = list[EventBlock](), 0
+        for part, output, each in zip(self._numbers, made, placed, strict=True):
+            own, begin = numbers[begin : begin + len(each.numbers)], begin + len(each.numbers)
+            of_events = self._count + output.order + before[output.order]
+            each.piece.numbers[:] = np.concatenate([of_events, own[each.late]])[each.entries]
+            if output.found is not None:
+                named = part.of_whole(output.found.sources) if sources else None
+                starts = output.found.starts if sources else None
+                blocks.append(replace(output.found, numbers=own, starts=starts, sources=named))
+        self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
+        if blocks:
+            whole = join_blocks(blocks) if len(blocks) > 1 else blocks[0]
+            yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
+
+    def _place(self, number: int, output: PartOutput, times: Any) -> PlacedOutput:
+        """Find out where the composites of a part belong."""
+        order, begun, found = output
+        numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
+        causes, nothing, late = causes_of(numbers, begun), np.zeros_like(numbers), np.zeros(len(numbers), bool)
+        places = order[causes] + 1 if len(order) else nothing
+        due, rules, triggers = nothing, nothing, nothing
+        if self._waiting and found is not None:
+            ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
+            here = np.arange(len(numbers))
+            begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
+            late = (begins >= 0) & (causes[begins] == causes)
+            due = np.where(late, found.times, 0)
+            places = np.where(late, np.searchsorted(times, due, "right"), places)
+            rules = np.where(late, ids[begins], 0)
+        starts, events = starts_of(causes, begun, len(order)), self._events + order
+        starts, events = np.concatenate([starts, numbers[late]]), np.concatenate([events, self._events + places[late]])
+        entries = starts.argsort(kind="stable")
+        piece = NumberedPiece(starts[entries], events[entries], np.empty_like(starts), self._last(number, times))
+        self._numbers[number].add(piece)
+        if late.any():
+            assert found is not None
+            triggers = np.zeros_like(numbers)
+            triggers[late] = self._numbers[number].events_of(found.sources[found.starts[begins[late]]])  # type: ignore[index]
+        return PlacedOutput(numbers, piece, places, late, due, rules, triggers, entries)
+
+    def _last(self, number: int, times: Any) -> int:
+        """The time of the last event, as far as it is known."""
+        pieces = self._numbers[number].pieces
+        return int(times[-1]) if len(times) else pieces[-1].last if pieces else 0
