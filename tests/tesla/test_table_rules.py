@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,8 @@ from workbench.conformance.generate import rule_cases as generator
 from workbench.core.domain import INT
 from workbench.errors import EndlessChain, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables import memory
+from workbench.executors.compiled.rule_tables import engine as engine_module
+from workbench.executors.compiled.rule_tables import memory, transfer
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunctions, compiled_functions
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
@@ -30,7 +32,6 @@ from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
-from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -199,6 +200,69 @@ def test_rules_that_come_later_know_what_has_been_retained():
     assert [each.values for each in engine.process(C(8, 0))] == [(2,)]
 
 
+@pytest.mark.parametrize(("saved", "resumed"), [("compiled", "tables"), ("tables", "compiled")])
+def test_a_state_is_resumed_by_the_other_compiled_engine(own_cases, monkeypatch, saved, resumed):
+    """In the middle, whatever they retain by then, if it names the engine that resumes it."""
+    monkeypatch.setattr(transfer, "ENGINE", "compiled")
+    resumptions = 0
+    for seed in range(40):
+        case, settings = own_cases(seed), EngineSettings(plain=True)
+        try:
+            first, second, cdp = (
+                rule_engine(case.rules, name, case.facts, settings) for name in (saved, resumed, "cdp")
+            )
+        except Refused:
+            continue
+        middle = len(case.events) // 2
+        with suppress(InputError):  # an endless chain
+            for event in case.events[:middle]:
+                assert len(first.process(event)) == len(cdp.process(event))
+            second.restore(first.snapshot())
+            for event in case.events[middle:]:
+                expected = cdp.process(event)
+                assert list(map(repr, second.process(event))) == list(map(repr, expected)), seed
+                resumptions += any(number < middle for each in expected for number in each.sources)
+            assert list(map(repr, second.advance(99))) == list(map(repr, cdp.advance(99))), seed
+    assert resumptions > 5
+
+
+def test_the_kernel_takes_the_state_back_from_cdp(own_cases, monkeypatch):
+    """After each event that was not for it, and after each change of rules."""
+    monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
+    monkeypatch.setattr(engine_module, "PATIENCE", 1)
+    monkeypatch.setattr(engine_module, "held_events", lambda exact: [])
+    taken, take_back = Counter[bool](), TableRules._take_back
+    monkeypatch.setattr(TableRules, "_take_back", lambda self: _counted(taken, take_back(self)))
+    for seed in range(20):
+        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+    assert min(taken[True], taken[False]) > 5
+
+
+def _counted(counts: Counter[bool], value: bool) -> bool:
+    counts[value] += 1
+    return value
+
+
+def test_rules_that_change_run_on_the_kernel_again(monkeypatch):
+    monkeypatch.setattr(engine_module, "PATIENCE", 1)
+    text = TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"
+    engines = [rule_engine(rules(text), name) for name in ("cdp", "tables")]
+    changes: dict[int, Callable[[Any], Any]] = {
+        5: lambda engine: engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)"),
+        9: lambda engine: engine.remove("all"),
+        20: lambda engine: engine.replace("last", "rule last: from C and first A within 20 from C emit B(x = A.x)"),
+    }
+    for time in range(60):
+        found = []
+        for engine in engines:
+            if time in changes:
+                found.append(changes[time](engine))
+            found.append(engine.process(C(time, 0) if time % 4 == 3 else A(time, time)))
+        assert found[: len(found) // 2] == found[len(found) // 2 :], time
+        assert engines[1].takes_block(1) or time >= 20  # what comes then lacks history, for some time
+    assert engines[1].takes_block(1)
+
+
 def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
     made = rules(
         MIXED + 'rule late: from T and each S(name > "a", name + "!" == T.name) within 9 from T emit T(name = "")'
@@ -264,12 +328,3 @@ def test_what_rules_cost_is_counted_as_by_cdp(own_cases):
         cdp.advance(99)
         expected = [replace(each, seconds=0) for each in cdp.profile()]
         assert [replace(each, seconds=0) for each in engine.profile()] == expected, seed
-
-
-def test_facts_in_databases_are_refused():
-    class Databases(FactTables):
-        def files(self) -> dict[str, list[Any]]:
-            return {"G": ["facts.db"]}
-
-    with pytest.raises(Refused, match="no facts in databases yet"):
-        TableRules(rules(BEGIN + "from A and each G emit D(x = G.x)"), Databases({"G": [(1,)]}), EngineSettings())

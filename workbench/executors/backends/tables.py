@@ -5,7 +5,7 @@ from workbench.extensions import later
 
 ROW = BackendRow(
     "tables",
-    "experimental: rules as tables, which one kernel of machine code interprets; facts in databases not yet",
+    "experimental: rules as tables, which one kernel of machine code interprets",
     kinds=(RULE_SET,),
     engine=later("workbench.executors.compiled.rule_tables.threads", "table_rules"),
     options=(

@@ -5,17 +5,22 @@ The rule of this module: a word is what `records` says of its type; a null's wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.executors.compiled.rule_tables.texts import make_room
 from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
 def event_words(block: EventBlock, width: int) -> records.EventWords:
@@ -57,6 +62,23 @@ def _null_masks(columns: Sequence[AttributeColumn]) -> Any:
         if column.nulls is not None:
             masks |= column.nulls.astype(np.int64) << k
     return masks
+
+
+def append_events(memory: KernelMemory, words: records.EventWords, codes: TextCodes, known: Iterable[int] = ()) -> bool:
+    """Let events whose orders are known join the history; False where one is not for the kernel.
+
+    Parameters
+    ----------
+    codes, known: texts by their numbers, and the numbers of those that the events have.
+    """
+    memory.state.reached = 0
+    while memory.state.reached < len(words.types):
+        status = memory.run(words)
+        if status >= KernelStatus.BEYOND:
+            return False
+        if status != KernelStatus.DONE:
+            make_room(memory, status, codes, known)
+    return True
 
 
 def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: bool) -> EventBlock:

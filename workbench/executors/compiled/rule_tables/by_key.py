@@ -45,13 +45,12 @@ class PlacedOutput(NamedTuple):
 
     Attributes
     ----------
-    numbers: in the part.
-    late: whether a deadline causes them. places: how many events of the block come before each.
+    places: how many events of the block come before each.
+    late: whether a deadline causes it.
     due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
     entries: the order of the entries of the piece: the part's events, and behind them what is late.
     """
 
-    numbers: Any
     piece: NumberedPiece
     places: Any
     late: Any
@@ -131,15 +130,19 @@ class KeyedRules:
     # --- the order of the whole -------------------------------------------------------------------------
 
     def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
+        """Number what parts have published of some events, and put it in the order of the whole."""
         placed = [self._place(number, each, times) for number, each in enumerate(made)]
-        keys = [np.concatenate([each[field] for each in placed]) for field in range(2, 7)]
-        order = np.lexsort(keys[::-1]) if keys[1].any() else keys[0].argsort(kind="stable")
+        places, late, *more = (
+            np.concatenate([getattr(each, name) for each in placed])
+            for name in ("places", "late", "due", "rules", "triggers")
+        )
+        order = np.lexsort([*reversed(more), late, places]) if late.any() else places.argsort(kind="stable")
         numbers: Any = np.empty(len(order), np.int64)
-        numbers[order] = self._count + keys[0][order] + np.arange(len(order))
-        before = np.bincount(keys[0], minlength=len(times) + 1).cumsum()
+        numbers[order] = self._count + places[order] + np.arange(len(order))
+        before = np.bincount(places, minlength=len(times) + 1).cumsum()
         blocks, begin = list[EventBlock](), 0
         for part, output, each in zip(self._numbers, made, placed, strict=True):
-            own, begin = numbers[begin : begin + len(each.numbers)], begin + len(each.numbers)
+            own, begin = numbers[begin : begin + len(each.places)], begin + len(each.places)
             of_events = self._count + output.order + before[output.order]
             each.piece.numbers[:] = np.concatenate([of_events, own[each.late]])[each.entries]
             if output.found is not None:
@@ -175,7 +178,7 @@ class KeyedRules:
             assert found is not None
             triggers = np.zeros_like(numbers)
             triggers[late] = self._numbers[number].events_of(found.sources[found.starts[begins[late]]])  # type: ignore[index]
-        return PlacedOutput(numbers, piece, places, late, due, rules, triggers, entries)
+        return PlacedOutput(piece, places, late, due, rules, triggers, entries)
 
     def _last(self, number: int, times: Any) -> int:
         """The time of the last event, as far as it is known."""

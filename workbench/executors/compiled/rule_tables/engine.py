@@ -1,22 +1,25 @@
 """The engine `tables`: a rule set as tables that one kernel interprets, over columns of events.
 
-The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain)
-is undone, and from then on the engine `cdp` has the state. Rules that come and go do so there, too.
+The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain,
+facts that a database does not give) is undone, and the engine `cdp` goes on with the state. After some events the
+kernel takes it back, where it can be said in words. Rules that come and go do so that way, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import process_time
 from typing import Any
 
 import numpy as np
 
+from workbench.errors import FactsError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables.blocks import composite_block, event_words
+from workbench.executors.compiled.rule_tables.blocks import append_events, composite_block, event_words
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
 from workbench.executors.compiled.rule_tables.costs import CostCounter, add_costs
-from workbench.executors.compiled.rule_tables.facts import load_facts
+from workbench.executors.compiled.rule_tables.facts import load_facts, retained_facts
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
@@ -25,14 +28,12 @@ from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, forget_
 from workbench.executors.compiled.rule_tables.transfer import (
     held_events,
     is_complete,
-    read_consumed,
-    read_silences,
+    read_publisher,
     to_publisher,
-    waiting_deadlines,
 )
-from workbench.executors.compiled.rule_tables.waiting_matches import write_waiting
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
@@ -41,6 +42,8 @@ from workbench.tesla.rule_set import RuleSet
 
 SHORT_RUN = 1024
 """Events that plain Python processes before the kernel is compiled, or loaded."""
+PATIENCE = 1024
+"""Events that `cdp` processes before the kernel takes the state back."""
 CAPACITY = 1024
 """Entries of each array that grows, in the beginning."""
 
@@ -65,27 +68,49 @@ class TableRules:
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY,
         texts: TextCodes | None = None,
     ) -> None:  # fmt: skip
-        plan = SetPlan(rules, indexed=settings.indexed)
-        refuse_unsupported(plan.plans, facts)
         self.facts, self.settings = facts, settings
-        self._rules, self._capacity = rules, capacity
-        self.texts = texts or TextCodes(text_literals(rules))
-        self._tables = build_tables(plan, self._code_of, trex=settings.trex, profiled=settings.profiled)
+        self._capacity, self._given_texts = capacity, texts
+        self._changing = changing_tables(facts) is not None
         self._exact: Publisher | None = None
+        self._patience = 0
         self._passed: int | None = None
         self._seen = 0
         self._block_texts: Mapping[int, str] = {}
-        self._costs = CostCounter(len(rules.events))
+        self._before: Sequence[RuleCost] = ()
+        self._begin(rules)
         self.memory = KernelMemory(self._tables, capacity, PLAIN)
+        self.memory.state.profiled = settings.profiled
         try:
-            load_facts(self.memory, facts, self.texts, plain=settings.plain)
+            self._read_facts(self.memory)
         except LargeNumberError:
             self._hand_over()
-        self.memory.state.profiled = settings.profiled
 
-    def _code_of(self, text: str) -> int:
-        """The number of a text."""
-        return self.texts.put([text])[0]
+    def _begin(self, rules: RuleSet) -> None:
+        """Plan rules, of which nothing has happened yet."""
+        plan = SetPlan(rules, indexed=self.settings.indexed)
+        refuse_unsupported(plan.plans)
+        texts = self._given_texts or TextCodes(text_literals(rules))
+        self._tables = build_tables(
+            plan, lambda text: texts.put([text])[0], trex=self.settings.trex, profiled=self.settings.profiled
+        )
+        self._rules, self.texts = rules, texts
+        self._costs = CostCounter(len(rules.events))
+
+    def _read_facts(self, memory: KernelMemory) -> None:
+        """Read the facts as they are now.
+
+        Raises
+        ------
+        Refused: there are too many. FactsError: a database does not answer. LargeNumberError: a number is too large.
+        """
+        self._retained = retained_facts(self._tables.plan, self.facts)
+        rows = self.facts if self._retained is None else self._retained.rows
+        load_facts(memory, rows, self.texts, plain=self.settings.plain)
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether databases are asked for each block of events, for a table is too large to be retained."""
+        return self._retained is not None and self._retained.by_blocks
 
     @property
     def rules(self) -> RuleSet:
@@ -114,11 +139,13 @@ class TableRules:
             except LargeNumberError:
                 self._hand_over()
             else:
-                parts = self.process_block(block, sources=True)
-                found = (each if isinstance(each, list) else each.occurrences(self._rules) for each in parts)
-                return [composite for part in found for composite in part]
-        assert self._exact is not None
-        return self._exact.process(event)
+                return self._singly(self.process_block(block, sources=True))
+        found = list[Occurrence]()
+        self._process_exactly([event], found)
+        return found
+
+    def _singly(self, parts: Iterable[EventBlock | list[Occurrence]]) -> list[Occurrence]:
+        return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
 
     def takes_block(self, events: int) -> bool:
         """Whether a block of so many events is processed by the kernel."""
@@ -132,21 +159,46 @@ class TableRules:
 
     def run_block(self, block: EventBlock, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
         """The same of a block whose texts are known, and which comes in time."""
+        self._see_facts()
         done = 0
-        if len(block) and self._exact is None:
-            self.memory.state.with_sources, self._block_texts = sources, block.texts
-            if np.abs(block.times[[0, -1]]).max() < FAR:
-                for _ in self._compute(event_words(block, self._tables.sizes.width)):
+        while done < len(block):
+            rest = block.part(done, len(block)) if done else block
+            if self._exact is None and (ready := self._load_facts(rest)):
+                self._block_texts = block.texts
+                self.memory.state.with_sources = sources
+                for _ in self._compute(event_words(rest.part(0, ready), self._tables.sizes.width)):
                     yield composite_block(self.memory, self.texts.by_code, sources=sources)
-                done = int(self.memory.state.reached)
-            self._forget_texts()
-        if done < len(block):
+                done += int(self.memory.state.reached)
+                if self.memory.state.reached < ready:
+                    self._hand_over()
+                self._forget_texts()
+                continue
             found = list[Occurrence]()
             try:
-                for event in block.part(done, len(block)).occurrences(self.rules):
-                    found += self._hand_over().process(event)
+                done += self._process_exactly(rest.part(0, PATIENCE).occurrences(self.rules), found)
             finally:
                 yield found
+
+    def _load_facts(self, block: EventBlock) -> int:
+        """Load the facts for a block; for how many of its events, from the first one on, these are all."""
+        if np.abs(block.times[[0, -1]]).max() >= FAR:
+            return 0
+        if self._retained is None:
+            return len(block)
+        ready, rows = self._retained.load(block)
+        try:
+            load_facts(self.memory, rows, self.texts, plain=self.settings.plain)
+        except LargeNumberError:
+            return 0
+        return ready
+
+    def _see_facts(self) -> None:
+        """Read facts again that have changed; what `cdp` asks, it asks anew."""
+        if self._changing and self._exact is None:
+            assert self._retained is not None
+            if self._retained.are_outdated():
+                self._hand_over()
+                self._take_back()
 
     def read_block(self, block: EventBlock) -> list[int]:
         """Let events join the history that trigger nothing; their texts are known.
@@ -157,7 +209,7 @@ class TableRules:
             orders: Any = self.count + np.arange(len(block))
             words = event_words(block, self._tables.sizes.width)._replace(orders=orders)
             self.memory.state.reached = 0
-            if np.abs(block.times[[0, -1]]).max() < FAR and _append(self.memory, words, self.texts, block.texts):
+            if np.abs(block.times[[0, -1]]).max() < FAR and append_events(self.memory, words, self.texts, block.texts):
                 return []
             block = block.part(int(self.memory.state.reached), len(block))
         events = block.occurrences(self.rules)
@@ -208,11 +260,11 @@ class TableRules:
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
-        parts = self.run_until(time, sources=True)
-        return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
+        return self._singly(self.run_until(time, sources=True))
 
     def run_until(self, time: int, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
         """The same, in one block or several."""
+        self._see_facts()
         state = self.memory.state
         if self._exact is None and state.due <= time:
             state.until, state.with_sources = min(time, FAR), sources
@@ -238,16 +290,46 @@ class TableRules:
         """What each rule has cost."""
         if not self.settings.profiled:
             return []
-        costs = self._costs.costs(self.memory)
-        return costs if self._exact is None else add_costs(self._exact.profile(), costs)
+        costs = self._costs.costs(self.memory) if self._exact is None else self._exact.profile()
+        return add_costs(costs, self._before)
 
     # --- what the kernel does not take -------------------------------------------------------------------
 
     def _hand_over(self) -> Publisher:
         """Let `cdp` go on."""
         if self._exact is None:
-            self._exact = self._published()
+            self._before = self.profile()
+            self._exact, self._patience = self._published(), PATIENCE
         return self._exact
+
+    def _process_exactly(self, events: Sequence[Occurrence], found: list[Occurrence]) -> int:
+        """Let `cdp` process events until the kernel takes the state back; how many these are."""
+        for count, event in enumerate(events, 1):
+            found += self._hand_over().process(event)
+            self._patience -= 1
+            if self._patience <= 0 and self._take_back():
+                return count
+        return len(events)
+
+    def _take_back(self) -> bool:
+        """Let the kernel go on, if the state can be said in words."""
+        exact = self._exact
+        assert exact is not None
+        self._patience = PATIENCE + len(held_events(exact))  # it takes long to see, where there are many
+        try:
+            if exact.rules != self._rules:
+                self._begin(exact.rules)
+            memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
+            memory.state.profiled = self.settings.profiled
+            if not is_complete(exact):
+                return False
+            self._read_facts(memory)
+            read_publisher(exact, memory, self.texts)
+        except (LargeNumberError, Refused, FactsError):  # a rule that came later; too many facts; or no answer
+            return False
+        self._before, self._costs = self.profile(), CostCounter(len(self._rules.events))
+        self.memory, self._passed, self._exact = memory, exact.passed, None
+        return True
 
     def _published(self) -> Publisher:
         """The engine `cdp` in this state."""
@@ -260,15 +342,26 @@ class TableRules:
 
     def add(self, rules: RuleSet | str) -> Mapping[str, float]:
         """Add rules behind those there are."""
-        return self._hand_over().add(rules)
+        with self._changed() as exact:
+            return exact.add(rules)
 
     def remove(self, name: str) -> None:
         """Take a rule away."""
-        self._hand_over().remove(name)
+        with self._changed() as exact:
+            exact.remove(name)
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
-        return self._hand_over().replace(name, rules)
+        with self._changed() as exact:
+            return exact.replace(name, rules)
+
+    @contextmanager
+    def _changed(self) -> Iterator[Publisher]:
+        """Let `cdp` change its rules."""
+        try:
+            yield self._hand_over()
+        finally:
+            self._take_back()
 
     def snapshot(self) -> bytes:
         """The state as bytes."""
@@ -276,52 +369,8 @@ class TableRules:
 
     def restore(self, state: bytes) -> None:
         """Go on where another engine was."""
-        exact = self._published()
-        exact.restore(state)
-        self._exact = exact
-        if is_complete(exact) and self._read_back(exact):
-            self._exact = None
-
-    def _read_back(self, exact: Publisher) -> bool:
-        """Take the state of `cdp` over; whether it can be said in words."""
-        memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
-        events = held_events(exact)
-        try:
-            load_facts(memory, self.facts, self.texts, plain=self.settings.plain)
-            block = event_block(self._rules, events, self.texts.put)
-        except LargeNumberError:
-            return False
-        words = event_words(block, self._tables.sizes.width)._replace(
-            orders=np.array([each.number for each in events], np.int64)
-        )
-        if not _append(memory, words, self.texts, block.texts):
-            return False
-        memory.set_consumed(read_consumed(exact, memory))
-        try:
-            read_silences(exact, memory, self._code_of)
-            write_waiting(memory, waiting_deadlines(exact), self._code_of)
-        except LargeNumberError:
-            return False
-        memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
-        memory.state.profiled = self.settings.profiled
-        self.memory, self._passed = memory, exact.passed
-        return True
-
-
-def _append(memory: KernelMemory, words: EventWords, texts: TextCodes, known: Iterable[int]) -> bool:
-    """Let events whose orders are known join the history; whether all have done so.
-
-    Parameters
-    ----------
-    known: the numbers of the events' texts.
-    """
-    while memory.state.reached < len(words.types):
-        status = memory.run(words)
-        if status >= KernelStatus.BEYOND:
-            return False
-        if status != KernelStatus.DONE:
-            make_room(memory, status, texts, known)
-    return True
+        with self._changed() as exact:
+            exact.restore(state)
 
 
 def text_literals(rules: RuleSet) -> list[str]:

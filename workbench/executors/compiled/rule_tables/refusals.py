@@ -12,9 +12,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
 from workbench.tesla import tree as t
-from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.rule_plan import RulePlan
-from workbench.tesla.occurrence import Facts
 from workbench.tesla.scope import RuleScope
 
 HINT = "--backend compiled or --backend cdp runs it"
@@ -29,10 +27,8 @@ AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
 """The aggregates that the kernel has, by the types of values; None: of events and facts."""
 
 
-def refuse_unsupported(plans: list[RulePlan], facts: Facts) -> None:
-    """Raise Refused, with the construct and its rule, where rules or facts are not for the kernel."""
-    if (given := fact_tables(facts)) is not None and given.files():
-        raise Refused("backend 'tables' has no facts in databases yet", hint=HINT)
+def refuse_unsupported(plans: list[RulePlan]) -> None:
+    """Raise Refused, with the construct and its rule, where rules are not for the kernel."""
     for plan in plans:
         for what, occurs in CONSTRUCTS.items():
             if occurs(plan):

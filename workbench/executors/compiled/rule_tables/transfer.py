@@ -14,16 +14,22 @@ import numpy as np
 
 from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.blocks import retained_events, value_of
+from workbench.executors.compiled.rule_tables.blocks import append_events, event_words, retained_events, value_of
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.executors.compiled.rule_tables.waiting_matches import CodeOf, read_waiting, word_of
+from workbench.executors.compiled.rule_tables.records import LEAST_WORD
+from workbench.executors.compiled.rule_tables.waiting_matches import CodeOf, read_waiting, word_of, write_waiting
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
+from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.resolved import domain_of
 
+ENGINE = "tables"
+"""The engine that saved states name."""
+
 if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
     from workbench.tesla.engines.absences import DueAbsence
     from workbench.tesla.engines.rule_plan import RulePlan
     from workbench.tesla.engines.runner import Consumed, RuleRunner
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 
 def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, texts: Mapping[int, str]) -> Publisher:
     """An engine `cdp` that has seen the same events; its clock is not set."""
-    publisher = Publisher("tables", memory.rule_tables.plan.rules, facts, settings, CDPMatcher)
+    publisher = Publisher(ENGINE, memory.rule_tables.plan.rules, facts, settings, CDPMatcher)
     publisher.count = int(memory.state.order)
     events = {each.number: each for each in retained_events(memory, texts)}
     for number, runner in enumerate(publisher.runners):
@@ -78,6 +84,28 @@ def _silent_values(plan: RulePlan, entry: Any, words: Any, texts: Mapping[int, s
     return tuple(found)
 
 
+def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> None:
+    """Let a kernel whose history is empty know what `cdp` knows.
+
+    Raises
+    ------
+    LargeNumberError: a number has more than 64 bits, or has where the kernel computes with it.
+    """
+
+    def code_of(text: str) -> int:
+        return codes.put([text])[0]
+
+    events, tables = held_events(exact), memory.rule_tables
+    block = event_block(tables.plan.rules, events, codes.put)
+    words = event_words(block, tables.sizes.width)._replace(orders=np.array([each.number for each in events], np.int64))
+    if not append_events(memory, words, codes, block.texts):
+        raise LargeNumberError("an expression has more than 64 bits")
+    memory.set_consumed(read_consumed(exact, memory))
+    read_silences(exact, memory, code_of)
+    write_waiting(memory, waiting_deadlines(exact), code_of)
+    memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
+
+
 def held_events(exact: Publisher) -> list[Occurrence]:
     """The events that `cdp` retains, in their order."""
     columns = [*_columns(exact), *(each.absences.column for each in exact.runners if each.absences is not None)]
@@ -86,8 +114,17 @@ def held_events(exact: Publisher) -> list[Occurrence]:
 
 
 def is_complete(exact: Publisher) -> bool:
-    """Whether no rule lacks history, since it has joined later than others."""
-    return not any(column.late for column in _columns(exact))
+    """Whether no rule lacks history, though it has joined later than others: its windows reach no further back."""
+    return all(_is_whole(column, exact.now) for column in _columns(exact))
+
+
+def _is_whole(column: StepColumn, now: int | None) -> bool:
+    """Whether a column has all events of its window; from then on it is like one that was there always."""
+    lookback = column.step.lookback.time
+    if column.late and column.since is not None:
+        column.late = lookback is None or now is None or column.since + lookback > now
+        return not column.late
+    return True
 
 
 def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:

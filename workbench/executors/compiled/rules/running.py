@@ -15,30 +15,25 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import FLOAT, STR, Domain
-from workbench.errors import FactsError, InputError, Refused
+from workbench.errors import InputError
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import layout as at
 from workbench.executors.compiled.rules.arrays import RuleArrays, asked_of
-from workbench.executors.compiled.rules.block_facts import BlockFacts, TooManyFacts
 from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.compiled.rules.runs import Published
 from workbench.executors.compiled.rules.single import SingleEvents
 from workbench.executors.compiled.rules.text_answers import TextAnswers
 from workbench.interrupts import hold
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
-from workbench.tesla.engines.facts.tables import FactTables
+from workbench.tesla.engines.facts.retained import RetainedFacts
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_graph import endless_chain
 from workbench.tesla.rule_set import RuleSet
 
-MOST_FACTS, MOST_SCANNED = 100_000, 10_000
-"""Rows of a type of facts in a database that are kept here: where equations find them, and where all are looked at."""
 FAR = 1 << 62
 """Times are less than this."""
-MOST_ASKED, MOST_RANGED = 100_000, 1_000
-"""Rows of a type that are kept for a block of events: where equations find them, and where all are looked at."""
 NO_INPUT = 0, False, 0
 Makes = Callable[..., Any]
 """Makes something of `Published`, the program and texts by their numbers."""
@@ -54,7 +49,6 @@ class RunningProgram:
     Attributes
     ----------
     loop: the code, as machine code or as Python; None while there is none.
-    version: of the facts in databases.
     since: of types from which time and place on all events are there, where it is not from the beginning.
     seconds: of processor time, where that is asked for.
     """
@@ -68,11 +62,9 @@ class RunningProgram:
         self._bound: tuple[Any, Callable[..., int]] | None = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
-        self._block_facts: BlockFacts | None = None
-        self._stretch, self._most = at.NEVER, MOST_ASKED
-        self._kept, self.version = self.rows()
+        self._retained = RetainedFacts(self.plan, [each for each in program.columns if each.fact], facts)
         answers = self._answers.address if self._answers is not None else 0
-        self.memory = RuleArrays(program, self._kept, texts.put, answers)
+        self.memory = RuleArrays(program, self._retained.rows, texts.put, answers)
         if self._answers is not None:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
@@ -80,85 +72,20 @@ class RunningProgram:
         self.seconds, self._crowding = 0.0, -1
         self.single = SingleEvents(program, self.memory, texts)
 
-    def rows(self) -> tuple[Facts, Any]:
-        """The facts that are looked at, those of databases as they are now, and which version of them that is.
-
-        Raises
-        ------
-        Refused: there are too many of a type, and it is not known of blocks of events which they ask for.
-        """
-        facts = self.facts
-        if not isinstance(facts, FactTables):
-            return facts, ()
-        columns = [each for each in self.program.columns if each.fact]
-        scanned = {each.type for each in columns if not each.keys}
-        found, large = dict[str, Any](), dict[str, Refused]()
-        try:
-            version = facts.version()
-            for name in dict.fromkeys(each.type for each in columns):
-                try:
-                    found[name] = facts.rows_within_limit(name, MOST_SCANNED if name in scanned else MOST_FACTS)
-                except Refused as error:
-                    found[name], large[name] = (), error
-        finally:
-            facts.settle()
-        if large:
-            self._block_facts = BlockFacts(self.plan, columns, facts, large)
-            if self._block_facts.unknown:
-                raise large[self._block_facts.unknown[0]]
-            self._most = MOST_RANGED if scanned & large.keys() else MOST_ASKED
-        return found, version
-
     def outdated(self) -> bool:
         """Whether facts in databases have changed."""
-        assert isinstance(self.facts, FactTables)
-        try:
-            return self._differs()
-        finally:
-            self.facts.settle()
-
-    def _differs(self) -> bool:
-        """Whether they have; of what is asked for each block nothing is known that could be outdated."""
-        assert isinstance(self.facts, FactTables)
-        try:
-            version = self.facts.version()
-        except FactsError:
-            if self.facts.settings.failure != "drop":
-                raise
-            return True  # `cdp` gives up the matches that ask
-        return bool(version != self.version) and (not self.by_blocks or any(map(len, self._kept.values())))
+        return self._retained.are_outdated()
 
     @property
     def by_blocks(self) -> bool:
         """Whether it is asked for each block of events which facts these look at."""
-        return self._block_facts is not None
+        return self._retained.by_blocks
 
     def ready(self, block: EventBlock) -> int:
-        """Of how many events of a block, from the first one on, all facts are here that they look at.
-
-        None those of which a database does not answer, or answers too much: `cdp` asks event by event.
-        """
-        if self._block_facts is None:
+        """Of how many events of a block, from the first one on, all facts are here that they look at."""
+        if not self.by_blocks:
             return len(block)
-        assert isinstance(self.facts, FactTables)
-        while count := min(len(block), self._stretch):
-            with self.facts.lock:
-                try:
-                    if self._differs():
-                        return 0
-                    found = self._block_facts.rows(block.part(0, count), self._kept, self._most)
-                    break
-                except TooManyFacts:
-                    self._stretch = count // 2
-                except FactsError:
-                    return 0
-                finally:
-                    self.facts.settle()
-        else:
-            self._stretch = 1
-            return 0
-        most = max(map(len, found.values()), default=0)
-        self._stretch = max(1, count * self._most // (2 * most)) if most else at.NEVER
+        count, found = self._retained.load(block)
         for type, rows in found.items():
             self.memory.put_facts(type, rows, self.texts.put, self.loop or self.program.plain())
         self.single.moved()
