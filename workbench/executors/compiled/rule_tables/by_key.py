@@ -79,9 +79,8 @@ class KeyedRules:
         self._waiting = [number for number, rule in enumerate(rules.rules) if rule.absence is not None]
         self._count = self._events = 0
 
-    def run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock]:
-        """The composites of some events: a block, or one with a number of more than 64 bits."""
-        times: Any = events.times if isinstance(events, EventBlock) else np.array([each.time for each in events])
+    def run(self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool) -> Iterator[EventBlock]:
+        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
         if isinstance(events, EventBlock):
             owners = self._buckets.owners_of(events, self._owners, self._in_threads)
         else:

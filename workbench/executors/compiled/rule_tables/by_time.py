@@ -78,9 +78,10 @@ class SlicedRules:
         self._of_events = PartNumbers(self._reach)
         self._replay_cost, self._seconds, self._counts = REPLAY_COST, np.zeros(2), np.zeros(2)
 
-    def run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
-        """The composites of some events: a block, or one with a number of more than 64 bits."""
-        times: Any = events.times if isinstance(events, EventBlock) else np.array([each.time for each in events])
+    def run(
+        self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool
+    ) -> Iterator[EventBlock | list[Occurrence]]:
+        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
         leader, slices = self._parts[self._leader], list(pairwise([0, *self.cut(times)]))
         if not isinstance(events, EventBlock) or not leader.takes_block(1):
             slices = [(0, len(times))]

@@ -226,7 +226,7 @@ class TableRules:
 
     def use_machine_code(self) -> None:
         """Let machine code run from now on, unless Python is to."""
-        if not self.settings.plain:
+        if not self.settings.plain and self.memory.functions is PLAIN:
             self.memory.functions = compiled_functions()
 
     def _forget_texts(self) -> None:
@@ -284,7 +284,7 @@ class TableRules:
 
     def copy_history(self, other: TableRules) -> None:
         """Know what another engine of these rules knows."""
-        self.memory = other.memory.copied()
+        self.memory = other.memory.copied(self.memory.functions)
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""

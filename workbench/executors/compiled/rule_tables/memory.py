@@ -100,9 +100,9 @@ class KernelMemory:
             self.pending = self.output
         return found
 
-    def copied(self) -> KernelMemory:
-        """The same in arrays of its own, for another thread; there is no output."""
-        made = KernelMemory(self.rule_tables, 1, self.functions)
+    def copied(self, functions: KernelFunctions) -> KernelMemory:
+        """The same in arrays of its own, for another thread, which has entries of its own; there is no output."""
+        made = KernelMemory(self.rule_tables, 1, functions)
         moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
         copies = {name: each.copy() for name, each in self.history._asdict().items() if name not in moved}
         made.history = records.EventHistory(**copies, **moved)

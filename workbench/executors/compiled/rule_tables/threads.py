@@ -95,8 +95,9 @@ class ThreadedRules:
             for part in self._parts:
                 part.use_machine_code()
         self.partition = self.partition or self._choose(events if isinstance(events, EventBlock) else None)
-        self._now = int(events.times[-1]) if isinstance(events, EventBlock) else events[-1].time
-        yield from self.partition.run(events, sources=sources)
+        times = events.times if isinstance(events, EventBlock) else np.array([each.time for each in events])
+        self._now = int(times[-1])
+        yield from self.partition.run(events, times, sources=sources)
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
