@@ -157,7 +157,8 @@ class KeyedRules:
         """Find out where the composites of a part belong."""
         order, begun, found = output
         numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
-        causes, nothing, late = causes_of(numbers, begun), np.zeros_like(numbers), np.zeros(len(numbers), bool)
+        late: Any = np.zeros(len(numbers), bool)
+        causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
         places = order[causes] + 1 if len(order) else nothing
         due, rules, triggers = nothing, nothing, nothing
         if self._waiting and found is not None:

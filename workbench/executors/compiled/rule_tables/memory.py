@@ -36,10 +36,12 @@ class KernelMemory:
     ----------
     state: of the run, one record.
     output: what is published; `pending` is what waits to be, the same arrays where nothing waits.
+    since: of columns, from which time and order on they have all events, where another engine had forgotten some.
     """
 
     def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
         self.rule_tables, self.plan, self.functions = rule_tables, rule_tables.tables, functions
+        self.since: dict[int, tuple[int, int]] = {}
         rules, sizes = self.plan.rules, rule_tables.sizes
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(

@@ -47,7 +47,7 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
         for _, event in sorted(events.items()):
             if event.type in types:
                 runner.add(event)
-        _mark_forgotten(memory, number, runner)
+    _mark_forgotten(publisher, memory)
     for number, slot, order in _consumed(memory):
         consumed = publisher.runners[number].consumed
         if order in events and consumed is not None:
@@ -100,6 +100,9 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
     words = event_words(block, tables.sizes.width)._replace(orders=np.array([each.number for each in events], np.int64))
     if not append_events(memory, words, codes, block.texts):
         raise LargeNumberError("an expression has more than 64 bits")
+    for place, column in _placed_columns(exact, memory):
+        if column.since is not None:
+            memory.since[place] = max(memory.since.get(place, (column.since, 0)), (column.since, column.place))
     memory.set_consumed(read_consumed(exact, memory))
     read_silences(exact, memory, code_of)
     write_waiting(memory, waiting_deadlines(exact), code_of)
@@ -175,12 +178,22 @@ def _consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
         yield *consumers[word % len(consumers)], word // len(consumers)
 
 
-def _mark_forgotten(memory: KernelMemory, number: int, runner: RuleRunner) -> None:
+def _placed_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[int, StepColumn]]:
+    """The columns of `cdp`, each with the number of the one in which the kernel has its events."""
+    tables = memory.rule_tables
+    for runner, steps in zip(exact.runners, tables.plan.steps, strict=True):
+        for planned in steps:
+            if not planned.step.fact:
+                yield tables.columns[planned.column], runner.matcher.columns[planned.step.number]
+
+
+def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
     """Say from when on columns have all events that they accept, where some have been forgotten."""
-    for planned in memory.rule_tables.plan.steps[number]:
-        place = memory.rule_tables.columns[planned.column]
-        if not planned.step.fact and memory.history.columns[place].first:
+    for place, column in _placed_columns(exact, memory):
+        known = [memory.since[place]] if place in memory.since else []
+        if memory.history.columns[place].first:
             rows, state = memory.rows_of(place), memory.state
             oldest = (int(rows[0].time), int(rows[0].order)) if len(rows) else (int(state.now), int(state.order))
-            column = runner.matcher.columns[planned.step.number]
-            column.since, column.place = oldest[0] + 1, oldest[1]
+            known.append((oldest[0] + 1, oldest[1]))
+        if known:
+            column.since, column.place = max(known)

@@ -49,6 +49,7 @@ class RunningProgram:
     Attributes
     ----------
     loop: the code, as machine code or as Python; None while there is none.
+    retained: the facts that it looks at.
     since: of types from which time and place on all events are there, where it is not from the beginning.
     seconds: of processor time, where that is asked for.
     """
@@ -62,9 +63,9 @@ class RunningProgram:
         self._bound: tuple[Any, Callable[..., int]] | None = None
         self._lent: Mapping[int, str] = {}
         self._answers = TextAnswers(self) if program.asks else None
-        self._retained = RetainedFacts(self.plan, [each for each in program.columns if each.fact], facts)
+        self.retained = RetainedFacts(self.plan, [each for each in program.columns if each.fact], facts)
         answers = self._answers.address if self._answers is not None else 0
-        self.memory = RuleArrays(program, self._retained.rows, texts.put, answers)
+        self.memory = RuleArrays(program, self.retained.rows, texts.put, answers)
         if self._answers is not None:
             self._answers.memory = self.memory
         self.memory.V[at.NOW] = -FAR
@@ -74,18 +75,18 @@ class RunningProgram:
 
     def outdated(self) -> bool:
         """Whether facts in databases have changed."""
-        return self._retained.are_outdated()
+        return self.retained.are_outdated()
 
     @property
     def by_blocks(self) -> bool:
         """Whether it is asked for each block of events which facts these look at."""
-        return self._retained.by_blocks
+        return self.retained.by_blocks
 
     def ready(self, block: EventBlock) -> int:
         """Of how many events of a block, from the first one on, all facts are here that they look at."""
         if not self.by_blocks:
             return len(block)
-        count, found = self._retained.load(block)
+        count, found = self.retained.load(block)
         for type, rows in found.items():
             self.memory.put_facts(type, rows, self.texts.put, self.loop or self.program.plain())
         self.single.moved()

@@ -78,7 +78,7 @@ class DeviceRules:
 
     def _facts(self, step: RuleStep) -> tuple[Any, int]:
         """Facts in the order that is written, as words; and how many there are."""
-        rows = [tuple(row) for row in self.running.rows()[0].get(step.type, ())]
+        rows = [tuple(row) for row in self.running.retained.rows.get(step.type, ())]
         ordered = [*sort_facts(step.part, step.declared, rows)]
         room = 1 << max(len(rows) - 1, 0).bit_length()
         found: Any = np.zeros((room, at.VALUES + len(step.declared.attributes)), np.int64)

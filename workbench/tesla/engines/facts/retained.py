@@ -44,7 +44,8 @@ class RetainedFacts:
     """
 
     def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts) -> None:
-        self._facts, self._version = facts, ()
+        self._facts = facts
+        self._version: tuple[int, ...] = ()
         self._for_blocks: BlockFacts | None = None
         self._stretch, self._most = UNLIMITED, MOST_ASKED
         self.rows: Facts = facts
