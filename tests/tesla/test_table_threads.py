@@ -25,7 +25,7 @@ from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Occurrence
 
-CASES = 30
+KEYED_CASES, SLICED_CASES = 12, 24
 
 
 def in_threads(made, facts, threads, split):
@@ -50,7 +50,7 @@ def check_same(found, expected, what):
 
 def test_keys_in_threads_publish_what_one_thread_publishes():
     composites = 0
-    for seed in range(CASES):
+    for seed in range(KEYED_CASES):
         rng = random.Random(seed)
         made = drawn(JOINED, rng, len(JOINED) - 1)
         case = stream_case(made, seed, 60)
@@ -61,7 +61,7 @@ def test_keys_in_threads_publish_what_one_thread_publishes():
         assert isinstance(several.partition, KeyedRules | None)
         check_same(found, fed(one_thread(made, case.facts), case, cuts, singly), seed)
         composites += len(found)
-    assert composites > 10 * CASES
+    assert composites > 10 * KEYED_CASES
 
 
 def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
@@ -70,7 +70,7 @@ def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
     monkeypatch.setattr(
         SlicedRules, "_start", lambda self, thread, within: (begun.update([within]), start(self, thread, within))
     )
-    for seed in range(CASES):
+    for seed in range(SLICED_CASES):
         rng = random.Random(seed)
         made = drawn(STRETCHED, rng, rng.randint(1, 6))
         case = stream_case(made, seed, 80)
@@ -82,7 +82,7 @@ def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
         found = fed(several, case, cuts, singly)
         assert isinstance(several.partition, SlicedRules | None)
         check_same(found, fed(one_thread(made, case.facts), case, cuts, singly), seed)
-    assert min(begun[True], begun[False]) > CASES / 5, begun
+    assert min(begun[True], begun[False]) > SLICED_CASES / 5, begun
 
 
 @pytest.mark.parametrize(
