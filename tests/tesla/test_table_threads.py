@@ -14,8 +14,8 @@ from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rule_tables import by_time
-from workbench.executors.compiled.rule_tables.by_key import KeyedRules
-from workbench.executors.compiled.rule_tables.by_time import SlicedRules
+from workbench.executors.compiled.rule_tables.by_key import RulesByKey
+from workbench.executors.compiled.rule_tables.by_time import RulesByTime
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.threads import ThreadedRules, table_rules
 from workbench.tesla.check import rules
@@ -58,7 +58,7 @@ def test_keys_in_threads_publish_what_one_thread_publishes():
         several = in_threads(made, case.facts, rng.choice((2, 3)), RuleSplit([], rule_split(made).keys))
         singly = [place for place in range(5) if rng.random() < 0.3]
         found = fed(several, case, cuts, singly)
-        assert isinstance(several.partition, KeyedRules | None)
+        assert isinstance(several.partition, RulesByKey | None)
         check_same(found, fed(one_thread(made, case.facts), case, cuts, singly), seed)
         composites += len(found)
     assert composites > 10 * KEYED_CASES
@@ -66,9 +66,9 @@ def test_keys_in_threads_publish_what_one_thread_publishes():
 
 def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
     """Wherever they begin, whether the reach before them is in their block or not."""
-    begun, start = Counter[bool](), SlicedRules._start
+    begun, start = Counter[bool](), RulesByTime._start
     monkeypatch.setattr(
-        SlicedRules, "_start", lambda self, thread, within: (begun.update([within]), start(self, thread, within))
+        RulesByTime, "_start", lambda self, thread, within: (begun.update([within]), start(self, thread, within))
     )
     for seed in range(SLICED_CASES):
         rng = random.Random(seed)
@@ -80,7 +80,7 @@ def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
         several = by_slices(made, case.facts, rng.choice((2, 3)))
         singly = [place for place in range(7) if rng.random() < 0.2]
         found = fed(several, case, cuts, singly)
-        assert isinstance(several.partition, SlicedRules | None)
+        assert isinstance(several.partition, RulesByTime | None)
         check_same(found, fed(one_thread(made, case.facts), case, cuts, singly), seed)
     assert min(begun[True], begun[False]) > SLICED_CASES / 5, begun
 
@@ -95,7 +95,7 @@ def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
 )  # fmt: skip
 def test_a_slice_knows_what_lies_at_the_end_of_its_reach(texts, events, sources, monkeypatch):
     """An event as old as the window is long is in it. The second thread begins with the trigger."""
-    monkeypatch.setattr(SlicedRules, "cut", lambda self, times: [2, len(times)])
+    monkeypatch.setattr(RulesByTime, "cut", lambda self, times: [2, len(times)])
     several = by_slices(rules(TYPES + " ".join(texts)), {}, 2)
     found = fed(several, RuleCase(several.rules, events, {}, None), [])
     assert [each.sources for each in found] == sources
@@ -103,7 +103,7 @@ def test_a_slice_knows_what_lies_at_the_end_of_its_reach(texts, events, sources,
 
 def test_what_is_repeated_has_the_numbers_of_all_that_an_event_causes(monkeypatch):
     """The rule `far` looks back further than what is needed for the second slice; its composite counts all the same."""
-    monkeypatch.setattr(SlicedRules, "cut", lambda self, times: [3, len(times)])
+    monkeypatch.setattr(RulesByTime, "cut", lambda self, times: [3, len(times)])
     text = f"""{TYPES}
     rule far: from B and each A within 20 from B emit R(x = A.x)
     rule near: from B and last N within 2 from B emit Q(x = B.x, s = B.s)
@@ -175,7 +175,7 @@ def test_slices_take_the_same_time(monkeypatch):
     several = by_slices(rules(TYPES + "from B and each A within 20 from B emit Z(n = A.x)"), {}, 2)
     block = event_block(several.rules, [Occurrence("N", time, ()) for time in range(100)], several.texts.put)
     sliced = several._choose(block)
-    assert isinstance(sliced, SlicedRules)
+    assert isinstance(sliced, RulesByTime)
     assert several.split.time == TimeSplit(20)
     first, last = sliced.cut(block.times)
     assert (first, last) == (55, 100)  # 55 of its own against 45 and half of 20

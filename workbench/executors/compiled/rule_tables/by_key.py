@@ -60,7 +60,7 @@ class PlacedOutput(NamedTuple):
     entries: Any
 
 
-class KeyedRules:
+class RulesByKey:
     """A rule set by key.
 
     Parameters

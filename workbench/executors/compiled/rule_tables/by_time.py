@@ -59,7 +59,7 @@ class SliceOutput(NamedTuple):
     error: WorkbenchError | None
 
 
-class SlicedRules:
+class RulesByTime:
     """A rule set by time.
 
     Parameters

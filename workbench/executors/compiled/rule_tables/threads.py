@@ -14,8 +14,8 @@ import numpy as np
 
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables.by_key import KeyedRules
-from workbench.executors.compiled.rule_tables.by_time import REPLAY_COST, SlicedRules
+from workbench.executors.compiled.rule_tables.by_key import RulesByKey
+from workbench.executors.compiled.rule_tables.by_time import REPLAY_COST, RulesByTime
 from workbench.executors.compiled.rule_tables.costs import add_costs
 from workbench.executors.compiled.rule_tables.engine import SHORT_RUN, TableRules, text_literals
 from workbench.executors.threaded.manager import ThreadManager
@@ -59,7 +59,7 @@ class ThreadedRules:
         self.texts.lasting = True  # they are in the histories of all parts
         self._parts = [TableRules(rules, facts, settings, texts=self.texts) for _ in range(settings.threads)]
         self._manager = ThreadManager(settings.threads - 1)
-        self.partition: KeyedRules | SlicedRules | None = None
+        self.partition: RulesByKey | RulesByTime | None = None
         self._now: int | None = None
         self._passed: int | None = None
         self._seen = 0
@@ -109,7 +109,7 @@ class ThreadedRules:
     def _single(self, parts: Iterator[EventBlock | list[Occurrence]]) -> list[Occurrence]:
         return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
 
-    def _choose(self, block: EventBlock | None) -> KeyedRules | SlicedRules:
+    def _choose(self, block: EventBlock | None) -> RulesByKey | RulesByTime:
         """Choose the way in which the thread that has most has least, as far as the first block says."""
         buckets, threads = KeyBuckets(self.rules, self.split.keys, self.texts.put), self.settings.threads
         owners, most = buckets.assign(block, threads)
@@ -117,8 +117,8 @@ class ThreadedRules:
             span = int(block.times[-1]) - int(block.times[0]) if block is not None else 0
             repeated = min(1.0, self.split.time.reach / span) if span else 1.0
             if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < most:
-                return SlicedRules(self._parts, self.split.time, self._manager)
-        return KeyedRules(self._parts, buckets, owners, self._manager)
+                return RulesByTime(self._parts, self.split.time, self._manager)
+        return RulesByKey(self._parts, buckets, owners, self._manager)
 
     # --- the rest ---------------------------------------------------------------------------------------
 
