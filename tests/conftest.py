@@ -56,36 +56,28 @@ def pytest_collection_finish() -> None:
 
 
 TOGETHER = {
-    "tests/cli/test_demo.py": "demo",
-    "tests/lab/test_data.py": "data",
-    "tests/lab/test_measure.py": "measure",
+    "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
+    "tests/executors/compiled/test_ptx_rules.py": "kernels for a GPU",
+    "tests/executors/spark/test_options.py": "spark",
+    "tests/executors/spark/test_spark.py": "spark",
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
     "tests/runner/test_rules_on_spark.py": "spark",
-    "tests/executors/compiled/test_ptx.py": "kernels for a GPU",
-    "tests/executors/compiled/test_ptx_rules.py": "kernels for a GPU",
-    "tests/executors/dataflow/machine/test_run.py": "machine code of dataflow",
-    "tests/executors/spark/test_options.py": "spark",
-    "tests/executors/spark/test_spark.py": "spark",
-    "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",
-    "tests/test_extension.py": "extensions",
-    "tests/test_layers.py": "trees of all modules",
-    "tests/test_plugins.py": "plugins",
-    "tests/users/test_types.py": "wheel",
 }
-"""Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
+"""Files that share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give groups to processes, and all other tests one by one."""
+    """Give whole files to processes: what their tests share is made once, and few messages say who runs what."""
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
     class Grouped(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+            file = nodeid.partition("::")[0]
+            return TOGETHER.get(file, file)
 
     return Grouped(config, log)
 

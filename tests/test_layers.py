@@ -204,7 +204,7 @@ def imports(path: Path) -> tuple[Import, ...]:
 
     def visit(node: ast.AST, top: bool, types: bool) -> None:
         for child in ast.iter_child_nodes(node):
-            for_types = types or (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING")
+            for_types = types or _is_for_types(child)
             if isinstance(child, ast.Import | ast.ImportFrom):
                 found.extend(Import(module, child.lineno, top and not types, types) for module in _named(path, child))
             elif not isinstance(child, ast.expr):
@@ -213,6 +213,11 @@ def imports(path: Path) -> tuple[Import, ...]:
 
     visit(_tree(path), True, False)
     return tuple(found)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Whether it is `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 @cache
@@ -238,6 +243,7 @@ def _absolute(path: Path, statement: ast.ImportFrom) -> str:
     return ".".join([*package[: len(package) - statement.level + 1], *([statement.module] if statement.module else [])])
 
 
+@cache
 def _is_module(dotted: str) -> bool:
     if not dotted.startswith("workbench."):
         return False
