@@ -39,22 +39,22 @@ def include_option(parser: argparse.ArgumentParser) -> None:
     """Where files may lie that programs name."""
     parser.add_argument(
         "--include", action="append", default=[], metavar="DIR",
-        help="a folder in which files may lie that a program names, beside the program's own (repeat)",
+        help="a folder with files that a program names, besides the program's own (repeatable)",
     )  # fmt: skip
 
 
 def parameter_options(parser: argparse.ArgumentParser) -> None:
     """Values for `pipeline f<k = 3>`."""
     parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeat)"
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeatable)"
     )
     parser.add_argument(
         "--fault",
         action="append",
         default=[],
         metavar="FAULT",
-        help="what may go wrong, beside what the file says: 'lose y', 'duplicate y at most 2', "
-        "'delay y by 3 when y > 2' (repeat)",
+        help="what may go wrong, besides what the file says: 'lose y', 'duplicate y at most 2', "
+        "'delay y by 3 when y > 2' (repeatable)",
     )
 
 
@@ -64,7 +64,7 @@ def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> Non
     parser.add_argument("-N", type=int, help=f"integers are 0..N-1 (default: {shown})")
     parser.add_argument(
         "--int", dest="integers", choices=KINDS, default=None if n is None else KINDS[0],
-        help="arithmetic at the ends of 0..N-1 (default: modular)",
+        help="arithmetic at the bounds of 0..N-1 (default: modular)",
     )  # fmt: skip
 
 
@@ -139,11 +139,11 @@ def model_options(parser: argparse.ArgumentParser) -> None:
     fact_files(parser)
     parser.add_argument(
         "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeat)",
+        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--facts-change", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: the same, and between any two events it may become another such table (repeat)",
+        help="of rules: the same, and between any two events it may become another such table (repeatable)",
     )  # fmt: skip
 
 

@@ -19,73 +19,69 @@ INFER_ROWS = 50_000
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
     group = explained_run_options(parser)
-    group.add_argument(
-        "--rules-control", metavar="FILE", help="rules that are added, replaced or removed as time passes"
-    )
-    group.add_argument(
-        "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
-    )
+    group.add_argument("--rules-control", metavar="FILE", help="rules to add, replace or remove as time passes")
+    group.add_argument("--with-sources", action="store_true", help="write the events of each match, and its id")
     group.add_argument(
         "--pass",
         action="append",
         metavar="TYPE",
-        help="also write the events of this type, before what they cause (repeat)",
+        help="also write the events of this type, before what they cause (repeatable)",
     )
     group.add_argument(
         "--matches", choices=("count", "rows"),
-        help="no composites: how many matches each rule has, or of which rows each match consists",
+        help="instead of composite events: the number of matches of each rule, or the rows of each match",
     )  # fmt: skip
-    group.add_argument("--first", type="positive", metavar="K", help="with --matches rows: the first K, and no others")
-    group.add_argument("--profile", action="store_true", help="what each rule has cost")
+    group.add_argument("--first", type="positive", metavar="K", help="with --matches rows: only the first K")
+    group.add_argument("--profile", action="store_true", help="report the cost of each rule")
 
 
 def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those of them that a run has that is to be explained, too."""
     group = parser.add_argument_group(
-        "of rules (.tesla files), and times of pipelines", "of rules --input TYPE=FILE is a file of one type"
+        "of rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"
     )
     group.add_argument(
         "--time", metavar="COLUMN",
-        help="the column of times: numbers, or dates (default: time); of pipelines rows are put in its order",
+        help="the column of times: numbers, or dates (default: time); rows of pipelines are sorted by it",
     )  # fmt: skip
-    group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
-    group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
-    group.add_argument("--late-output", metavar="FILE", help="keep events that come later still (default: an error)")
-    group.add_argument("--infer", action="store_true", help="infer types that are not declared from the log")
+    group.add_argument("--time-unit", metavar="UNIT", help="unit of the numbers in it: us, ms, s, min, h or d")
+    group.add_argument("--late", metavar="DURATION", help="allowed lateness, for which events are held back: 10s")
+    group.add_argument("--late-output", metavar="FILE", help="a file for later events (default: an error)")
+    group.add_argument("--infer", action="store_true", help="infer undeclared types from the log")
     group.add_argument(
-        "--infer-rows", type="positive", metavar="N", help=f"from how many of its first rows (default: {INFER_ROWS:,})"
+        "--infer-rows", type="positive", metavar="N", help=f"number of rows to infer from (default: {INFER_ROWS:,})"
     )
-    group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
-    group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")
+    group.add_argument("--until", metavar="TIME", help="advance the clock to this time at the end of the log")
+    group.add_argument("--compat", choices=("trex",), help="windows and consumption with the semantics of T-Rex")
     return group
 
 
 def all_fact_options(parser: argparse.ArgumentParser) -> None:
     """The options for facts that rules ask for."""
-    group = parser.add_argument_group("of facts, which rules ask for")
+    group = parser.add_argument_group("of facts, which rules look up")
     fact_options(group)
     fact_cache_options(group)
 
 
 def fact_files(group: argparse._ActionsContainer) -> None:
     """The option that says where facts are."""
-    help = "a SQLite database with a table for each type of facts, or TYPE=FILE: the rows of one (repeat)"
+    help = "a SQLite database with a table for each type of facts, or TYPE=FILE: the rows of one type (repeatable)"
     group.add_argument("--facts", action="append", default=[], metavar="FILE", help=help)
 
 
 def fact_timeout(group: argparse._ActionsContainer) -> None:
     """The option that says how long a database may take."""
-    group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="how long a query for facts may take")
+    group.add_argument("--facts-timeout", type=float, metavar="SECONDS", help="time limit of a query for facts")
 
 
 def fact_options(group: argparse._ActionsContainer) -> None:
     """The options that say where facts are, and how they are asked for."""
     fact_files(group)
-    group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not look before each event")
+    group.add_argument("--facts-fixed", action="store_true", help="no database changes: do not check before each event")
     fact_timeout(group)
     group.add_argument(
         "--on-facts-failure", choices=("error", "drop", "retry"),
-        help="where facts are not told: end the run (default), give up the matches that ask, or ask some times more",
+        help="when a query for facts fails: end the run (default), drop the matches that need it, or retry a few times",
     )  # fmt: skip
 
 
@@ -94,11 +90,11 @@ def fact_cache_options(group: argparse._ArgumentGroup) -> None:
     from workbench.tesla.caches.table import ROWS, cache_policy_names
 
     group.add_argument(
-        "--facts-cache", metavar="POLICY", help=f"keep answers in memory by: {', '.join(cache_policy_names())}"
+        "--facts-cache", metavar="POLICY", help=f"cache answers in memory, by: {', '.join(cache_policy_names())}"
     )
     group.add_argument(
         "--facts-cache-rows", type="positive", metavar="N",
-        help=f"how many rows the answers to a predicate have that are kept, at most (default: {ROWS:,})",
+        help=f"maximum number of rows that are cached for a predicate (default: {ROWS:,})",
     )  # fmt: skip
     group.add_argument("--facts-cache-shared", action="store_true", help="one cache for all predicates")
 

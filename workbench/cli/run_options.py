@@ -43,52 +43,52 @@ def log_options(parser: argparse.ArgumentParser) -> None:
     reading_options(parser)
     parser.add_argument(
         "--output-format", choices=format_names(),
-        help="of the output (default: by its name, else that of the input; JSON lines where that cannot be written)",
+        help="format of the output (default: by its name, else that of the input, or else JSON lines)",
     )  # fmt: skip
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
     parser.add_argument(
-        "--format", choices=format_names(), help="of the input (default: by its name, or its first bytes)"
+        "--format", choices=format_names(), help="format of the input (default: by its name, or its first bytes)"
     )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(
         "--column", action="append", metavar="INPUT=COLUMN",
-        help="the column for an input, or for a field of one (e.user=name); repeatable (default: that of its name)",
+        help="the column for an input, or for a field of one: e.user=name (default: the one of its name; repeatable)",
     )  # fmt: skip
-    group.add_argument("--strict", action="store_true", help="columns that no input needs are an error")
+    group.add_argument("--strict", action="store_true", help="make columns that no input uses an error")
     group.add_argument(
         "--null", choices=get_args(Null), default="absent",
-        help="what an empty cell or a null is: no event at this step, or an error; zero: where other fields of its"
-        " record are there, 0, false or the empty text (default: absent)",
+        help="what an empty cell or a null means: no event at this step, or an error; zero: 0, false or the empty text,"
+        " where other fields of its record are present (default: absent)",
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",
-        help="what becomes of rows that cannot be read: an error (default), passed over and counted, or kept in a file",
+        help="what to do with rows that cannot be read: fail (default), skip and count them, or write them to a file",
     )  # fmt: skip
-    group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a line of names")
+    group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(
         "--pattern", metavar="REGEX",
-        help="what each line of a text matches, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
+        help="the form of each line of a text, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
     )  # fmt: skip
     group.add_argument(
-        "--xml", metavar="ELEMENT", help="the elements of XML that are rows; columns are paths in them: x=position/x"
+        "--xml", metavar="ELEMENT", help="the XML elements that are rows; columns are paths in them: x=position/x"
     )
-    group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")
+    group.add_argument("--head", type="positive", metavar="N", help="read only the first N rows")
 
 
 def backend_option(parser: argparse._ActionsContainer, text: str, default: str = AUTO) -> None:
     """`--backend`, and what it was called for rules."""
-    help = f"what runs it (default: {default}). {text}"
+    help = f"what runs the program (default: {default}). {text}"
     parser.add_argument("--backend", metavar="NAME", default=default, help=help)
-    parser.add_argument("--engine", metavar="NAME", help="of rules: what --backend was called before")
+    parser.add_argument("--engine", metavar="NAME", help="of rules: the former name of --backend")
 
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
     rows = _run_rows()
-    backend_option(parser, "what fits the program and the log")
+    backend_option(parser, "what fits it and the log")
     group = parser.add_argument_group("of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
     for row in rows:
@@ -116,7 +116,7 @@ def show_backends(page: argparse.ArgumentParser) -> None:
 
 def show_formats(page: argparse.ArgumentParser) -> None:
     """All formats, and how rows are read."""
-    group = page.add_argument_group("formats, which names of files tell (also with .gz or .zst)")
+    group = page.add_argument_group("formats, by the endings of file names (also with .gz or .zst)")
     for row in format_rows().values():
         group.add_argument(row.name, help=f"{row.what} ({' '.join(row.endings)})")
     log_options(page)

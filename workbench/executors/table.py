@@ -193,15 +193,17 @@ FAULTS = (
 )
 THREADS = {"type": "positive", "metavar": "N"}
 PROCESSES = BackendOption(
-    "--processes", "the copies of quantifiers, windows and slices in so many worker processes", THREADS
+    "--processes", "number of worker processes for the instances of quantifiers, windows and slices", THREADS
 )
-RULE_PROCESSES = BackendOption("--threads", "so many processes, each with some of the rules (default: 1)", THREADS)
-KEY = BackendOption("--key", "a run for each value of this column", {"metavar": "COLUMN"})
+RULE_PROCESSES = BackendOption(
+    "--threads", "number of worker processes, each with some of the rules (default: 1)", THREADS
+)
+KEY = BackendOption("--key", "a run of its own for each value of this column", {"metavar": "COLUMN"})
 WITH_ROW = BackendOption(
-    "--with-row", "with --key, also the number of the row in the log", {"action": "store_true"}, (PIPELINE,)
+    "--with-row", "with --key: also write the number of the row in the log", {"action": "store_true"}, (PIPELINE,)
 )
 KEYED = (KEY, WITH_ROW)
-STATE = BackendOption("--state", "go on from the state in FILE, which is saved when the run stops", {"metavar": "FILE"})
+STATE = BackendOption("--state", "resume from the state in FILE, and save it when the run stops", {"metavar": "FILE"})
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 

@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=Search.seed, metavar="N", help=what)
     parser.add_argument("--to-test", metavar="DIR", help="write a pytest file for what differs into this folder")
     parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeat)"
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeatable)"
     )
     parser.add_argument("-N", type="positive", default=Search.n, help=f"in models int is 0..N-1 (default: {Search.n})")
     what = f"capacity of queues, for what needs one (default: {Search.q})"

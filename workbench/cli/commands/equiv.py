@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.model_options(parser)
     parser.add_argument(
         "--policy", action="append", default=[], metavar="ONE=OTHER",
-        help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeat)",
+        help="of rules: the second ones (FILE_B, or the same) with another policy, as last=each (repeatable)",
     )  # fmt: skip
     parser.add_argument("--compat", choices=("trex",), help="of rules: the second ones as T-Rex has them")
     written_runs.options(parser)

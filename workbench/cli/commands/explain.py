@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.rules_argument(parser)
-    parser.add_argument("--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeat)")
+    parser.add_argument(
+        "--input", required=True, action="append", metavar="FILE", help="the log, as for run (repeatable)"
+    )
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--event", type=int, metavar="N", help="what a row of the log is a part of, counted from 1 on")
     asked.add_argument(

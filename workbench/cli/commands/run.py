@@ -41,35 +41,35 @@ def options(parser: PagedParser) -> None:
         required=True,
         action="append",
         metavar="FILE",
-        help="a log, or -; a folder, or a pattern in quotes, stands for its files; several are read one after the"
-        " other, as one log",
+        help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for its files; several"
+        " are read one after the other, as one log",
     )
     parser.add_argument(
         "--output", action="append", metavar="[NAME=]FILE",
-        help="a file, whose name tells its format (default: standard output); NAME=FILE: one for that output (repeat)",
+        help="a file, whose name tells its format (default: standard output); NAME=FILE: for this output (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",
-        help="show the columns of the input, their types, and what each is for; nothing is run",
+        help="show the columns of the input, their types, and what each is for; run nothing",
     )  # fmt: skip
     parser.add_argument(
-        "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
+        "--progress", action="store_true", help="show progress, and a summary at the end, also where no terminal is"
     )
-    parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
+    parser.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
     o.limit_options(parser)
     read_every_day = {"--format": "", "--bad-rows": "", "--head": ""}
     run_every_day = {
-        "--backend": "what runs it (default: auto, what fits the program and the log)",
-        "--key": "a run for each value of this column",
-        "--threads": "so many, of backends that take threads",
-        "--state": "go on from the state in FILE, and save it when the run stops",
+        "--backend": "what runs the program (default: auto, what fits it and the log)",
+        "--key": "a run of its own for each value of this column",
+        "--threads": "number of threads, or of worker processes",
+        "--state": "resume from the state in FILE, and save it when the run stops",
     }
     pages = {
         "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),
         "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
-        "facts": Page("Facts in databases, which rules ask for.", all_fact_options),
+        "facts": Page("Facts in databases, which rules look up.", all_fact_options),
         "backends": Page("What runs a program.", backend_options, run_every_day, show_backends),
     }
     parser.add_pages(pages | backend_pages(), "%(prog)s FILE[:NAME] --input FILE [--output FILE] [OPTION ...]")

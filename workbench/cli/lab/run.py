@@ -31,9 +31,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     place_options(parser)
     parser.add_argument("suite", help="its name")
     engine_options(parser)
-    parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="only this one (repeat)")
+    parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="only this one (repeatable)")
     parser.add_argument("--where", action="append", default=[], metavar="AXIS=VALUE,...", help="only these points")
-    parser.add_argument("--id", action="append", default=[], metavar="KEY", help="only this result's point (repeat)")
+    parser.add_argument(
+        "--id", action="append", default=[], metavar="KEY", help="only this result's point (repeatable)"
+    )
     parser.add_argument("--again", action="store_true", help="also what has been measured already")
     parser.add_argument("--retry", action="append", default=[], metavar="STATUS", help="also what ended so: crash, ...")
     parser.add_argument("--repeat", type=int, metavar="N", help="measure every point so many times")

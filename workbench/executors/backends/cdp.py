@@ -7,7 +7,7 @@ from workbench.extensions import later
 
 ROW = BackendRow(
     "cdp",
-    "columns of events, looked at when a trigger comes (algorithm 2 of Cugola and Margara)",
+    "columns of events, scanned when a trigger comes (algorithm 2 of Cugola and Margara)",
     kinds=(RULE_SET,),
     engine=partial(
         later("workbench.tesla.engines.publisher", "publishing_engine", "cdp"),

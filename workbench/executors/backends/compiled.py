@@ -54,7 +54,7 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
 
 ROW = BackendRow(
     "compiled",
-    "machine code for columns of events; for rules with indexes that they share",
+    "machine code for columns of events; for rules, with shared indexes",
     _make,
     _session,
     _keyed,
@@ -64,12 +64,12 @@ ROW = BackendRow(
     options=(
         BackendOption(
             "--threads",
-            "a long stream in so many blocks at a time, or beside reading; rules by key, rule or time (default: 1)",
+            "number of threads: blocks of a long stream, reading and writing; rules by key, rule or time (default: 1)",
             THREADS,
         ),
         BackendOption(
             "--reassociate",
-            "in several threads floats may be added and multiplied in another order; results differ by rounding",
+            "with --threads: add and multiply floats in another order; results differ by rounding",
             {"action": "store_true"},
             (PIPELINE,),
         ),

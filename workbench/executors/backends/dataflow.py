@@ -44,16 +44,16 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
 
 ROW = BackendRow(
     "dataflow",
-    "processors that have news, of several steps at the same time, in threads",
+    "processors that have new events, of several steps at the same time, in threads",
     _make,
     later("workbench.executors.row_session", "overlapped_session"),
     _keyed,
     options=(
         *FAULTS,
-        BackendOption("--threads", "so many with the main one (default: one per core)", THREADS),
-        BackendOption("--phases", "so many steps on their way at once, at most (default: 256)", THREADS),
-        BackendOption("--groups", "what is in a pipeline that is called runs as one", {"action": "store_true"}),
-        BackendOption("--compiled", "the same as machine code, where numba takes it", {"action": "store_true"}),
+        BackendOption("--threads", "number of threads, with the main one (default: one per core)", THREADS),
+        BackendOption("--phases", "maximum number of steps in progress at once (default: 256)", THREADS),
+        BackendOption("--groups", "run each pipeline that is called as one vertex", {"action": "store_true"}),
+        BackendOption("--compiled", "machine code for vertices that numba can compile", {"action": "store_true"}),
         *KEYED,
         STATE,
     ),

@@ -60,8 +60,8 @@ def _missing() -> str:
 
 ROW = BackendRow(
     "gpu",
-    "the same code on an NVIDIA GPU, a thread for each trace or block, on the CPU where none answers; rules as kernels "
-    "over columns (sections 5.3 to 5.5 of Cugola and Margara), with `compiled` for those that they do not take",
+    "the same code on an NVIDIA GPU, a thread for each trace or block, or on the CPU where no GPU answers; rules as "
+    "kernels over columns (sections 5.3 to 5.5 of Cugola and Margara), with `compiled` for those that they do not take",
     _make,
     _session,
     _keyed,

@@ -90,10 +90,10 @@ ROW = BackendRow(
         PROCESSES,
         BackendOption(
             "--why",
-            "tell of which values quantifiers are false, the first N times (default: 10)",
+            "report for which values quantifiers are false, the first N times (default: 10)",
             {"type": "positive", "nargs": "?", "const": MOST, "metavar": "N"},
         ),
-        BackendOption("--html", "write that as a page, with all of the values", {"metavar": "FILE"}),
+        BackendOption("--html", "write this report as a page, with all of the values", {"metavar": "FILE"}),
         *KEYED,
         STATE,
     ),

@@ -24,19 +24,21 @@ def _whole(program: Program, start: Start) -> None:
 
 ROW = BackendRow(
     "spark",
-    "a run for each key of a large log, or of one that grows, on Spark; rules by the key that they have",
+    "a run for each key of a large or growing log, on Spark; rules are partitioned by their key",
     whole=_whole,
     kinds=(PIPELINE, RULE_SET),
     options=(
         replace(KEY, kinds=(PIPELINE,)),
-        BackendOption("--order", "what orders the rows of a key (default: the log's own order)", COLUMN, (PIPELINE,)),
         BackendOption(
-            "--worker-backend", "what runs rules on the workers (default: auto)", {"metavar": "NAME"}, (RULE_SET,)
+            "--order", "the column that orders the rows of a key (default: as in the log)", COLUMN, (PIPELINE,)
+        ),
+        BackendOption(
+            "--worker-backend", "the backend of rules on the workers (default: auto)", {"metavar": "NAME"}, (RULE_SET,)
         ),
         BackendOption("--master", "a Spark master (default: local[*])", {"metavar": "URL"}),
-        BackendOption("--stream", "the input is a folder that grows: go on until stopped", SWITCH),
-        BackendOption("--checkpoint", "where a --stream keeps its state, for a restart", {"metavar": "DIR"}),
-        BackendOption("--once", "end a --stream when all that is there has been done", SWITCH),
+        BackendOption("--stream", "follow a folder that grows, until stopped", SWITCH),
+        BackendOption("--checkpoint", "the folder where a --stream saves its state, for a restart", {"metavar": "DIR"}),
+        BackendOption("--once", "end a --stream when all that is there has been processed", SWITCH),
         BackendOption("--files", "files that a --stream takes at a time (default: all)", {"type": int, "metavar": "N"}),
     ),
     lacks=(

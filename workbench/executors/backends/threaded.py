@@ -31,13 +31,13 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
 
 ROW = BackendRow(
     "threaded",
-    "the same, parts of the pipeline and copies in windows in threads",
+    "the same, with parts of the pipeline and instances in windows in threads",
     _make,
     later("workbench.executors.row_session", "overlapped_session"),
     _keyed,
     options=(
         *FAULTS,
-        BackendOption("--threads", "so many beside the main one (default: one per core)", THREADS),
+        BackendOption("--threads", "number of worker threads (default: one per core)", THREADS),
         *KEYED,
         STATE,
     ),
