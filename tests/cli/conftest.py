@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from workbench.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "models" / "time2021"
+BANNER = 'echo "*** This is NuSMV 2.5.4"; grep -q read_model script || exit 0'
+"""How a shell script that is NuSMV begins: with its name, and no answers to questions about itself."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,14 @@ def program(*args: object, env: dict[str, str] | None = None, stdin: str = "", c
 def command(args: Sequence[object]) -> list[str]:
     """The arguments that start the program."""
     return [sys.executable, "-m", "workbench.cli.main", *map(str, args)]
+
+
+def script(tmp_path: Path, text: str) -> dict[str, str]:
+    """The environment in which a shell script is NuSMV."""
+    file = tmp_path / "FakeNuSMV"
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(file.stat().st_mode | stat.S_IEXEC)
+    return {"WORKBENCH_NUSMV": str(file)}
 
 
 def descendants(pid: int) -> list[int]:

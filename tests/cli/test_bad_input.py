@@ -1,7 +1,6 @@
 """Every kind of bad input: one clear message, the right exit code, no traceback, no half-written file."""
 
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run, program
+from tests.cli.conftest import BANNER, MODELS, Run, program, script
 from workbench.errors import Location, WorkbenchError
 
 Pipe = Callable[[str], Path]
@@ -323,17 +322,6 @@ def test_files_that_cannot_be_read_or_written(workbench: Run, tmp_path: Path) ->
 
 
 # --- engines ----------------------------------------------------------------------------------------------
-
-
-def script(tmp_path: Path, text: str) -> dict[str, str]:
-    """The environment in which a shell script is NuSMV."""
-    file = tmp_path / "FakeNuSMV"
-    file.write_text(f"#!/bin/sh\n{text}\n")
-    file.chmod(file.stat().st_mode | stat.S_IEXEC)
-    return {"WORKBENCH_NUSMV": str(file)}
-
-
-BANNER = 'echo "*** This is NuSMV 2.5.4"; grep -q read_model script || exit 0'
 
 
 def test_an_engine_that_is_missing(tmp_path: Path) -> None:

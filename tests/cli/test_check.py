@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run, busy, command
+from tests.cli.conftest import BANNER, MODELS, Run, busy, command, script
 from workbench.cli.main import main
 
 KEYS = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assumptions"}
@@ -214,10 +214,11 @@ def test_interrupting_a_check(hard: Path) -> None:
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
-def test_progress_and_colour_on_a_terminal(hard: Path) -> None:
+def test_progress_and_colour_on_a_terminal(hard: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    args = ["check", hard, "-N", "4096", "--timeout", "10", "--engine", "pynusmv"]  # a loaded machine starts slowly
-    process = subprocess.Popen(command(args), stdout=theirs, stderr=theirs)
+    args = ["check", hard, "-N", "4096", "--timeout", "10", "--engine", "nusmv"]  # a loaded machine starts slowly
+    env = script(tmp_path, f"{BANNER}; exec sleep 60")  # an engine that takes no time of the machine
+    process = subprocess.Popen(command(args), stdout=theirs, stderr=theirs, env={**os.environ, **env})
     os.close(theirs)
     shown = b""
     while True:
@@ -228,7 +229,7 @@ def test_progress_and_colour_on_a_terminal(hard: Path) -> None:
     process.wait()
     os.close(ours)
     text = shown.decode()
-    assert re.search(r"\r\x1b\[Kproperty 1 of 1: always \(out != 3\), deciding with pynusmv  [1-9] s", text)
+    assert re.search(r"\r\x1b\[Kproperty 1 of 1: always \(out != 3\), deciding with nusmv  [1-9] s", text)
     assert "\r\x1b[K\x1b[35m? unknown\x1b[0m" in text
     assert process.returncode == 3
 

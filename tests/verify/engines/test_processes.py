@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import scaled
 from workbench.budget import Budget
 from workbench.errors import EngineError, EngineMissing, LimitMet
 from workbench.smv.engines.embedded import PynusmvEngine
@@ -77,7 +78,8 @@ def test_a_limit_of_time_leaves_no_process_behind(engine: Engine) -> None:
     """It may come at any moment: while a process starts, works or ends."""
     mine = engine if isinstance(engine, ExecutableEngine) else PynusmvEngine()
     before, interrupted = set(children(os.getpid())), 0
-    for milliseconds in range(2, 62, 5):
+    moments = range(2, 62, scaled(10, 5))
+    for milliseconds in moments:
         try:
             with Budget(milliseconds / 1000):
                 for _ in range(100):
@@ -89,7 +91,7 @@ def test_a_limit_of_time_leaves_no_process_behind(engine: Engine) -> None:
     if isinstance(mine, PynusmvEngine):
         mine.close()
     assert set(children(os.getpid())) == before
-    assert interrupted == 12
+    assert interrupted == len(moments)
 
 
 def test_killed_while_idle(pynusmv: PynusmvEngine) -> None:
