@@ -19,7 +19,7 @@ def add_lookups(tables: records.PlanTables) -> records.PlanTables:
     slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
     for type_ in range(len(tables.rules_of_type) - 1):
         for column, cells, joins in dict.fromkeys(_lookups_of(tables, type_)):
-            lookups.append((column, len(slots), len(slots) + len(cells), joins))
+            lookups.append((column, len(slots), len(slots) + len(cells), joins, tables.columns[column].banded))
             slots += cells
         starts.append(len(lookups))
     return tables._replace(
@@ -39,8 +39,9 @@ def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[int, t
             if cells and tables.columns[step.column].banded == records.NONE:
                 yield int(step.column), cells, False
     for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
-        cells = _key_cells(tables, tables.columns[number], records.OWN, {})
-        if cells and tables.columns[number].banded == records.NONE:
+        column = tables.columns[number]
+        cells = _key_cells(tables, column, records.OWN, {})
+        if cells or (column.banded != records.NONE and column.keys == column.keys_end):
             yield number, cells, True
 
 

@@ -21,7 +21,7 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 NEAR = 1 << 12
 """Rows of a column that are in the processor's cache anyway."""
-SHORT = 32
+SHORT = 16
 """Rows along which an aggregate walks before it is put together of nodes."""
 
 

@@ -100,7 +100,7 @@ INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback",
 CONSTANT_INDEX = _words("cell", "chains", "chain_mask")
 CONSTANT = _words("constant", "rule", "next")
 """A rule that is triggered only where an attribute is a constant; rules of one hash value are a chain."""
-LOOKUP = _words("column", "cells", "cells_end", "joins")
+LOOKUP = _words("column", "cells", "cells_end", "joins", "banded")
 """A chain that an event of a type is looked up in, or joins, found by attributes of its own alone."""
 
 COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask", "shift")

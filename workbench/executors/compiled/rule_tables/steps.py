@@ -46,7 +46,7 @@ class StepWriter:
 
     Attributes
     ----------
-    ranges: of how many attributes a step has bounds at most.
+    ranges: of how many attributes a step has bounds at most; two are looked at in any case.
     trees: the numbers of trees of aggregates, by column, attribute and kind.
     """
 
@@ -55,7 +55,7 @@ class StepWriter:
     ) -> None:
         self._lists, self._types, self._trex = lists, types, trex
         self._columns, self._banded = columns, banded
-        self.ranges = 1
+        self.ranges = 2
         self.trees: dict[tuple[int, int, int], int] = {}
 
     def trigger(self, plan: RulePlan) -> StepLine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.index import bucket_of
 from workbench.executors.compiled.rule_tables.kernel.values import mix
+from workbench.executors.compiled.rule_tables.records import NONE
 
 CHAINS_AHEAD, ROWS_AHEAD = 16, 8
 """How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
@@ -27,7 +28,7 @@ def fetch_chains(plan, history, events, i):
     for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
         lookup = plan.lookups[k]
         column = history.columns[lookup.column]
-        fetch(history.buckets, bucket_of(column, key_of(plan, events, i, lookup)))
+        fetch(history.buckets, bucket_of(column, key_of(plan, column, events, i, lookup)))
 
 
 def fetch_rows(plan, history, events, i):
@@ -38,16 +39,18 @@ def fetch_rows(plan, history, events, i):
         if lookup.joins:
             continue
         column = history.columns[lookup.column]
-        newest = history.buckets[bucket_of(column, key_of(plan, events, i, lookup))]
+        newest = history.buckets[bucket_of(column, key_of(plan, column, events, i, lookup))]
         if newest >= column.first:
             fetch(history.rows, column.start + (newest & column.mask))
 
 
-def key_of(plan, events, i, lookup):
+def key_of(plan, column, events, i, lookup):
     """The word of the key under which an event is looked up; anything where a value is null."""
     key, type_ = 0, events.types[i]
     for k in range(lookup.cells, lookup.cells_end):
         key = mix(key, events.words[events.columns[type_, plan.slots[k]] + events.places[i]])
+    if lookup.banded != NONE:
+        key = mix(key, events.words[events.columns[type_, lookup.banded] + events.places[i]] >> column.shift)
     return key
 
 

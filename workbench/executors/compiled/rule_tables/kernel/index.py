@@ -23,8 +23,9 @@ def bucket_of(column, key):
 
 
 def scatter(word):
-    """A hash value of a word."""
-    return word ^ (word >> 7) ^ (word >> 19)
+    """A hash value of a word: its last bits depend on those in which floats, small numbers and mixed words differ."""
+    word ^= word >> 32
+    return word ^ (word >> 7) ^ (word >> 13)
 
 
 def append(plan, history, scratch, state, number):

@@ -67,7 +67,9 @@ def scan_chain(plan, history, scratch, state, step, key):
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
     # Fields of records are loaded again after each store: what every candidate needs stands in local names.
     first, start, mask = column.first, column.start, column.mask
-    cell, low, high, asks_more = scratch.range_cells[0], scratch.low[0], scratch.high[0], has_more_to_ask(step)
+    cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
+    other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]
+    asks_more = has_more_to_ask(step)
     left = state.walked if step.tree != NONE else GREATEST_WORD
     key, other_key = keys_of(plan, history, scratch, state, step, key)
     newest, other = newest_of(history, state, step, key, window), NONE
@@ -82,9 +84,11 @@ def scan_chain(plan, history, scratch, state, step, key):
         at = row.older
         if at < other:
             at, other = other, at
-        value = history.cells[slot, cell]
-        if (row.key != key and row.key != other_key) or value < low or value > high:
+        if row.key != key and row.key != other_key:
             continue
+        value, other_value = history.cells[slot, cell], history.cells[slot, other_cell]
+        if (value < low) | (value > high) | (other_value < other_low) | (other_value > other_high):
+            continue  # one branch, for that of either range alone may be anyone's guess
         if row.time > window.time_high or row.order > window.order_high:
             continue
         if asks_more and not fits(plan, history, scratch, state, step, slot):
@@ -148,9 +152,8 @@ def newest_of(history, state, step, key, window):
 
 def set_ranges(plan, history, scratch, state, step):
     """Evaluate the bounds of a step into ranges of cells; False if nothing lies in one of them."""
-    scratch.low[0], scratch.high[0], scratch.range_cells[0] = LEAST_WORD, GREATEST_WORD, 0
-    for k in range(1, step.ranges):
-        scratch.low[k], scratch.high[k] = LEAST_WORD, GREATEST_WORD
+    for k in range(max(2, step.ranges)):
+        scratch.low[k], scratch.high[k], scratch.range_cells[k] = LEAST_WORD, GREATEST_WORD, 0
     for k in range(step.bounds, step.bounds_end):
         bound = plan.bounds[k]
         if not evaluate(plan, history, scratch, state, bound.code, bound.code_end):
@@ -181,10 +184,10 @@ def narrow(scratch, k, relation, x):
 
 
 def has_more_to_ask(step):
-    """Whether a step asks more of a row than its key, its window and its first range."""
+    """Whether a step asks more of a row than its key, its window and its first two ranges."""
     return (
         step.not_null != 0
-        or step.ranges > 1
+        or step.ranges > 2
         or step.rivals < step.rivals_end
         or step.consumer != NONE
         or step.residual < step.residual_end
@@ -192,11 +195,11 @@ def has_more_to_ask(step):
 
 
 def fits(plan, history, scratch, state, step, slot):
-    """Whether a row of the window and of the first range fits a step in all else."""
+    """Whether a row of the window and of the first two ranges fits a step in all else."""
     row = history.rows[slot]
     if row.nulls & step.not_null:
         return False
-    for k in range(1, step.ranges):
+    for k in range(2, step.ranges):
         value = history.cells[slot, scratch.range_cells[k]]
         if value < scratch.low[k] or value > scratch.high[k]:
             return False

@@ -162,5 +162,5 @@ def evaluate_key(plan, history, scratch, state, begin, end):
 
 
 def mix(key, word):
-    """The word of a key with one more value; a single value is its own word."""
-    return (key << 7) ^ (key >> 57) ^ word
+    """The word of a key with one more value; a single value is its own word, and small ones stand side by side."""
+    return (key << 23) ^ (key >> 41) ^ word
