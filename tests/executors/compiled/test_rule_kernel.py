@@ -120,6 +120,25 @@ def test_the_newest_row_up_to_a_place_in_the_order():
     assert found == [-1, 0, 0, 0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [[range(1000)], [range(-1000, 0)], [map(float, range(1000))], [[x / 10 for x in range(1000)]],
+     [range(10), range(100)], [range(10), range(10), range(10)], [map(float, range(10)), range(100)]],
+)  # fmt: skip
+def test_keys_are_spread_over_chains(columns):
+    """A thousand keys are in 1,024 chains: drawn by lot, they would be in 638 of them."""
+    words = [[int(np.array(each).view(np.int64)) for each in column] for column in columns]
+    keys = list(itertools.product(*words))
+    found = set()
+    for key in keys:
+        word = np.int64(0)
+        for each in key:
+            word = values.mix(word, np.int64(each))
+        found.add(int(index.scatter(word) & 1023))
+    assert len(keys) == 1000
+    assert len(found) >= 450
+
+
 # --- undo -----------------------------------------------------------------------------------------------
 
 

@@ -148,5 +148,5 @@ def test_rules_aggregate_over_long_windows(asked, within):
     for event in stream:
         assert repr(engine.process(event)) == repr(cdp.process(event))
     trees = engine.memory.history.trees
-    assert len(trees) == 9
+    assert len(trees) == 10
     assert all(trees.start >= 0)

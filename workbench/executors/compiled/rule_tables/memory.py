@@ -14,8 +14,9 @@ import numpy as np
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.compiling import KernelFunctions
 from workbench.executors.compiled.rule_tables.kernel.exact_sums import SUM_WORDS
+from workbench.executors.compiled.rule_tables.kernel.nodes import SOME_LIMBS
 from workbench.executors.compiled.rule_tables.plan import RuleTables
-from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.executors.compiled.rule_tables.records import KernelStatus, StepKind
 from workbench.executors.compiled.rule_tables.texts import empty_table
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
@@ -50,6 +51,7 @@ class KernelMemory:
             empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
             empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
             records.room(2 * capacity, records.UNDO), self.plan.trees.copy(), records.room(1, records.NODE),
+            records.zeros(1, SOME_LIMBS),
         )  # fmt: skip
         self.history.columns.shift = 1
         self.lay_out([capacity] * columns)
@@ -246,4 +248,6 @@ class KernelMemory:
             start += int(self.history.columns[tree.column].mask) + 1
         nodes = records.room(max(start, 1), records.NODE)
         nodes.row = records.NONE
-        self.history = self.history._replace(nodes=nodes)
+        real = any(trees.kind[trees.start != records.NONE] == StepKind.SUM_REAL)
+        limbs = records.zeros(len(nodes) if real else 1, SOME_LIMBS)
+        self.history = self.history._replace(nodes=nodes, node_limbs=limbs)

@@ -188,6 +188,7 @@ class EventHistory(NamedTuple):
     undo: Any
     trees: Any  # those of the plan, and where their nodes are
     nodes: Any
+    node_limbs: Any  # of those that sum floats
 
 
 class Scratch(NamedTuple):

@@ -26,11 +26,11 @@ POLICIES = {
     t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
 }  # fmt: skip
 TREE_KINDS = {
-    **{kind: kind for kind in (StepKind.COUNT, StepKind.SUM, StepKind.MIN, StepKind.MAX, StepKind.MIN_REAL,
-                               StepKind.MAX_REAL, StepKind.MIN_TEXT, StepKind.MAX_TEXT)},
-    StepKind.AVG: StepKind.SUM,
+    **{kind: kind for kind in StepKind if StepKind.COUNT <= kind <= StepKind.MAX_TEXT},
+    StepKind.AVG: StepKind.SUM, StepKind.AVG_REAL: StepKind.SUM_REAL,
+    **dict.fromkeys((StepKind.COMBINE, StepKind.MEDIAN, StepKind.MEDIAN_REAL)),
 }  # fmt: skip
-"""Aggregates for which what has been seen of some rows is a word, and of which kind that word is."""
+"""Aggregates to the kind of nodes from which they can be put together, if they can."""
 
 
 class StepWriter:

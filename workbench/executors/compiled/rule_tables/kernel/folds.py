@@ -19,8 +19,13 @@ from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus,
 def begin_fold(scratch, step):
     """Begin with no values."""
     scratch.fold[0].count, scratch.fold[0].total = 0, 0
-    if step.kind == StepKind.SUM_REAL or step.kind == StepKind.AVG_REAL:
+    if is_real_sum(step.kind):
         clear_sum(scratch.limbs)
+
+
+def is_real_sum(kind):
+    """Whether an aggregate is an exact sum of floats, or one that is divided."""
+    return kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL
 
 
 def accumulate(history, scratch, state, step, slot):
@@ -31,7 +36,7 @@ def accumulate(history, scratch, state, step, slot):
         return True
     if history.rows[slot].nulls >> cell & 1:
         return True
-    if kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL:
+    if is_real_sum(kind):
         fold.count += 1
         add_real(scratch.limbs, history.cells[slot, cell])
         return True

@@ -16,6 +16,9 @@ from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, 
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, UndoKind
 
+ODD = 0x5BD1E995
+"""A factor by which the first bits of a word change its last ones; the product is a word."""
+
 
 def bucket_of(column, key):
     """The place of the chain that a key's rows are in."""
@@ -24,8 +27,8 @@ def bucket_of(column, key):
 
 def scatter(word):
     """A hash value of a word: its last bits depend on those in which floats, small numbers and mixed words differ."""
-    word ^= word >> 32
-    return word ^ (word >> 7) ^ (word >> 13)
+    high = ((word >> 20) ^ (word >> 42)) & 0x7FFFFFFF
+    return word ^ (word >> 10) ^ ((high * ODD) >> 24)
 
 
 def append(plan, history, scratch, state, number):

@@ -12,8 +12,11 @@ Source: Myers, An applicative random-access stack (Information Processing Letter
 from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
-from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, merge
-from workbench.executors.compiled.rule_tables.records import NONE, KernelStatus
+from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, is_real_sum, merge
+from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, NONE, KernelStatus
+
+FIRST_LIMB, SOME_LIMBS = 30, 6
+"""The limbs of an exact sum that a node has: of floats from 2**-62 to 2**65 in size."""
 
 
 def fold_nodes(history, scratch, state, step, key, window, at):
@@ -33,8 +36,8 @@ def fold_nodes(history, scratch, state, step, key, window, at):
         if row.time > window.time_high or row.order > window.order_high:
             far = has_end and (end.time > window.time_high or end.order > window.order_high)
             at = node.end if far else node.before
-        elif has_end and end.time >= window.time_low and end.order >= window.order_low:
-            merge_node(history, scratch, state, step, node)
+        elif has_end and node.count != NONE and end.time >= window.time_low and end.order >= window.order_low:
+            merge_node(history, scratch, state, step, tree.start + (at & column.mask))
             at = node.end
         else:
             accumulate(history, scratch, state, step, column.start + (at & column.mask))
@@ -63,29 +66,49 @@ def next_of_key(history, column, at, key):
     return at
 
 
-def merge_node(history, scratch, state, step, node):
+def merge_node(history, scratch, state, step, place):
     """Take the rows of a node into an aggregate."""
-    if node.count > 0:
+    node = history.nodes[place]
+    if is_real_sum(step.kind):
+        scratch.fold[0].count += node.count
+        for k in range(SOME_LIMBS):
+            scratch.limbs[FIRST_LIMB + k] += history.node_limbs[place, k]
+    elif node.count > 0:
         merge(history, scratch, state, step.kind, node.value, node.count)
 
 
 def write_node(history, scratch, state, step, number, before):
     """Write the node of a row, given the one before it with the same key, which has a node, if it is there."""
     tree, column, fold = history.trees[step.tree], history.columns[step.column], scratch.fold[0]
-    node, end, length = history.nodes[tree.start + (number & column.mask)], before, 1
+    place, slot = tree.start + (number & column.mask), column.start + (number & column.mask)
+    node, end, length = history.nodes[place], before, 1
     begin_fold(scratch, step)
-    accumulate(history, scratch, state, step, column.start + (number & column.mask))
-    count, value = fold.count, fold.total
-    if before >= column.first:
-        one = history.nodes[tree.start + (before & column.mask)]
-        other = history.nodes[tree.start + (one.end & column.mask)]
-        if one.end >= column.first and other.row == one.end and other.length == one.length:
-            merge_node(history, scratch, state, step, one)
-            merge_node(history, scratch, state, step, other)
+    accumulate(history, scratch, state, step, slot)
+    count, value = fold.count if sums_fit(history, step, slot) else NONE, fold.total
+    if before >= column.first and count != NONE:
+        first = tree.start + (before & column.mask)
+        one, second = history.nodes[first], tree.start + (history.nodes[first].end & column.mask)
+        other = history.nodes[second]
+        is_there = one.end >= column.first and other.row == one.end and other.length == one.length
+        if is_there and one.count != NONE and other.count != NONE:
+            merge_node(history, scratch, state, step, first)
+            merge_node(history, scratch, state, step, second)
             if state.status == KernelStatus.BEYOND:  # a sum that may not be asked for
                 state.status = KernelStatus.DONE
             else:
                 end, length, count, value = other.end, 1 + 2 * one.length, fold.count, fold.total
     node.before, node.end, node.length, node.count, node.value = before, end, length, count, value
+    if is_real_sum(step.kind):
+        for k in range(SOME_LIMBS):
+            history.node_limbs[place, k] = scratch.limbs[FIRST_LIMB + k]
     if state.status == KernelStatus.DONE:
         node.row = number
+
+
+def sums_fit(history, step, slot):
+    """Whether sums with the value of a row can be written down, if it has one; whole sums are tested later."""
+    if not is_real_sum(step.kind) or history.rows[slot].nulls >> step.cell & 1:
+        return True
+    word = history.cells[slot, step.cell]
+    limb = (((word >> 52) & 0x7FF) - 1) >> 5
+    return word & GREATEST_WORD == 0 or FIRST_LIMB <= limb < FIRST_LIMB + SOME_LIMBS - 2
