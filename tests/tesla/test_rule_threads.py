@@ -199,6 +199,22 @@ def test_a_stretch_knows_what_lies_at_the_end_of_its_reach(texts, events, source
     assert several.stretches.threads[1].repeated[1] == 2
 
 
+FAR = """
+rule far: from B and each A within 20 from B emit R(x = A.x)
+rule near: from B and last N within 2 from B emit Q(x = B.x, s = B.s)
+rule fed: from N and last Q within 5 from N emit Z(n = Q.x)
+"""
+FAR_EVENTS = [A(0, 1, 1.0), N(19), B(20, 7, "b"), N(25), N(26)]
+"""Of rule `fed` the second slice needs no more than 7, and names what stands behind a composite of rule `far`."""
+
+
+def test_what_is_repeated_has_the_numbers_of_all_that_an_event_causes(monkeypatch):
+    monkeypatch.setattr(stretches, "LEAST", 2)
+    monkeypatch.setattr(stretches.Stretches, "cuts", lambda self, block: (self.threads, [3, len(block)]))
+    found = fed(by_time(rules(TYPES + FAR), {}, 2, False), RuleCase(rules(TYPES + FAR), FAR_EVENTS, {}, None), [])
+    assert [each.sources for each in found] == [(2, 0), (2, 1), (5, 4)]
+
+
 def test_nobody_is_asked_twice_where_costs_are_counted():
     """What could only be shared out by time then runs in one part."""
     made, events = rules(TYPES + ONE), [A(i, i, 1.0) if i % 2 else B(i, i, "b") for i in range(20)]

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba")
 
 from tests.tesla.events import A, B
-from tests.tesla.test_rule_threads import JOINED, ONE, STRETCHED, TWO, TYPES, N, drawn, fed
+from tests.tesla.test_rule_threads import FAR, FAR_EVENTS, JOINED, ONE, STRETCHED, TWO, TYPES, N, drawn, fed
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
@@ -102,18 +102,9 @@ def test_a_slice_knows_what_lies_at_the_end_of_its_reach(texts, events, sources,
 
 
 def test_what_is_repeated_has_the_numbers_of_all_that_an_event_causes(monkeypatch):
-    """The rule `far` looks back further than what is needed for the second slice; its composite counts all the same."""
     monkeypatch.setattr(RulesByTime, "cut", lambda self, times: [3, len(times)])
-    text = f"""{TYPES}
-    rule far: from B and each A within 20 from B emit R(x = A.x)
-    rule near: from B and last N within 2 from B emit Q(x = B.x, s = B.s)
-    rule fed: from N and last Q within 5 from N emit Z(n = Q.x)"""
-    events = [A(0, 1, 1.0), N(19), B(20, 7, "b"), N(25), N(26)]
-    made = rules(text)
-    case = RuleCase(made, events, {}, None)
-    expected = fed(one_thread(made), case, [])
-    assert [each.sources for each in expected] == [(2, 0), (2, 1), (5, 4)]
-    check_same(fed(by_slices(made, {}, 2), case, []), expected, "")
+    found = fed(by_slices(rules(TYPES + FAR), {}, 2), RuleCase(rules(TYPES + FAR), FAR_EVENTS, {}, None), [])
+    assert [each.sources for each in found] == [(2, 0), (2, 1), (5, 4)]
 
 
 def test_a_number_of_more_than_64_bits_is_left_to_cdp_in_its_part(monkeypatch):

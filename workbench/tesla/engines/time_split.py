@@ -10,7 +10,7 @@ Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.tesla import tree as t
 from workbench.tesla.lookback import lookbacks
@@ -26,11 +26,21 @@ class TimeSplit:
     reach: how long before an event those lie on which it hangs what it causes, in the unit of times.
     fed: whether rules look at what others emit, which is then to be made again before a slice.
     reason: why there are no slices; empty where there are.
+    named: how long before a composite the events of its match lie.
     """
 
     reach: int = 0
     fed: bool = False
     reason: str = ""
+    named: int = field(default=0, compare=False)
+
+    @property
+    def repeated(self) -> int:
+        """How long before a slice events are repeated.
+
+        Where rules feed others, what the events cause that the slice names is to be complete, too: each has its number.
+        """
+        return self.reach + (self.named if self.fed else 0)
 
 
 def time_split(rules: RuleSet) -> TimeSplit:
@@ -44,7 +54,8 @@ def time_split(rules: RuleSet) -> TimeSplit:
         reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
         return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
-    return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)))
+    named = max(map(_reach, rules.rules), default=0)
+    return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)), named=named)
 
 
 def _reasons(rules: RuleSet) -> Iterator[str]:

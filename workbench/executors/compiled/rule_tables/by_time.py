@@ -25,7 +25,6 @@ from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.time_split import TimeSplit
-from workbench.tesla.engines.total_order import longest_reach
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
@@ -69,13 +68,9 @@ class RulesByTime:
 
     def __init__(self, parts: Sequence[TableRules], split: TimeSplit, manager: ThreadManager) -> None:
         self._parts, self._split, self._manager = parts, split, manager
-        # What is named is as long before a slice as a rule looks back; if all that it causes is to be there, the reach
-        # before it is repeated, too.
-        named = longest_reach(parts[0].rules, parts[0].settings.trex) or 0
-        self._reach = split.reach + (named if split.fed else 0)
         self._leader, self._count, self._events = 0, 0, 0
-        self._numbers = [PartNumbers(self._reach) for _ in parts]
-        self._of_events = PartNumbers(self._reach)
+        self._numbers = [PartNumbers(self._split.repeated) for _ in parts]
+        self._of_events = PartNumbers(self._split.repeated)
         self._replay_cost, self._seconds, self._counts = REPLAY_COST, np.zeros(2), np.zeros(2)
 
     def run(
@@ -107,7 +102,7 @@ class RulesByTime:
 
     def _begin_of(self, times: Any, first: int) -> int:
         """Where in the block a thread begins to repeat events before its slice."""
-        return int(np.searchsorted(times, times[first] - self._reach))
+        return int(np.searchsorted(times, times[first] - self._split.repeated))
 
     def cut(self, times: Any) -> list[int]:
         """Where the slices of a block end, so that all of them take the same time."""

@@ -209,7 +209,7 @@ class Stretches:
         for place, thread in enumerate(order[: len(parts)]):
             first, own = parts[place]
             thread.unseen += parts[:place]
-            before = thread.since(int(own.times[0]) - self.split.reach)
+            before = thread.since(int(own.times[0]) - self.split.repeated)
             thread.unseen = list(parts[place + 1 :])
             runs.append(partial(thread.run, before, first, own, sources=sources))
         for thread in order[len(parts) :]:
@@ -281,7 +281,7 @@ class Stretches:
 
     def _repeats(self, thread: StretchThread, place: int, block: EventBlock) -> int:
         """Of how many events a thread has to learn that begins at a place."""
-        time = int(block.times[place]) - self.split.reach
+        time = int(block.times[place]) - self.split.repeated
         late = _before(block, time)
         if late:
             return max(0, place - late)
@@ -294,7 +294,7 @@ class Stretches:
         if self._repeated[1] >= LEAST and self._own[0] > 0:
             seconds = self._repeated[0] / self._repeated[1], self._own[0] / self._own[1]
             self.dear = min(DEAREST, seconds[0] / seconds[1])
-        since = now - self.split.reach
+        since = now - self.split.repeated
         self._told = [each for each in self._told if each.last >= since]
         for thread in self.threads:
             thread.stretches = [each for each in thread.stretches if each.last >= since]
