@@ -44,6 +44,17 @@ def test_the_stages_of_the_compiled_loop(workbench: Run) -> None:
     assert "did you mean 'python'?" in wrong.err
 
 
+def test_the_tables_of_rules(workbench: Run) -> None:
+    rules = "models/tesla/fire.tesla"
+    found = workbench("export", rules, "--show", "plan").out
+    assert found.startswith("columns\n")
+    assert "\n  1: Temp by own.0, kept for 300000000\n" in found
+    assert "\n  trigger Smoke -> r1, r2 = own.0\n" in found
+    wrong = workbench("export", rules, "--show", "python")
+    assert wrong.code == 2
+    assert "rules have no stage 'python'\n  hint: --show plan prints" in wrong.err
+
+
 def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
     target = tmp_path / "model.smv"
     assert workbench("export", SQUARES, "-o", target, "-Q", 1).code == 0

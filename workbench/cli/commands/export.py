@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
@@ -11,6 +12,9 @@ from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_se
 from workbench.cli.progress import Progress
 from workbench.errors import InputError
 from workbench.events.files import write_atomically
+
+if TYPE_CHECKING:
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +30,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show",
         metavar="STAGE",
-        help="print a stage of the compiled loop instead: system, layout, lowered, the name of a pass, or python",
+        help="print a stage of the compiled loop instead: system, layout, lowered, the name of a pass, or python; "
+        "of rules: plan, the tables that a kernel interprets",
     )
     parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
 
@@ -50,14 +55,24 @@ def _of_pipeline(args: argparse.Namespace) -> str:
 
 
 def _stage(args: argparse.Namespace) -> str:
-    """A stage of the loop in which every input has an event."""
+    """A stage of the loop in which every input has an event; of rules their tables."""
     if o.is_rules(args.file):
-        raise InputError("--show is for pipelines", hint="`workbench rules plan` shows how rules are run")
+        return _tables(o.rules(args.file), args.show)
     from workbench.executors.compiled.code.stages import format_stage
     from workbench.executors.compiled.execute.executor import Compiled
 
     running = Compiled(o.load(args.file, args.param, args.fault).pipeline, machine=False)
     return format_stage(running.system, running.phases("dense"), args.show)
+
+
+def _tables(rules: RuleSet, stage: str) -> str:
+    """The tables of rules; of windows with a unit in microseconds."""
+    if stage != "plan":
+        raise InputError(f"rules have no stage '{stage}'", hint="--show plan prints the tables that they become")
+    from workbench.executors.compiled.rule_tables.show import format_rules
+    from workbench.tesla.occurrence import has_units, in_units
+
+    return format_rules(in_units(rules, "us" if has_units(rules) else None))
 
 
 def _of_rules(args: argparse.Namespace) -> str:

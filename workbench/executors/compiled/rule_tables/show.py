@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.expressions import OPCODES, REAL_OPCODES
-from workbench.executors.compiled.rule_tables.plan import RuleTables
+from workbench.executors.compiled.rule_tables.plan import RuleTables, build_tables
+from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.rule_set import RuleSet
 
 SIGNS = (
     {opcode: sign for (sign, _), opcode in OPCODES.items()}
@@ -23,6 +27,18 @@ SIGNS = (
     }
 )  # fmt: skip
 """How instructions are written; a dot is behind those on floats."""
+
+
+def format_rules(rules: RuleSet) -> str:
+    """Print the tables of a rule set.
+
+    Raises
+    ------
+    Refused: a construct is not for the kernel.
+    """
+    plan = SetPlan(rules)
+    refuse_unsupported(plan.plans)
+    return format_tables(build_tables(plan, text_code))
 
 
 def format_tables(rule_tables: RuleTables) -> str:
