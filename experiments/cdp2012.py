@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.cdp_claims import CLAIMS
-from experiments.device_models import DEVICES, engine_cost, scanning_cost
+from experiments.device_models import DEVICES, scanning_cost
 from experiments.rule_loads import RuleLoad, Scenario, banded, constants_load, uniform_log
 from experiments.rule_timing import PUSHED, SCANNING, cost, engines, fed, filled, reached, started, totals
 from workbench.lab import Limits, Output, Region, Suite, median, only
@@ -36,8 +36,8 @@ CDP slightly faster than AIP; 2.5 times on six cores. T-Rex on this scenario, me
 event): 7.8, 117, 4,507 and 22,646 for windows of 1,000, 10,000, 100,000 and 250,000 with `each`, 7.9, 109, 3,696 and
 10,014 with `last`; for 1, 10, 50 and 200 rules 10, 345, 932 and 2,848 with `each`, 10, 310, 889 and 2,644 with `last`.
 
-`gpu` is `--engine gpu`, which is refused where there is no device. What one would cost is *modelled*, not measured: see
-`gpu_model` for the paper's way, one trigger after the other, and `engine_model` for that of `--engine gpu`.
+`gpu` is `--backend gpu`, which is refused where there is no device. What one would cost the paper's way, one trigger
+after the other, is *modelled*, not measured: see `gpu_model`.
 """,
     depends=["experiments/device_models.py", "experiments/rule_loads.py", "experiments/rule_timing.py"],
 )
@@ -294,20 +294,6 @@ def gpu_model(device: str, policy: str, window: int, rules: int) -> dict[str, An
     return scanning_cost(DEVICES[device], policy, window, rules)
 
 
-@suite.experiment(
-    Region(policy=["each", "last"], window=[1_000, 4_000, 10_000, 100_000, 250_000]),
-    kept=True, us=Output("modelled time for an event", "µs"), launches=Output("kernels that are started for an event"),
-    mb=Output("megabytes that an event moves in memory and to it"),
-)  # fmt: skip
-def engine_model(policy: str, window: int) -> dict[str, Any]:
-    """A **model** of `--engine gpu` on an H100: the kernels that it starts, its waits, and the bytes that it moves.
-
-    Tests hold the number of kernels to those that run. Triggers of 16,384 events are taken together, so starts and
-    waits are shared; what is left is memory. What a start and a wait take is assumed, the rest is the data sheet's.
-    """
-    return engine_cost(DEVICES["H100"], policy, window)
-
-
 # --- what they tell --------------------------------------------------------------------------------------------------
 
 FIGURES: Mapping[str, tuple[Any, str, str, str]] = {
@@ -338,8 +324,6 @@ suite.table("figure-13", of=threads_, rows=["size", "line", "rules"], columns="t
             cells={"events/s": median("events_s")}, title="Threads: events a second of wall-clock time")  # fmt: skip
 suite.table("gpu-model", of=gpu_model, rows=["device", "policy", "window"], columns="rules", cells=CELL,
             title="A model of a GPU: microseconds an event")  # fmt: skip
-suite.table("engine-model", of=engine_model, rows=["policy"], columns="window", cells=CELL,
-            title="A model of --engine gpu on an H100: microseconds an event")  # fmt: skip
 suite.plot("gpu-model", of=gpu_model, x="window", y=median("us"), series="device", log="xy",
            where={"policy": "each", "rules": 1}, title="A model of a GPU: size of windows")  # fmt: skip
 for statement, judge in CLAIMS:

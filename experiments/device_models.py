@@ -9,9 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.tesla.check import rules as read_rules
-from workbench.tesla.engines.set_plan import SetPlan
-
 
 @dataclass(frozen=True)
 class DeviceModel:
@@ -57,23 +54,3 @@ def scanning_cost(of: DeviceModel, policy: str, window: int, rules: int) -> dict
     per_trigger = launches * of.launch + inside / of.memory / 1e3 + across / of.bus / 1e3
     us = relevant * (of.copy + per_trigger / 3)
     return {"us": us, "launches": relevant * launches / 3, "mb": relevant * (inside + across) / 3e6}
-
-
-def engine_cost(of: DeviceModel, policy: str, window: int) -> dict[str, Any]:
-    """That of `--backend gpu`, which takes the triggers of 16,384 events together; as `scanning_cost` tells it."""
-    from workbench.executors.compiled.rules_gpu.costs import STRETCH, TO_ADOPT, DeviceSpeed, kernel_cost
-    from workbench.executors.compiled.rules_gpu.placement import rule_placement
-
-    types = "".join(f"declare {name}(att: int, value: int) " for name in "ABC")
-    chain = f"and {policy} B(att == $x) within {window} from C and {policy} A(att == $x) within {window} from B"
-    total = f"and $s = SUM(A(att == $x).value within {window} from B)"
-    text = f"{types} declare D(s: int) from C[$x = att] {chain} {total} emit D(s = $s)"
-    cost = kernel_cost(rule_placement(SetPlan(read_rules(text))).sources[0])
-    column = window / 3
-    partners = column / 50_000 if policy == "each" else 1 - math.exp(-column / 50_000)
-    speed = DeviceSpeed(of.launch * 1e-6 / 2, of.launch * 1e-6, of.memory * 1e9, of.bus * 1e9)
-    candidates = [column, partners * column, partners**2 * column]
-    seconds = cost.seconds(speed, STRETCH / 3, candidates, partners**2)
-    moved = cost.copied + sum(count * size for count, size in zip(candidates, cost.read, strict=True)) / 3
-    launches = (cost.kernels + TO_ADOPT * cost.columns) / STRETCH
-    return {"us": seconds * 1e6 / STRETCH, "launches": launches, "mb": moved / 1e6}

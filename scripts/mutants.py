@@ -35,7 +35,7 @@ TESTS = {
     "runner": ["runner", "cli/test_run.py"],
 }
 """Of each package the tests that are run; of these, first the folder that is called like the module's own folder."""
-LEFT_OUT = ("executors/spark/", "executors/compiled/gpu/", "executors/compiled/rules_gpu/")
+LEFT_OUT = ("executors/spark/", "executors/compiled/gpu/")
 """What the tests run only where there is Java, or a GPU."""
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 KINDS = ("comparison", "off by one", "and/or", "dropped statement", "constant")

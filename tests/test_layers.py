@@ -50,8 +50,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
-        "rules": {"lower", "code", "execute"}, "rule_tables": {"code", "execute"},
-        "rules_gpu": {"code", "execute", "gpu", "rules"},
+        "rules": {"lower", "code", "execute"}, "rule_tables": {"code", "execute", "gpu"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -92,6 +91,7 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/numba_cache.py", "numba"),
+    ("executors/compiled/rule_tables/cuda_device.py", "numba"),
     *(
         (f"executors/compiled/rule_tables/{name}.py", "numpy")
         for name in (
@@ -99,6 +99,7 @@ AT_MODULE_LEVEL = {
             "by_key",
             "by_time",
             "constants",
+            "cuda_device",
             "engine",
             "expressions",
             "facts",
@@ -111,6 +112,7 @@ AT_MODULE_LEVEL = {
             "threads",
             "transfer",
             "waiting_matches",
+            "stretches",
         )
     ),
     ("executors/compiled/code/kernels.py", "numba"),
@@ -143,14 +145,6 @@ AT_MODULE_LEVEL = {
         for name in ("set_loops", "run_loops")
         for package in ("numba", "llvmlite")
     ),
-    ("executors/compiled/rules_gpu/columns.py", "numba"),
-    ("executors/compiled/rules_gpu/columns.py", "numpy"),
-    ("executors/compiled/rules_gpu/device.py", "numba"),
-    ("executors/compiled/rules_gpu/device.py", "numpy"),
-    ("executors/compiled/rules_gpu/kernels.py", "numba"),
-    ("executors/compiled/rules_gpu/kernels.py", "numpy"),
-    ("executors/compiled/rules_gpu/part.py", "numpy"),
-    ("executors/compiled/rules_gpu/sequences.py", "numpy"),
     ("tesla/engines/key_buckets.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),

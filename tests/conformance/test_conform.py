@@ -438,7 +438,7 @@ def test_machine_code_agrees() -> None:
 
 
 def test_without_a_gpu_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.executors.compiled.gpu.batch.gpu_name", lambda: "")
+    monkeypatch.setattr("workbench.executors.compiled.gpu.available.gpu_name", lambda: "")
     assert "no NVIDIA GPU answers" in only(conform(sums, ["gpu"], FAST)).refused
 
 

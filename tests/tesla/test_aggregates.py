@@ -10,8 +10,6 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused, TypingError
 from workbench.executors.compiled.rules.aggregate_source import CODES
 from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.compiled.rules_gpu.device_aggregates import AGGREGATES
-from workbench.executors.compiled.rules_gpu.placement import rule_placement
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
 from workbench.tesla.check import rules
@@ -128,7 +126,7 @@ def test_types_of_aggregates():
 
 @pytest.mark.parametrize("name", ROWS)
 def test_machine_code_computes_an_aggregate_or_refuses_it(name):
-    """On a CPU and on a GPU, over whole numbers and floats."""
+    """Over whole numbers and floats."""
     for kind in ("int", "float"):
         made = rules(
             f"declare A() declare B(x: {kind}) declare R()"
@@ -137,7 +135,6 @@ def test_machine_code_computes_an_aggregate_or_refuses_it(name):
         plan = SetPlan(made)
         computed = CODES.keys() & {name}
         assert bool(computed) == (name != "MEDIAN")
-        assert bool(rule_placement(plan).sources) == bool(computed)
         if computed:
             assert RuleProgram(plan, EngineSettings(plain=True)).source
         else:
@@ -146,7 +143,7 @@ def test_machine_code_computes_an_aggregate_or_refuses_it(name):
 
 
 def test_machine_code_has_no_aggregates_that_the_language_has_not():
-    assert set(CODES) | set(AGGREGATES) <= set(ROWS)
+    assert set(CODES) <= set(ROWS)
 
 
 def test_an_aggregate_that_is_not_there():

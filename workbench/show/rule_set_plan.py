@@ -19,6 +19,7 @@ from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
 from workbench.show.search_plan import describe_searches, part_head, search_data
 from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.independent import find_dependences
 from workbench.tesla.engines.matches import MatchedRules
 from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.rule_sample import RulesSampled
@@ -155,6 +156,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:MOST_LISTED]) + (f" and {len(names) - MOST_LISTED} more" * (len(names) > MOST_LISTED))
 
 
+TOGETHER = "a thread for each trigger"
 WALKED, MADE = "are looked for one by one", "are made as composites"
 """How matches are found where no composite is wanted (`workbench run --matches`)."""
 
@@ -167,23 +169,13 @@ def _matches(plan: SetPlan) -> list[dict[str, str]]:
     ]
 
 
-def _devices(plan: SetPlan) -> list[dict[str, Any]]:
-    """Of each rule what it would cost on a GPU, by a model of kernels, waits and bytes, or why the host takes it."""
-    from workbench.executors.compiled.rules_gpu.costs import STRETCH, kernel_cost
-    from workbench.executors.compiled.rules_gpu.placement import rule_placement
-
-    placement, found = rule_placement(plan), list[dict[str, Any]]()
-    for number, rule in enumerate(plan.rules.rules):
-        if number in placement.host:
-            found.append({"rule": rule.name, "told": f"on the host: {placement.host[number]}"})
-            continue
-        cost = kernel_cost(placement.sources[number])
-        read = " + ".join(map(str, cost.read)) or "0"
-        often = "a trigger" if cost.one_by_one else f"{STRETCH:,} events"
-        told = f"(a model): {cost.kernels} kernels and {cost.waits} waits for {often}, {read} bytes of each candidate"
-        found.append({"rule": rule.name, "told": told, "kernels": cost.kernels, "waits": cost.waits,
-                      "read": list(cost.read), "copied": cost.copied, "one_by_one": cost.one_by_one})  # fmt: skip
-    return found
+def _devices(plan: SetPlan) -> list[dict[str, str]]:
+    """Of each rule how a GPU runs it, or why it does not."""
+    dependences = find_dependences(plan)
+    return [
+        {"rule": rule.name, "told": f"none: {dependences[rule.name]}" if rule.name in dependences else TOGETHER}
+        for rule in plan.rules.rules
+    ]
 
 
 def _engine(plan: SetPlan) -> dict[str, str]:

@@ -460,8 +460,9 @@ class Kernel:
 
     def __call__(self, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
         words: list[int] = []
-        for each in arguments:
-            words += [int(each)] if isinstance(each, int) else _array(each)
+        for argument in arguments:
+            for each in argument if isinstance(argument, tuple) else (argument,):
+                words += [int(each)] if isinstance(each, int) else _array(each)
         assert len(words) == self._words, "the parameters are not those of the kernel"
         parameters = (ctypes.c_int64 * len(words))(*words)
         frames, turns = (ctypes.c_int64 * (threads * self._frame + 1))(), (ctypes.c_int32 * threads)()

@@ -61,15 +61,20 @@ class _Launched:
             self._run(blocks, threads, arguments)
 
     def _run(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-        kinds = tuple(
-            types.int64 if isinstance(each, int) else numba.typeof(each.view(np.ndarray)) for each in arguments
-        )
+        kinds = tuple(map(_kind, arguments))
         if kinds not in self._kernels:
             text, _ = cuda.compile_ptx(self._function, kinds, cc=CAPABILITY)
             self._kernels[kinds] = Kernel(text)
             compiled.append(self._kernels[kinds])
         launched.append(self._kernels[kinds])
         self._kernels[kinds](blocks, threads, arguments)
+
+
+def _kind(argument: Any) -> Any:
+    """The type of an argument: a number, an array, or a named tuple of arrays."""
+    if isinstance(argument, tuple):
+        return types.NamedTuple(tuple(map(_kind, argument)), type(argument))
+    return types.int64 if isinstance(argument, int) else numba.typeof(argument.view(np.ndarray))
 
 
 def _as(original: Any, other: Any) -> Callable[..., Any]:

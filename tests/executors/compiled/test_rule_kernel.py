@@ -222,7 +222,7 @@ CONSTANTS = "\n".join(f"rule r{k}: from A[$y = y](x == {k % 4}) emit Q(x = $y)" 
 def test_rules_are_found_by_a_constant_in_their_order(x, expected):
     running = memory(CONSTANTS + "\nrule r8: from A(y > x) emit Q(x = 1)")
     fed(running, (0, 0, x, 0))
-    count = triggers.find_rules(running.plan, running.history, running.scratch, 0)
+    count = triggers.find_rules(running.plan, running.history, running.scratch, running.state, 0)
     assert running.scratch.asked[:count].tolist() == expected
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.executors.compiled.execute.executor import Compiled
-    from workbench.executors.compiled.gpu.batch import gpu_name
+    from workbench.executors.compiled.gpu.available import gpu_name
 
     if gpu_name():
         from workbench.executors.compiled.gpu.parallel import ParallelGpu
@@ -36,7 +36,7 @@ def _session(running: Compiled, start: Start) -> Session:
 
 def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.execute.executor import Compiled
-    from workbench.executors.compiled.gpu.batch import gpu_name
+    from workbench.executors.compiled.gpu.available import gpu_name
     from workbench.executors.compiled.keyed.session import KeyedColumnSession
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
@@ -54,19 +54,19 @@ def _missing() -> str:
         ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     except OSError:
         return "no NVIDIA driver answers"
-    found: str = later("workbench.executors.compiled.rules_gpu.engine", "missing_device")()
+    found: str = later("workbench.executors.compiled.gpu.available", "missing_device")()
     return found
 
 
 ROW = BackendRow(
     "gpu",
-    "the same code on an NVIDIA GPU, a thread for each trace or block, or on the CPU where no GPU answers; rules as "
-    "kernels over columns (sections 5.3 to 5.5 of Cugola and Margara), with `compiled` for those that they do not take",
+    "the same code on an NVIDIA GPU, a thread for each trace or block, or on the CPU where no GPU answers; "
+    "experimental: rules with a thread for each trigger, where triggers do not depend on each other",
     _make,
     _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
-    engine=later("workbench.executors.compiled.rules_gpu.engine", "gpu_rules"),
+    engine=later("workbench.executors.compiled.rule_tables.cuda_device", "gpu_rules"),
     missing=_missing,
     like="numba",
     options=KEYED,

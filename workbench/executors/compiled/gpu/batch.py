@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain, Texts, Value
@@ -17,6 +16,7 @@ from workbench.core.fields import scalars
 from workbench.core.program import Program
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.gpu.available import gpu_name
 from workbench.executors.compiled.lower.shape import shape, spare
 from workbench.executors.compiled.lower.system import dense
 from workbench.executors.compiled.lower.tape import Taped, taped
@@ -434,15 +434,3 @@ def _host(array: Any) -> Any:
     if hasattr(array, "copy_to_host"):
         return array.copy_to_host()
     return array.get() if hasattr(array, "__cuda_array_interface__") else array
-
-
-def gpu_name() -> str:
-    """The name of the GPU, or an empty string."""
-    if find_spec("numba") is None:
-        return ""
-    try:
-        from workbench.executors.compiled.gpu import cuda
-    except ImportError:  # numba without its CUDA target
-        return ""
-
-    return cuda.found()

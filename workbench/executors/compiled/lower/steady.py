@@ -93,7 +93,9 @@ def _alone(
 ) -> tuple[list[str], list[tuple[Value, ...]], dict[str, Circle | None]]:
     """The finite variables that depend on each other only, their joint history, and for each where it repeats."""
     known = Substitute(dict(given))
-    after = {v.name: known(system.inlined(v.next)) for v in system.variables if v.domain.finite}
+    finite = [v for v in system.variables if v.domain.finite]
+    terms = system.inlined(tuple(v.next for v in finite))
+    after = {v.name: known(term) for v, term in zip(finite, terms, strict=True)}
     needs = {name: set(variables([term])) for name, term in after.items()}
     alone = _closed(needs)
     names = [v.name for v in system.variables if v.name in alone]

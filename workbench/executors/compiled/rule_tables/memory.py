@@ -205,6 +205,18 @@ class KernelMemory:
         self.state.silences = len(entries)
         self.history = self.history._replace(silences=table, silence_words=values)
 
+    def forget_rows(self, now: int) -> None:
+        """Forget the rows that no rule reaches from a time on."""
+        for number in range(self.rule_tables.event_columns):
+            rows, index = self.rows_of(number), self.plan.columns[number]
+            old = (rows.time < now - index.lookback) & (rows.order < self.state.order - index.count)
+            self.history.columns[number].first += len(rows) if old.all() else int(old.argmin())
+
+    def reserve_output(self, count: int) -> None:
+        """Let the output have room for so many composites, with what is in it forgotten."""
+        if len(self.output.types) < count:
+            self.output = self.pending = self._composites(1 << (count - 1).bit_length())
+
     @property
     def oldest(self) -> int:
         """The least order of an event that is retained, or the next order where there is none."""
@@ -221,11 +233,11 @@ class KernelMemory:
         column = self.history.columns[number]
         return column.start + (np.arange(column.first, column.appended) & column.mask)
 
-    def lay_out(self, sizes: Sequence[int]) -> None:
-        """Give each column room for so many rows, and put there what it retains."""
+    def lay_out(self, sizes: Sequence[int], aside: int = 0) -> None:
+        """Give each column room for so many rows, and put there what it retains; so many rows are in no column."""
         old, total = self.history, sum(sizes)
         columns, start, buckets = old.columns.copy(), 0, 0
-        rows, cells = records.rows_with_cells(total + 2, old.cells.shape[1])
+        rows, cells = records.rows_with_cells(total + aside + 2, old.cells.shape[1])
         for number, size in enumerate(sizes):
             column, index = columns[number], self.plan.columns[number]
             slots = start + (np.arange(column.first, column.appended) & (size - 1))

@@ -72,7 +72,7 @@ class UndoKind(IntEnum):
 
 
 def _words(*names: str) -> np.dtype[Any]:
-    return np.dtype([(name, "i8") for name in names])
+    return np.dtype([(name, "i8") for name in names], align=True)  # a GPU loads words whole only where they are aligned
 
 
 RULE = _words(  # what it emits, when, and what it consumes; then how long its matches wait, and where, and who decides
@@ -120,6 +120,8 @@ TEXT = _words("code", "start", "end")
 JOINED = _words("one", "other", "joined")
 """The numbers of two texts, and of what they are behind one another."""
 
+TRIGGER = _words("event", "row", "rule", "first", "matches", "status")
+"""A rule that an event triggers: the number of the event in its stretch, its row, and the place of the first match."""
 SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
 FOLD = _words("count", "total")
@@ -135,7 +137,7 @@ STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
     "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
-    "fetching", "with_sources", "walked", "full_tree", "shift",
+    "fetching", "with_sources", "walked", "full_tree", "shift", "event", "counting", "triggers", "stretch", "aside",
 )  # fmt: skip
 
 
@@ -173,7 +175,11 @@ class PlanTables(NamedTuple):
 
 
 class EventHistory(NamedTuple):
-    """What has happened. The last row is the event that is processed, the one before it operands of an aggregate."""
+    """What has happened.
+
+    The last row is the event that is processed, the one before it operands of an aggregate; events that are processed
+    together (`kernel.stretch`) have rows before these.
+    """
 
     columns: Any
     rows: Any

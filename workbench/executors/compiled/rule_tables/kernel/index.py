@@ -33,7 +33,7 @@ def scatter(word):
 
 def append(plan, history, scratch, state, number):
     """Let the event that is processed join a column, if it is one for it; False if there is no room."""
-    index, event = plan.columns[number], len(history.rows) - 1
+    index, event = plan.columns[number], state.event
     scratch.registers[OWN] = event
     if index.filter < index.filter_end and not evaluate(plan, history, scratch, state, index.filter, index.filter_end):
         return state.status == KernelStatus.DONE

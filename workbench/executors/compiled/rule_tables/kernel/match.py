@@ -53,7 +53,7 @@ def extend(plan, history, scratch, state, rule, depth, forward):
     step = plan.steps[rule.steps + depth]
     if forward:
         if step.kind == StepKind.TRIGGER:
-            scratch.registers[step.slot] = len(history.rows) - 1
+            scratch.registers[step.slot] = state.event
         elif step.kind == StepKind.WAITING:
             forward = gather_due(history, scratch, state, rule)
         elif step.kind != StepKind.TAKE:
@@ -115,6 +115,9 @@ def emit(plan, history, scratch, state, rule, pending):
         return True
     if state.status != KernelStatus.DONE:
         return False
+    if state.counting:
+        state.pending += 1
+        return True
     if state.pending == len(pending.types):
         state.status = KernelStatus.FULL_PENDING
         return False

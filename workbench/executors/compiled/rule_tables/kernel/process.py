@@ -27,7 +27,8 @@ def run(plan, history, scratch, states, events, output, pending):
     looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
     """
     state = states[0]
-    state.status, started = KernelStatus.DONE, ticks() if states[0].profiled else 0
+    state.status, state.event = KernelStatus.DONE, len(history.rows) - 1
+    started = ticks() if state.profiled else 0
     while True:
         i, is_event = state.reached, state.reached < len(events.types)
         if is_event and events.times[i] < state.now:
@@ -61,14 +62,14 @@ def run(plan, history, scratch, states, events, output, pending):
 
 
 def begin_event(history, state, events, i):
-    """Put an event from outside into the last row; its type. One whose order is known only joins the history again."""
+    """Put an event from outside into its row; its type. One whose order is known only joins the history again."""
     state.now, state.undos, state.silent = events.times[i], 0, events.orders[i] != NONE
     state.takes_place, state.chain = 1, 0
     state.pending = 0 if state.hierarchical else state.outputs
     if state.silent:
         state.order = events.orders[i]
     state.began = state.order
-    event, width = len(history.rows) - 1, history.cells.shape[1]
+    event, width = state.event, history.cells.shape[1]
     type_, place, row = events.types[i], events.places[i], history.rows[event]
     nulls = events.columns[type_, width]
     row.time, row.order, row.nulls = state.now, state.order, 0 if nulls == NONE else events.words[nulls + place]
@@ -81,7 +82,7 @@ def begin_event(history, state, events, i):
 
 
 def process_with_effects(plan, history, scratch, state, type_, output, pending):
-    """Process the event in the last row, and publish each composite with all that it causes before the next one."""
+    """Process the current event, and publish each composite with all that it causes before the next one."""
     segments, depth, chain = scratch.segments, -1, state.chain
     while True:
         caused = state.pending
@@ -110,9 +111,9 @@ def process_with_effects(plan, history, scratch, state, type_, output, pending):
 
 
 def process(plan, history, scratch, state, type_, pending):
-    """Let the event in the last row trigger rules, then join the history; False if there was no room."""
+    """Let the current event trigger rules, then join the history; False if there was no room."""
     if not state.silent:
-        for k in range(find_rules(plan, history, scratch, type_)):
+        for k in range(find_rules(plan, history, scratch, state, type_)):
             started = ticks() if state.profiled else 0
             if not match(plan, history, scratch, state, scratch.asked[k], pending):
                 return False
@@ -135,11 +136,11 @@ def number_composites(state, output):
 
 
 def publish(history, state, output, pending, place):
-    """Copy a composite that waits to the output and into the last row; False if there was no room."""
+    """Copy a composite that waits to the output and into the row of the current event; False if there was no room."""
     if state.outputs == len(output.types):
         state.status = KernelStatus.FULL_OUTPUT
         return False
-    event, at = len(history.rows) - 1, state.outputs
+    event, at = state.event, state.outputs
     row = history.rows[event]
     row.time, row.order, row.nulls = pending.times[place], state.order, pending.nulls[place]
     output.times[at], output.orders[at], output.nulls[at] = row.time, row.order, row.nulls

@@ -12,20 +12,20 @@ from workbench.executors.compiled.rule_tables.kernel.index import scatter
 from workbench.executors.compiled.rule_tables.records import NONE
 
 
-def find_rules(plan, history, scratch, type_):
-    """Write the rules that the event in the last row may trigger to `scratch.asked`; how many these are."""
+def find_rules(plan, history, scratch, state, type_):
+    """Write the rules that the current event may trigger to `scratch.asked`; how many these are."""
     found = 0
     for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
         scratch.asked[found] = plan.triggered[k]
         found += 1
     for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
-        found = find_by_constant(plan, history, scratch, plan.constant_indexes[k], found)
+        found = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], found)
     return found
 
 
-def find_by_constant(plan, history, scratch, index, found):
+def find_by_constant(plan, history, scratch, state, index, found):
     """Add the rules whose constant is the event's attribute; how many there are then."""
-    event = len(history.rows) - 1
+    event = state.event
     if history.rows[event].nulls >> index.cell & 1:
         return found
     word = history.cells[event, index.cell]

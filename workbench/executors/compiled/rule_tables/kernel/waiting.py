@@ -51,7 +51,7 @@ def wait(plan, history, scratch, state, rule):
 def keep_parameters(plan, history, scratch, state, rule, first):
     """Write the first rows of a match that waits."""
     column, width = history.columns[rule.waits], history.cells.shape[1]
-    trigger = history.rows[len(history.rows) - 1]
+    trigger = history.rows[state.event]
     for k in range(rule.kept_rows):
         row = history.rows[slot_of(column, first + k)]
         row.time, row.order, row.key, row.nulls = state.now + rule.timeout, trigger.order, state.chain, 0

@@ -1,0 +1,126 @@
+"""Triggers that are matched together, as on a GPU: what is published is what the kernel publishes one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+pytest.importorskip("numba")
+
+from workbench.conformance.compare.rule_engines import same_occurrence
+from workbench.conformance.generate import rule_cases as generator
+from workbench.core.domain import INT
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rule_tables.stretches import PlainDevice, StretchRules
+from workbench.show.rule_set_plan import plan_text
+from workbench.tesla.check import rules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.independent import find_dependences
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.event_block import event_block
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+PLAIN = EngineSettings(plain=True)
+TYPES = """
+declare A(x: int, s: string) declare B(x: int, s: string) declare P(x: int) declare Q(x: int) declare fact G(x: int)
+declare aggregate PRODUCT(a: int, b: int) = a * b from 1
+"""
+TAKEN = (
+    "from A and each B(x > A.x) within 5 from A emit P(x = B.x)",
+    "from A and first B(s == A.s) within 2 .. 5 from A and not A(s < B.s) as A2 between B and A emit P(x = B.x)",
+    "from A and $s = SUM(B(x > A.x).x within forever from A) where $s > 1 emit P(x = $s)",
+    "from A and last G(x % 2 == 0) ordered by x desc limit 1 emit P(x = G.x)",
+)
+LEFT = {
+    "from A and each B within 5 from A emit P(x = B.x) consuming B": "r: it consumes events",
+    "from A emit P(x = A.x) at most once in 3 per A.x": "r: it emits something at most once in a time",
+    "from A and absent B within 5 after A emit P(x = A.x)": "r: 'absent' waits for a clock",
+    "from A and each B within 9 events from A emit P(x = B.x)": "r: it counts events in a window",
+    "from A and each P within 5 from A emit P(x = A.x)": "r: 'r' looks at what it emits",
+    "from A and $p = PRODUCT(B.x within 5 from A) emit P(x = $p)": "r: a declared aggregate needs a row",
+}
+
+
+def published(engine: TableRules, events: Sequence[Occurrence], cuts: Sequence[int] = ()) -> list[Occurrence]:
+    """What comes of events in blocks that end at these places."""
+    found, first = list[Occurrence](), 0
+    for last in (*cuts, len(events)):
+        for part in engine.process_block(event_block(engine.rules, events[first:last], engine.texts.put), sources=True):
+            found += part if isinstance(part, list) else part.occurrences(engine.rules)
+        first = last
+    return found
+
+
+def independent(of: RuleSet) -> RuleSet:
+    """The rules of a set whose triggers do not depend on each other."""
+    dependences = find_dependences(SetPlan(of))
+    return replace(of, rules=tuple(rule for rule in of.rules if rule.name not in dependences))
+
+
+def see_stretches(seed: int) -> int:
+    """Compare the engines on a random case; how many composites there were."""
+    case, random = generator.random_case(seed), Random(seed)
+    made = independent(case.rules)
+    if case.trex or not made.rules:
+        return 0
+    device = PlainDevice(random.choice([1, 2, 5]))
+    cuts = sorted(random.randint(0, len(case.events)) for _ in range(random.randint(0, 3)))
+    try:
+        one = TableRules(made, case.facts, PLAIN)
+    except Refused:
+        return 0
+    expected = published(one, case.events, cuts)
+    together = StretchRules(made, case.facts, PLAIN, device, stretch=random.choice([1, 3, 7, 100]), candidates=1)
+    found = published(together, case.events, cuts)
+    assert len(found) == len(expected), seed
+    assert all(map(same_occurrence, found, expected)), seed
+    assert together.snapshot() == one.snapshot(), seed
+    return len(found)
+
+
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.slow)], ids=str)
+def test_together_is_one_by_one(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generator, "VALUES", {**generator.VALUES, INT: (1, 0, 2, 1, 0, 2, -1, 3, None)})
+    monkeypatch.setattr(generator, "MOST_HAPPENING", 16)
+    assert sum(map(see_stretches, seeds)) > len(seeds) // 4
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_triggers_of_a_rule_are_matched_together(text: str) -> None:
+    made = rules(f"{TYPES}rule r: {text}")
+    StretchRules(made, {"G": [(1,)]}, PLAIN, PlainDevice())
+    assert "with a GPU a thread for each trigger" in plan_text(SetPlan(made), made, timed=False)
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_triggers_of_a_rule_depend_on_each_other(text: str) -> None:
+    made = rules(f"{TYPES}rule r: {text}")
+    with pytest.raises(Refused, match=f"triggers cannot be matched together: {LEFT[text]}"):
+        StretchRules(made, {}, PLAIN, PlainDevice())
+    assert f"with a GPU none: {LEFT[text][3:]}" in plan_text(SetPlan(made), made, timed=False)
+
+
+def test_numbers_beyond_words_take_a_stretch_back() -> None:
+    made = rules(f"{TYPES}from A and $s = SUM(B.x within 9 from A) emit P(x = $s)")
+    engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
+    large = 2**63 - 1
+    events = [("B", 0, 1), ("A", 1, 0), ("B", 2, large), ("A", 2, 0), ("A", 3, 1)]
+    found = published(engine, [Occurrence(type, time, (x, "")) for type, time, x in events], [2])
+    assert [each.values for each in found] == [(1,), (large + 1,), (large + 1,)]
+
+
+def test_a_late_event_ends_a_block_behind_what_came_before() -> None:
+    made = rules(f"{TYPES}from A emit P(x = A.x)")
+    engine = StretchRules(made, {}, PLAIN, PlainDevice())
+    events = [Occurrence("A", time, (time, "")) for time in (3, 4, 2)]
+    parts = iter(engine.process_block(event_block(made, events, engine.texts.put)))
+    first = next(parts)
+    assert not isinstance(first, list)
+    assert [each.time for each in first.occurrences(made)] == [3, 4]
+    with pytest.raises(InputError, match="2"):
+        next(parts)
