@@ -126,6 +126,12 @@ def test_queues_grow_until_something_is_compared() -> None:
     assert ask(text, "liveness", q=2, strict=True).exit_code == 3
 
 
+def test_queues_grow_until_a_long_window_is_full() -> None:
+    """19 events of `x` wait for the first sum."""
+    text = "pipeline p(x: int) -> int { return x - lagging(window(x, 20, cumulate(+))) div 20 }"
+    assert (ask(text, "liveness").outcome, ask(text, "liveness").q) == (wb.Outcome.HOLDS, 32)
+
+
 def test_a_bound_is_adjustable_as_long_as_nobody_chooses_it() -> None:
     assert isinstance(wb.Settings().n, Adjustable)
     assert not isinstance(wb.Settings(n=4).n, Adjustable)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.language import PropertySyntax
     from workbench.tesla.model.build import RuleBounds
 
-MORE = 2, 4, 8
+MORE = (2, 4, 8, 16, 32)
 """How many times the capacity of queues that a check begins with larger models have."""
 GROWING = 5.0
 """Seconds for models with larger bounds than those a check begins with."""
