@@ -94,7 +94,7 @@ def test_together_is_one_by_one(seeds: range, monkeypatch: pytest.MonkeyPatch) -
 def test_triggers_of_a_rule_are_matched_together(text: str) -> None:
     made = rules(f"{TYPES}rule r: {text}")
     StretchRules(made, {"G": [(1,)]}, PLAIN, PlainDevice())
-    assert "with a GPU a thread for each trigger" in plan_text(SetPlan(made), made, timed=False)
+    assert "on a GPU: a thread for each trigger" in plan_text(SetPlan(made), made, timed=False)
 
 
 @pytest.mark.parametrize("text", LEFT)
@@ -102,7 +102,7 @@ def test_triggers_of_a_rule_depend_on_each_other(text: str) -> None:
     made = rules(f"{TYPES}rule r: {text}")
     with pytest.raises(Refused, match=f"triggers cannot be matched together: {LEFT[text]}"):
         StretchRules(made, {}, PLAIN, PlainDevice())
-    assert f"with a GPU none: {LEFT[text][3:]}" in plan_text(SetPlan(made), made, timed=False)
+    assert f"on a GPU: refused, since {LEFT[text][3:]}" in plan_text(SetPlan(made), made, timed=False)
 
 
 def test_numbers_beyond_words_take_a_stretch_back() -> None:

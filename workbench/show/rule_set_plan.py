@@ -91,7 +91,7 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         lines += [_describe_shared(shared) for shared in each["shares"]]
         lines += describe_searches(each["searches"])
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
-        lines.append(f"  with a GPU {gpu['told']}")
+        lines.append(f"  on a GPU: {gpu['told']}")
     return "\n".join(lines) + "\n"
 
 
@@ -173,7 +173,10 @@ def _devices(plan: SetPlan) -> list[dict[str, str]]:
     """Of each rule how a GPU runs it, or why it does not."""
     dependences = find_dependences(plan)
     return [
-        {"rule": rule.name, "told": f"none: {dependences[rule.name]}" if rule.name in dependences else TOGETHER}
+        {
+            "rule": rule.name,
+            "told": f"refused, since {dependences[rule.name]}" if rule.name in dependences else TOGETHER,
+        }
         for rule in plan.rules.rules
     ]
 
