@@ -65,6 +65,8 @@ TOGETHER = {
     "tests/lab/test_spark.py": "spark",
     "tests/runner/test_rules_on_spark.py": "spark",
     "tests/show/test_explorer.py": "browser",
+    "tests/test_layers.py": "all modules",
+    "tests/test_names.py": "all modules",
 }
 """Files that share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
 

@@ -1,22 +1,17 @@
 """The architecture is the import graph: what may import what."""
 
-import ast
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import NamedTuple
 
 import networkx as nx
 import pytest
 
-import workbench
+from tests.sources import MODULES, ROOT, read_source
 
-ROOT = Path(workbench.__file__).parent
-MODULES = sorted(path for path in ROOT.rglob("*.py"))
 PACKAGES = sorted(path.parent.relative_to(ROOT).as_posix().strip(".") for path in ROOT.rglob("__init__.py"))
 
 LAYERS = [
@@ -181,74 +176,10 @@ def layer(module: str) -> int | None:
     return LAYERS.index(first)
 
 
-class Import(NamedTuple):
-    """One module that a file imports."""
-
-    module: str
-    line: int
-    at_load: bool
-    """Outside of functions, and not for types only."""
-    types_only: bool
-
-
-@cache
-def imports(path: Path) -> tuple[Import, ...]:
-    """What a file imports; every file is read once."""
-    found: list[Import] = []
-
-    def visit(node: ast.AST, top: bool, types: bool) -> None:
-        for child in ast.iter_child_nodes(node):
-            for_types = types or _is_for_types(child)
-            if isinstance(child, ast.Import | ast.ImportFrom):
-                found.extend(Import(module, child.lineno, top and not types, types) for module in _named(path, child))
-            elif not isinstance(child, ast.expr):
-                inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-                visit(child, top and not inside, for_types)
-
-    visit(_tree(path), True, False)
-    return tuple(found)
-
-
-def _is_for_types(node: ast.AST) -> bool:
-    """Whether it is `if TYPE_CHECKING:`."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
-@cache
-def _tree(path: Path) -> ast.Module:
-    """What a file says."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _named(path: Path, statement: ast.Import | ast.ImportFrom) -> list[str]:
-    """The modules that a statement names: a member that is a module, or the module that it is a member of."""
-    if isinstance(statement, ast.Import):
-        return [alias.name for alias in statement.names]
-    source = _absolute(path, statement)
-    members = [f"{source}.{alias.name}" for alias in statement.names]
-    return list(dict.fromkeys(member if _is_module(member) else source for member in members))
-
-
-def _absolute(path: Path, statement: ast.ImportFrom) -> str:
-    """The module that a `from` names, relative ones from the file's own package."""
-    if not statement.level:
-        return statement.module or ""
-    package = ["workbench", *path.relative_to(ROOT).parent.parts]
-    return ".".join([*package[: len(package) - statement.level + 1], *([statement.module] if statement.module else [])])
-
-
-@cache
-def _is_module(dotted: str) -> bool:
-    if not dotted.startswith("workbench."):
-        return False
-    place = ROOT.joinpath(*dotted.split(".")[1:])
-    return place.is_dir() or place.with_suffix(".py").is_file()
-
-
 def test_imports_point_downwards():
     wrong = []
     for path, own in _modules():
-        for module, line, *_ in imports(path):
+        for module, line, *_ in read_source(path).imports:
             target = layer(module)
             if target is not None and target > (layer(own) or 0):
                 wrong.append(f"{name(path)}:{line}: imports {module}, which lies above it")
@@ -261,7 +192,7 @@ def test_sub_packages_use_those_below_them(package):
     wrong = []
     for path, module in _modules():
         own = _child(package, module)
-        for target, line, *_ in imports(path):
+        for target, line, *_ in read_source(path).imports:
             other = _child(package, target)
             if own != other and {own, other} <= BELOW[package].keys() and other not in BELOW[package][own]:
                 wrong.append(f"{name(path)}:{line}: {own} imports {target}")
@@ -275,7 +206,10 @@ def test_where_there_are_several_sub_packages_their_direction_is_said():
 
 def test_no_module_imports_itself_through_others():
     """Neither when it is loaded nor later, in a function."""
-    graph = {own: {each.module for each in imports(path) if not each.types_only} - {own} for path, own in _modules()}
+    graph = {
+        own: {each.module for each in read_source(path).imports if not each.types_only} - {own}
+        for path, own in _modules()
+    }
     assert _circle(graph) == []
 
 
@@ -285,7 +219,7 @@ def test_what_lies_in_a_package_has_a_direction(package):
     graph: dict[str, set[str]] = {}
     for path, module in _modules():
         own = _child(package, module)
-        for target in imports(path) if own else ():
+        for target in read_source(path).imports if own else ():
             other = _child(package, target.module)
             beside = target.types_only and not {own, other} & _sub_packages(package)
             if other and other != own and not beside:
@@ -321,34 +255,27 @@ WIDE_CYCLES = {
 
 def test_no_module_needs_much_of_another():
     """One that imports more names than `MOST_NAMES` of another is a part of it, or lacks a record."""
-    many = set()
-    for path, _ in _modules():
-        if not name(path).startswith("executors/compiled/"):
-            taken: Counter[str] = Counter()
-            for statement in ast.walk(_tree(path)):
-                if isinstance(statement, ast.ImportFrom):
-                    source = _absolute(path, statement)
-                    taken[source] += sum(not _is_module(f"{source}.{alias.name}") for alias in statement.names)
-            many |= {(name(path), source) for source, count in taken.items() if count > MOST_NAMES}
+    many = {
+        (name(path), source)
+        for path, _ in _modules() if not name(path).startswith("executors/compiled/")
+        for source, count in read_source(path).taken.items() if count > MOST_NAMES
+    }  # fmt: skip
     assert many == MANY_NAMES.keys()
 
 
 def test_functions_have_few_parameters():
     """Those that have more than `MOST_PARAMETERS` are known, and become fewer."""
-    many = set()
-    for path in MODULES:
-        if not name(path).startswith("executors/compiled/"):
-            for node in ast.walk(_tree(path)):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                    if sum(each.arg not in ("self", "cls") for each in given) > MOST_PARAMETERS:
-                        many.add((name(path), node.name))
+    many = {
+        (name(path), function)
+        for path in MODULES if not name(path).startswith("executors/compiled/")
+        for function, count in read_source(path).parameters if count > MOST_PARAMETERS
+    }  # fmt: skip
     assert many == MANY_PARAMETERS.keys()
 
 
 def test_cycles_of_imports_stay_in_a_folder():
     """Those for types only count too: who reads one of the modules has to read all."""
-    graph = nx.DiGraph((own, each.module) for path, own in _modules() for each in imports(path))
+    graph = nx.DiGraph((own, each.module) for path, own in _modules() for each in read_source(path).imports)
     folders = {module: path.parent.relative_to(ROOT).as_posix() for path, module in _modules()}
     cycles = [frozenset(map(folders.__getitem__, cycle)) for cycle in nx.strongly_connected_components(graph)
               if len(cycle) > 1]  # fmt: skip
@@ -388,7 +315,7 @@ def _circle(graph: Mapping[str, set[str]]) -> list[str]:
 def test_optional_packages_are_imported_where_they_are_used():
     wrong = []
     for path in MODULES:
-        for module, line, at_load, _ in imports(path):
+        for module, line, at_load, _ in read_source(path).imports:
             package = module.split(".")[0]
             if at_load and package in OPTIONAL and (name(path), package) not in AT_MODULE_LEVEL:
                 wrong.append(f"{name(path)}:{line}: import {package} inside the function that needs it")
@@ -407,7 +334,7 @@ def test_the_core_names_no_processor():
     """The core and what consumes transition systems never name a processor."""
     for path in MODULES:
         if name(path).startswith(("core/", "errors")):
-            assert not any(module.startswith("workbench.processors") for module, *_ in imports(path))
+            assert not any(module.startswith("workbench.processors") for module, *_ in read_source(path).imports)
         if name(path).startswith("smv/"):
-            named = {m for m, *_ in imports(path) if m.startswith("workbench.processors")}
+            named = {m for m, *_ in read_source(path).imports if m.startswith("workbench.processors")}
             assert named <= {"workbench.processors.held.group"}, f"{name(path)} names {named}"
