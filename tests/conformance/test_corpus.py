@@ -43,16 +43,16 @@ def test_case(case: Case) -> None:
     for word, contenders in BY_WORD.items():
         if not (case.unbounded and word == "model"):
             for contender in contenders:
-                run(case, word, contender)
+                run(case, pipeline, word, contender)
 
 
-def run(case: Case, word: str, contender: Contender) -> None:
+def run(case: Case, pipeline: Pipeline, word: str, contender: Contender) -> None:
     """A case on a contender, which refuses it if the case says so, and only then."""
     if word in case.refused:
         with pytest.raises(Refused):
-            Match(contender, case.pipeline, N, 8)
+            Match(contender, pipeline, N, 8)
         return
-    match = Match(contender, case.pipeline, N, 8)
+    match = Match(contender, pipeline, N, 8)
     plan = Plan(balanced(match.flat, 2), (), 2, 2, 1)
     expected = Expected(case, match.pipeline)
     left = expected if contender.steps else Streams(expected, match.pipeline)
