@@ -31,33 +31,23 @@ class PartOutput(NamedTuple):
     Attributes
     ----------
     order: the places in the block of the part's events.
-    begun: its number of the first of them.
-    found: None where it is nothing.
+    found: the composites; None where there are none.
+    piece: the part's events and what is late, as it numbers them.
+    entries: where each entry of the piece is among the part's events, behind which is what is late.
+    places: of each composite, how many events of the block come before it.
+    late: whether a deadline causes it.
+    due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
     """
 
     order: Any
-    begun: int
     found: EventBlock | None
-
-
-class PlacedOutput(NamedTuple):
-    """Where composites of a part belong, and what they are sorted by.
-
-    Attributes
-    ----------
-    places: how many events of the block come before each.
-    late: whether a deadline causes it.
-    due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
-    entries: the order of the entries of the piece: the part's events, and behind them what is late.
-    """
-
     piece: NumberedPiece
+    entries: Any
     places: Any
     late: Any
     due: Any
     rules: Any
     triggers: Any
-    entries: Any
 
 
 class RulesByKey:
@@ -85,14 +75,14 @@ class RulesByKey:
             owners = self._buckets.owners_of(events, self._owners, self._in_threads)
         else:
             owners = self._owners[[self._buckets.bucket_of_event(each) for each in events]]
-        run_part = partial(self._run_part, events, owners, int(times[-1]) - 1, sources)
+        run_part = partial(self._run_part, events, owners, times, int(times[-1]) - 1, sources)
         yield from self._merge(self._manager.run_all(self._for_parts(run_part)), times, sources)
 
     def advance(self, time: int) -> Iterator[EventBlock]:
         """The composites that the clock causes up to a time."""
         nothing: Any = np.zeros(0, np.int64)
         if self._waiting:
-            run_part = partial(self._run_part, [], nothing, time, True)
+            run_part = partial(self._run_part, [], nothing, nothing, time, True)
             yield from self._merge(self._manager.run_all(self._for_parts(run_part)), nothing, True)
 
     def _for_parts(self, function: Callable[[int], T]) -> list[Callable[[], T]]:
@@ -104,7 +94,7 @@ class RulesByKey:
         self._manager.run_all(self._for_parts(lambda number: function(number, count)))
 
     def _run_part(
-        self, events: EventBlock | list[Occurrence], owners: Any, until: int, sources: bool, number: int
+        self, events: EventBlock | list[Occurrence], owners: Any, times: Any, until: int, sources: bool, number: int
     ) -> PartOutput:
         """Let a part process its own of some events, and the deadlines up to a time."""
         part, order = self._parts[number], np.flatnonzero(owners == number)
@@ -115,7 +105,7 @@ class RulesByKey:
             found += (part.process(events[place]) for place in order.tolist())
         if self._waiting:
             found += part.run_until(until, sources=sources)
-        return PartOutput(order, begun, self._joined(found))
+        return self._place(number, order, begun, self._joined(found), times)
 
     def _joined(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
         rules, put = self._parts[0].rules, self._parts[0].texts.put
@@ -130,55 +120,69 @@ class RulesByKey:
 
     def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
         """Number what parts have published of some events, and put it in the order of the whole."""
-        placed = [self._place(number, each, times) for number, each in enumerate(made)]
         places, late, *more = (
-            np.concatenate([getattr(each, name) for each in placed])
+            np.concatenate([getattr(each, name) for each in made])
             for name in ("places", "late", "due", "rules", "triggers")
         )
         order = np.lexsort([*reversed(more), late, places]) if late.any() else places.argsort(kind="stable")
         numbers: Any = np.empty(len(order), np.int64)
         numbers[order] = self._count + places[order] + np.arange(len(order))
-        before = np.bincount(places, minlength=len(times) + 1).cumsum()
-        blocks, begin = list[EventBlock](), 0
-        for part, output, each in zip(self._numbers, made, placed, strict=True):
-            own, begin = numbers[begin : begin + len(each.places)], begin + len(each.places)
-            of_events = self._count + output.order + before[output.order]
-            each.piece.numbers[:] = np.concatenate([of_events, own[each.late]])[each.entries]
-            if output.found is not None:
-                named = part.of_whole(output.found.sources) if sources else None
-                starts = output.found.starts if sources else None
-                blocks.append(replace(output.found, numbers=own, starts=starts, sources=named))
+        before = self._count + np.bincount(places, minlength=len(times) + 1).cumsum()
+        own = np.split(numbers, np.cumsum([len(each.places) for each in made[:-1]]))
+        runs = self._for_parts(lambda part: self._number(part, made[part], own[part], before, sources))
+        blocks = [each for each in self._manager.run_all(runs) if each is not None]
         self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
         if blocks:
             whole = join_blocks(blocks) if len(blocks) > 1 else blocks[0]
             yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
 
-    def _place(self, number: int, output: PartOutput, times: Any) -> PlacedOutput:
-        """Find out where the composites of a part belong."""
-        order, begun, found = output
+    def _place(self, number: int, order: Any, begun: int, found: EventBlock | None, times: Any) -> PartOutput:
+        """Find out where the composites of a part belong; `begun` is its number of the first event of a block."""
         numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
-        late: Any = np.zeros(len(numbers), bool)
         causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
         places = order[causes] + 1 if len(order) else nothing
-        due, rules, triggers = nothing, nothing, nothing
-        if self._waiting and found is not None:
-            ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
-            here = np.arange(len(numbers))
-            begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
-            late = (begins >= 0) & (causes[begins] == causes)
-            due = np.where(late, found.times, 0)
-            places = np.where(late, np.searchsorted(times, due, "right"), places)
-            rules = np.where(late, ids[begins], 0)
         starts, events = starts_of(causes, begun, len(order)), self._events + order
-        starts, events = np.concatenate([starts, numbers[late]]), np.concatenate([events, self._events + places[late]])
+        piece = NumberedPiece(starts, events, np.empty_like(starts), self._last(number, times))
+        made = PartOutput(order, found, piece, slice(None), places, nothing.astype(bool), nothing, nothing, nothing)
+        if self._waiting and found is not None:
+            made = self._place_late(made, found, causes, times)
+        self._numbers[number].add(made.piece)
+        if made.late.any() and found is not None and found.starts is not None and found.sources is not None:
+            triggers = found.sources[found.starts[made.triggers[made.late]]]
+            made.triggers[made.late] = self._numbers[number].events_of(triggers)
+        return made
+
+    def _place_late(self, made: PartOutput, found: EventBlock, causes: Any, times: Any) -> PartOutput:
+        """Find out which composites deadlines cause; `triggers` is where the composite is that the deadline emits."""
+        ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
+        here: Any = np.arange(len(ids))
+        begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
+        late = (begins >= 0) & (causes[begins] == causes)
+        due = np.where(late, found.times, 0)
+        places = np.where(late, np.searchsorted(times, due, "right"), made.places)
+        starts = np.concatenate([made.piece.starts, found.numbers[late]])  # type: ignore[index]
         entries = starts.argsort(kind="stable")
-        piece = NumberedPiece(starts[entries], events[entries], np.empty_like(starts), self._last(number, times))
-        self._numbers[number].add(piece)
-        if late.any():
-            assert found is not None
-            triggers = np.zeros_like(numbers)
-            triggers[late] = self._numbers[number].events_of(found.sources[found.starts[begins[late]]])  # type: ignore[index]
-        return PlacedOutput(piece, places, late, due, rules, triggers, entries)
+        events = np.concatenate([made.piece.events, self._events + places[late]])[entries]
+        return made._replace(
+            piece=NumberedPiece(starts[entries], events, np.empty_like(starts), made.piece.last), entries=entries,
+            places=places, late=late, due=due, rules=np.where(late, ids[begins], 0), triggers=np.where(late, begins, 0),
+        )  # fmt: skip
+
+    def _number(self, part: int, made: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:
+        """Give what a part has published its numbers in the whole.
+
+        Parameters
+        ----------
+        numbers: of its composites.
+        before: of each event of the block, how many there have been before it, but for events of this block.
+        """
+        of_events = made.order + before[made.order]
+        made.piece.numbers[:] = np.concatenate([of_events, numbers[made.late]])[made.entries]
+        if made.found is None:
+            return None
+        if not sources:
+            return replace(made.found, numbers=numbers, starts=None, sources=None)
+        return replace(made.found, numbers=numbers, sources=self._numbers[part].of_whole(made.found.sources))
 
     def _last(self, number: int, times: Any) -> int:
         """The time of the last event, as far as it is known."""
