@@ -17,6 +17,8 @@ ABOVE, BELOW, NOT_A_NUMBER = LIMBS, LIMBS + 1, LIMBS + 2
 """Where infinities and NaN are counted."""
 SUM_WORDS = LIMBS + 3
 LIMB = 0xFFFFFFFF
+INFINITE_DROP = 2046
+"""A number with so many bits below the 53 of a float is greater than any float."""
 INFINITE_WORD, NAN_WORD = 0x7FF0000000000000, 0x7FF8000000000000
 EXACT_REAL = 1 << 53
 """Floats have all whole numbers up to it."""
@@ -93,6 +95,8 @@ def divide(limbs, count):
 def round_limbs(limbs, top, rest, count):
     """The word of the float nearest to a number above 0 in limbs, and `rest / count` of the last place more."""
     drop = max(bits_of(limbs, top) - 53, 0)  # bits below the last place of the float
+    if drop >= INFINITE_DROP:
+        return INFINITE_WORD
     last, shift, part = drop >> 5, drop & 31, 0
     for i in range(max(top, 0), last - 1, -1):
         part = (part << (32 - shift)) | (limbs[i] >> shift) if i == last else (part << 32) | limbs[i]
@@ -108,7 +112,7 @@ def round_limbs(limbs, top, rest, count):
     if half == 1 and (more or part & 1 == 1):
         part += 1
     # `part` has 53 bits at most, or is 2**53: the power is added, and a carry goes into it by itself.
-    return min(part if drop == 0 else part + (drop << 52), INFINITE_WORD)
+    return part if drop == 0 else part + (drop << 52)
 
 
 def bits_of(limbs, top):
