@@ -38,7 +38,7 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
 def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those of them that a run has that is to be explained, too."""
     group = parser.add_argument_group(
-        "of rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"
+        "rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"
     )
     group.add_argument(
         "--time", metavar="COLUMN",
@@ -58,7 +58,7 @@ def explained_run_options(parser: argparse.ArgumentParser) -> argparse._Argument
 
 def all_fact_options(parser: argparse.ArgumentParser) -> None:
     """The options for facts that rules ask for."""
-    group = parser.add_argument_group("of facts, which rules look up")
+    group = parser.add_argument_group("facts, which rules look up")
     fact_options(group)
     fact_cache_options(group)
 

@@ -82,14 +82,14 @@ def backend_option(parser: argparse._ActionsContainer, text: str, default: str =
     """`--backend`, and what it was called for rules."""
     help = f"what runs the program (default: {default}). {text}"
     parser.add_argument("--backend", metavar="NAME", default=default, help=help)
-    parser.add_argument("--engine", metavar="NAME", help="of rules: the former name of --backend")
+    parser.add_argument("--engine", metavar="NAME", help="for rules: the former name of --backend")
 
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
     rows = _run_rows()
-    backend_option(parser, "what fits it and the log")
-    group = parser.add_argument_group("of some backends")
+    backend_option(parser, "With auto, it is what fits the program and the log")
+    group = parser.add_argument_group("options of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
     for row in rows:
         for option in row.options:

@@ -53,7 +53,7 @@ def options(parser: PagedParser) -> None:
         help="show the columns of the input, their types, and what each is for; run nothing",
     )  # fmt: skip
     parser.add_argument(
-        "--progress", action="store_true", help="show progress, and a summary at the end, also where no terminal is"
+        "--progress", action="store_true", help="show progress, and a summary at the end, even without a terminal"
     )
     parser.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
     o.parameter_options(parser)
