@@ -69,6 +69,8 @@ TOGETHER = {
     "tests/test_names.py": "all modules",
 }
 """Files that share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
+APART = {"tests/cli/test_interrupts.py", "tests/events/test_large_logs.py"}
+"""Files whose slow tests take minutes together and share nothing: whichever process is idle runs the next one."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -79,7 +81,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Grouped(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return TOGETHER.get(file, file)
+            return nodeid if file in APART else TOGETHER.get(file, file)
 
     return Grouped(config, log)
 
