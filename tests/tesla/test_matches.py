@@ -2,6 +2,8 @@
 
 import itertools
 import random
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import workbench as wb
 from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import InputError, Refused
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rule_tables.matches import TableMatches
 from workbench.executors.compiled.rules import matching_program
 from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.tesla.engines.engine import EngineSettings
@@ -61,13 +65,25 @@ def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
     return [(each.rule, tuple(labels[number] for number in each.sources)) for each in told]
 
 
-def found(case: RuleCase, *, numbers: bool) -> MatchingRules | list[tuple[str, tuple[int, ...]]]:
-    engine = MatchingRules(case.rules, case.facts, EngineSettings(trex=case.trex), False, numbers=numbers)
+def compiled_matches(case: RuleCase, *, numbers: bool) -> MatchingRules:
+    return MatchingRules(case.rules, case.facts, EngineSettings(trex=case.trex), False, numbers=numbers)
+
+
+def table_matches(case: RuleCase, *, numbers: bool) -> TableMatches:
+    return TableMatches(case.rules, case.facts, EngineSettings(trex=case.trex, plain=True), 1, numbers=numbers)
+
+
+ENGINES = {"compiled": compiled_matches, "tables": table_matches}
+
+
+def found(case: RuleCase, start: Callable[..., Any], *, numbers: bool) -> Any:
+    """The matches that an engine finds, or the engine that has counted them."""
+    engine, texts = start(case, numbers=numbers), TextCodes([])
     parts = []
     for first in range(0, len(case.events), 5):
         some = case.events[first : first + 5]
         try:
-            block = event_block(case.rules, some, engine.texts.put)
+            block = event_block(case.rules, some, texts.put)
         except LargeNumberError:
             block = None
         parts += engine.matches_singly(some) if block is None or first % 3 == 1 else engine.matches(block)
@@ -76,20 +92,21 @@ def found(case: RuleCase, *, numbers: bool) -> MatchingRules | list[tuple[str, t
     return list(itertools.chain.from_iterable(parts)) if numbers else engine
 
 
-def agrees(case: RuleCase) -> None:
+def agrees(case: RuleCase, start: Callable[..., Any]) -> None:
     """Whether matches are those that are meant, and as many."""
     expected = meant(case)
-    assert found(case, numbers=True) == expected
-    engine = found(case, numbers=False)
+    assert found(case, start, numbers=True) == expected
+    engine = found(case, start, numbers=False)
     counts = [sum(rule == each.name for rule, _ in expected) for each in case.rules.rules]
     assert engine.counts == counts
 
 
-def test_matches_of_random_rules_are_those_that_are_meant(little_room):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matches_of_random_rules_are_those_that_are_meant(little_room, engine):
     agreed = 0
     for seed in range(30):
         try:
-            agrees(random_case(seed))
+            agrees(random_case(seed), ENGINES[engine])
             agreed += 1
         except Refused:  # the engine has no such operator
             continue
@@ -135,9 +152,10 @@ def chain(seed: int) -> RuleCase:
     return RuleCase(wb.rules(text + "emit E"), events)
 
 
-def test_matches_of_chains_are_those_that_are_meant(little_room):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matches_of_chains_are_those_that_are_meant(little_room, engine):
     for seed in range(50):
-        agrees(chain(seed))
+        agrees(chain(seed), ENGINES[engine])
 
 
 # --- large numbers --------------------------------------------------------------------------------------
@@ -177,9 +195,11 @@ def test_logs_that_can_be_read_once_are():
 def test_an_engine_that_makes_composites_tells_the_same():
     rules, events = wb.rules(SEQUENCE), log({"A": 2, "B": 2, "C": 2})
     rows = wb.run(rules, events, matches="rows")
-    assert rows == wb.run(rules, events, matches="rows", backend="cdp") == rules.matches(events).to_arrow().to_pylist()
-    assert wb.run(rules, events, matches="count", backend="cdp") == [{"rule": "all", "type": "E", "matches": 8}]
+    assert rows == rules.matches(events).to_arrow().to_pylist()
     assert wb.run(rules, events, matches="count") == [{"rule": "all", "type": "E", "matches": 8}]
+    for backend in ("cdp", "tables"):
+        assert wb.run(rules, events, matches="rows", backend=backend) == rows
+        assert wb.run(rules, events, matches="count", backend=backend) == [{"rule": "all", "type": "E", "matches": 8}]
 
 
 @pytest.mark.slow  # machine code is made

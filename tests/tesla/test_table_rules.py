@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -169,6 +170,43 @@ def test_blocks_are_events_one_by_one(size, sources):
     assert len(expected) > 50
     kept = [each if sources else replace(each, sources=()) for each in expected]
     assert list(map(repr, found)) == list(map(repr, kept))
+
+
+ROWS = """
+declare A(x: int, s: string)
+declare B(x: int)
+declare fact F(x: int)
+declare Q(x: int, y: int, s: string, at: int)
+"""
+LAST_STEPS = {
+    "each A(x > B.x) as A2 within 9 from B emit Q(x = A2.x, y = B.x, s = A2.s, at = TIME(A2))": True,
+    "each A[$x = x] within 9 from B emit Q(x = $x, y = B.x, s = A.s, at = TIME(A))": False,
+    "each A within 9 from B and each A as A2 between A and B emit Q(x = A.x, y = A2.x, s = A2.s, at = 1)": True,
+    "each A within 9 from B and each F emit Q(x = F.x, y = A.x, s = A.s, at = 1)": True,
+    "each A within 9 from B where A.x > 1 emit Q(x = A.x, y = B.x, s = A.s, at = 1)": False,
+    "each A within 9 from B emit Q(x = A.x + 1, y = B.x, s = A.s, at = 1)": False,
+    "each A within 9 from B limit 2 emit Q(x = A.x, y = B.x, s = A.s, at = 1)": False,
+    "each A within 9 from B emit Q(x = A.x, y = B.x, s = A.s, at = 1) consuming A": False,
+}
+"""What follows a trigger, and whether all matches of its last step are emitted at once."""
+
+
+@pytest.mark.parametrize("rule", LAST_STEPS)
+def test_matches_of_a_last_step_are_emitted_at_once_where_values_are_copied(rule):
+    made = rules(ROWS + f"from B and {rule}")
+    values = itertools.product((0, None, 2, 3), ("a", None))
+    stream = [Occurrence("A", time, row) for time, row in enumerate(values)]
+    stream += [Occurrence("B", 8, (1,)), Occurrence("A", 8, (5, "b")), Occurrence("B", 9, (None,))]
+    cdp, facts = list[Occurrence](), {"F": [(7,), (None,)]}
+    engine = TableRules(made, facts, EngineSettings(plain=True), capacity=1)
+    steps = engine.memory.plan.steps
+    assert bool(steps[engine.memory.plan.rules[0].steps_end - 1].emits) == LAST_STEPS[rule]
+    reference = rule_engine(made, "cdp", facts)
+    for event in stream:
+        cdp += reference.process(event)
+    found = [each for event in stream for each in engine.process(event)]
+    assert len(found) > 1
+    assert list(map(repr, found)) == list(map(repr, cdp))
 
 
 def test_an_event_that_comes_late_ends_a_block_behind_what_came_before():

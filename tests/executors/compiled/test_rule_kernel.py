@@ -176,15 +176,30 @@ def test_a_hash_set_of_what_is_consumed():
 
 
 def test_entries_are_compiled_as_they_stand():
-    """With what they call, and named after the source of the whole kernel: numba sees changes of one file only."""
+    """With what they call; arguments may be others in each call."""
     pytest.importorskip("numba")
     compiled = compiled_functions().add_words
-    words, expected, more = np.full(8, records.NONE), np.full(8, records.NONE), np.array([3, 11, 19, 2])
-    compiled(words, more)
-    consumption.add_words(expected, more)
-    assert words.tolist() == expected.tolist()
-    assert compiled.py_func.__qualname__.startswith("add_words_")
-    assert compiled.py_func.__globals__["find_word"] is not consumption.find_word
+    for more in (np.array([3, 11, 19, 2]), np.array([5, 13])):
+        words, expected = np.full(8, records.NONE), np.full(8, records.NONE)
+        compiled(words, more)
+        consumption.add_words(expected, more)
+        assert words.tolist() == expected.tolist()
+
+
+def test_tables_are_passed_by_reference():
+    """Chains are rebuilt in the arrays that the tables have at the time of the call."""
+    pytest.importorskip("numba")
+    running = memory(KEYED)
+    running.functions = compiled_functions()
+    fed_by_python = [(0, 0, 7, 1), (0, 1, 8, 2), (0, 1, 7, 3)]
+    PLAIN.run(running.plan, running.history, running.scratch, running.states, events(*fed_by_python),
+              running.output, running.pending)  # fmt: skip
+    for size in (8, 16):
+        running.lay_out([size])
+        assert [chain(running, key) for key in (7, 8, 9)] == [[2, 0], [1], []]
+    wrong = running.history._replace(buckets=running.history.buckets.astype(np.int32))
+    with pytest.raises(TypeError, match=r"EventHistory\.buckets"):
+        running.functions.rebuild_chains(wrong, 0)
 
 
 # --- search ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ calls the loop looks again, in exact arithmetic, before it believes one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
@@ -25,6 +25,7 @@ from numba.np.arrayobj import make_array, populate_array
 from workbench.executors.compiled.code import comparisons
 from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
 from workbench.executors.compiled.code.printer import executable
+from workbench.executors.compiled.code.table_references import TablesType, load_reference
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
 
 NEARLY = 9.22337203685477e18
@@ -346,21 +347,26 @@ def runtime() -> None:
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """The function `run` of a source, compiled for arguments of these kinds."""
-    run, arguments = executable(source, SCOPE), _argument_reader(kinds)
+    run = executable(source, SCOPE)
     run = run if hasattr(run, "overloads") else numba.njit(nogil=True, error_model="numpy")(run)
+    return compile_entry(run, [_argument_type(kind, axes) for kind, axes in kinds])
+
+
+def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, **options: Any) -> ObjectFile:
+    """A function of numba, compiled for arguments of these types and linked with all that it calls; see `optimised`."""
+    arguments = _argument_reader(tuple(passed))
 
     def entry(words):
         return np.int64(run(*arguments(words)))
 
     signature = types.int64(types.CPointer(types.int64))
-    options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = {**options, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     (made,) = numba.njit(signature, **options)(entry).overloads.values()
-    return _alone(binding.parse_assembly(made.library.get_llvm_str()), made.fndesc.llvm_func_name)
+    return _alone(binding.parse_assembly(made.library.get_llvm_str()), made.fndesc.llvm_func_name, long_loops)
 
 
-def _argument_reader(kinds: Kinds) -> Any:
+def _argument_reader(passed: tuple[Any, ...]) -> Any:
     """An intrinsic that makes the arguments of `run` of the words that an entry is called with; see `objects`."""
-    passed = tuple(_argument_type(kind, axes) for kind, axes in kinds)
 
     def arguments(context, words):
         del context
@@ -383,6 +389,8 @@ def _argument_type(kind: str, axes: int) -> Any:
 def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
     """A number or an array out of the next words."""
     first = next(words)
+    if isinstance(kind, TablesType):
+        return load_reference(context, builder, kind, first.operands[0])
     if not isinstance(kind, types.Array):
         if kind == types.boolean:
             return builder.icmp_signed("!=", first, first.type(0))
@@ -400,7 +408,7 @@ def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) 
     return held._getvalue()
 
 
-def _alone(module: Any, name: str) -> ObjectFile:
+def _alone(module: Any, name: str, long_loops: bool) -> ObjectFile:
     """One function of a module and what it needs, as an object file."""
     for each in (*module.functions, *module.global_variables):
         if each.name == name:
@@ -408,7 +416,7 @@ def _alone(module: Any, name: str) -> ObjectFile:
         elif not each.is_declaration:
             each.linkage = "internal"
     machine = host_machine()
-    optimised(module, machine)
+    optimised(module, machine, long_loops=long_loops)
     outside = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
     symbols = tuple(symbol for symbol in outside if not symbol.startswith("llvm."))
     return ObjectFile(symbols, machine.emit_object(module))

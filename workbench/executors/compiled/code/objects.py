@@ -158,10 +158,10 @@ def host_machine() -> Any:
     return binding.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, **kind)
 
 
-def optimised(module: Any, machine: Any) -> None:
-    """Let LLVM make a module as fast as it can."""
+def optimised(module: Any, machine: Any, *, long_loops: bool = True) -> None:
+    """Let LLVM make a module as fast as it can: loops as for many rounds, or as for few."""
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
+    options.loop_vectorization = options.loop_unrolling = long_loops
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
 

@@ -1,113 +1,117 @@
-"""The kernel's entries, as plain Python or compiled by numba.
+"""The kernel's entries, as plain Python or as machine code.
 
-The rule of this module: the kernel is compiled as it stands. Its functions call each other by global names, so each is
-copied with globals in which these names are compiled functions. An entry's name has a checksum of the kernel's source,
-since numba's cache sees changes of an entry's own file only.
+The rule of this module: an entry takes tables (named tuples of arrays), arrays and whole numbers. Machine code is given
+the address of the descriptors of tables; these are written anew only where the tables are others than at the last call.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
+from operator import is_not
 from pathlib import Path
-from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
+import numpy as np
+
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.rule_tables import kernel, records
-from workbench.executors.compiled.rule_tables.kernel import collected, exact_sums, nodes, reals, silence, texts, waiting
-from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
-from workbench.executors.compiled.rule_tables.kernel.profile import ticks
 from workbench.executors.compiled.rule_tables.kernel.silence import add_silences
-from workbench.stored import checksum
+from workbench.executors.compiled.rule_tables.records import array_kinds
 
-OPTIONS = {"_nrt": False, "error_model": "numpy", "no_cfunc_wrapper": True}
-"""The kernel allocates nothing, so nothing counts references; and division does not raise."""
-INLINED = {"forceinline": True, "no_cpython_wrapper": True}
-"""How entries take what they call: inlined by LLVM, for numba passes tuples of arrays by value, some 190 words a call;
-and without what Python would call it by, which would take as long to compile again."""
-
-APART = tuple(each.__name__ for each in (collected, exact_sums, nodes, reals, silence, texts, waiting))
-"""Modules whose functions take few words, or serve few plans, and so are called: inlined they would be compiled again
-wherever they are."""
-NOTICE = "compiling the kernel of rules, once for this machine and version: up to a minute"
+NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
 
 
 class KernelFunctions(NamedTuple):
     """The entries of the kernel."""
 
-    run: Any
-    rebuild_chains: Any
-    add_words: Any
-    add_silences: Any
+    run: Callable[..., Any]
+    rebuild_chains: Callable[..., Any]
+    add_words: Callable[..., Any]
+    add_silences: Callable[..., Any]
 
+
+COMPILERS = (
+    f"{__package__}.machine_code", __name__,
+    *(f"{MachineLoop.__module__.rpartition('.')[0]}.{each}" for each in ("link_time", "table_references")),
+)  # fmt: skip
+"""The module that compiles the kernel, and those that decide with it what becomes of it."""
 
 PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences)
 """The kernel in plain Python: some 200 us for an event."""
 
+Silences, SilenceWords = Annotated[Any, records.SILENCE], Annotated[Any, records.WORD, 2]
+ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
+    run: (
+        records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
+        records.CompositeWords, records.CompositeWords,
+    ),
+    rebuild_chains: (records.EventHistory, int),
+    add_words: (records.Words, records.Words),
+    add_silences: (Silences, SilenceWords, Silences, SilenceWords),
+}  # fmt: skip
+"""The parameters of each entry: classes of tables, annotations of arrays, or whole numbers."""
 
-@cache
+
 def compiled_functions() -> KernelFunctions:
-    """The kernel as machine code.
+    """The kernel as machine code, for the arrays of one running rule set.
 
-    It is compiled once for a machine and version, which a line on stderr says; then numba's cache has it.
+    It is compiled once for a machine and version, which a line on stderr says.
     """
-    from workbench.executors.compiled.code.numba_cache import cache_folder, drop_unreadable
-
-    folder = cache_folder(PLAIN.run)
-    if folder is not None:
-        drop_unreadable(folder, tuple(Path(each.__code__.co_filename).stem for each in PLAIN))
-        _drop_outdated(folder)
-    if folder is None or not any(folder.glob(f"*.{PLAIN.run.__name__}_{_source_mark()}*")):
-        print(NOTICE, file=sys.stderr, flush=True)
-    return KernelFunctions(*(_compile_entry(each, folder is not None) for each in PLAIN))
+    return KernelFunctions(*map(EntryCall, PLAIN))
 
 
-def _compile_entry(entry: FunctionType, cached: bool) -> FunctionType:
-    import numba
+class EntryCall:
+    """Calls an entry as machine code.
 
-    from workbench.executors.compiled.code.kernels import cycles
+    Parameters
+    ----------
+    entry: the same in plain Python.
+    """
 
-    intrinsics: dict[Any, Any] = {ticks: cycles}
-    linked = _link(entry, intrinsics)
-    linked.__qualname__ = f"{entry.__name__}_{_source_mark()}"
-    compiled: FunctionType = numba.njit(linked, cache=cached, nogil=True, **OPTIONS)
-    return compiled
+    def __init__(self, entry: Callable[..., Any]) -> None:
+        self._entry, parameters = entry, ENTRIES[entry]
+        self._arguments: tuple[Any, ...] = (None,) * len(parameters)
+        self._passed: list[Any] = [None] * len(parameters)
+        self._call: Callable[[], object] = int
+
+    def __call__(self, *arguments: Any) -> None:
+        if any(map(is_not, arguments, self._arguments)):
+            self._bind(arguments)
+        self._call()
+
+    def _bind(self, arguments: tuple[Any, ...]) -> None:
+        """Let the next call have other arguments."""
+        for k, (argument, last) in enumerate(zip(arguments, self._arguments, strict=True)):
+            if argument is not last:
+                self._passed[k] = _describe_arrays(argument) if isinstance(argument, tuple) else argument
+        loop = _machine_loop(self._entry)
+        passed = [
+            each.ctypes.data if isinstance(argument, tuple) else each
+            for each, argument in zip(self._passed, arguments, strict=True)
+        ]
+        if self._entry is run and not loop.ready(passed):
+            print(NOTICE, file=sys.stderr, flush=True)
+        self._call, self._arguments = loop.bound(*passed), arguments
 
 
-def _link(function: FunctionType, known: dict[FunctionType, Any]) -> FunctionType:
-    """A copy of a function that calls compiled functions of the kernel."""
-    import numba
-
-    from workbench.executors.compiled.code.kernels import soon
-
-    names = dict(function.__globals__)
-    for name in function.__code__.co_names:
-        called = names.get(name)
-        if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
-            if called is fetch:
-                known[called] = soon
-            if called not in known:
-                options = {} if called.__module__ in APART else INLINED
-                known[called] = numba.njit(_link(called, known), **OPTIONS, **options)
-            names[name] = known[called]
-    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-    copied.__module__ = function.__module__
-    return copied
-
-
-def _drop_outdated(folder: Path) -> None:
-    """Remove machine code of earlier sources of the kernel."""
-    for entry in PLAIN:
-        for path in folder.glob(f"*.{entry.__name__}_*.nb?"):
-            if _source_mark() not in path.name:
-                path.unlink(missing_ok=True)
+def _describe_arrays(tables: Any) -> Any:
+    """The descriptors of arrays as numba has them: two words that only counting references needs, then where it is."""
+    words, named_tuple = list[int](), cast(Any, type(tables))
+    for (name, kind), array in zip(array_kinds(named_tuple).items(), tables, strict=True):
+        if not kind.describes(array):
+            raise TypeError(f"{named_tuple.__name__}.{name} is no array of {kind}")
+        words += [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
+    return np.array(words)
 
 
 @cache
-def _source_mark() -> str:
-    """A checksum of all source that becomes part of the kernel."""
-    files = [Path(str(records.__file__)), *sorted(Path(str(kernel.__file__)).parent.glob("*.py"))]
-    return checksum(b"".join(each.read_bytes() for each in files)).hex()[:16]
+def _machine_loop(entry: Callable[..., Any]) -> MachineLoop:
+    """An entry as machine code."""
+    names = [f"{kernel.__name__}.{path.stem}" for path in sorted(Path(str(kernel.__file__)).parent.glob("*.py"))]
+    return MachineLoop(code_of(entry.__module__, entry.__name__, records.__name__, *COMPILERS, *names), COMPILERS[0])

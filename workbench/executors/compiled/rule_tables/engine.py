@@ -7,8 +7,9 @@ kernel takes it back, where it can be said in words. Rules that come and go do s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -17,13 +18,14 @@ import numpy as np
 from workbench.errors import FactsError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.blocks import append_events, composite_block, event_words
-from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunctions, compiled_functions
 from workbench.executors.compiled.rule_tables.costs import CostCounter, add_costs
 from workbench.executors.compiled.rule_tables.facts import load_facts, retained_facts
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
+from workbench.executors.compiled.rule_tables.single import SingleEvent, take_composites
 from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, forget_texts, make_room
 from workbench.executors.compiled.rule_tables.transfer import (
     held_events,
@@ -58,6 +60,7 @@ class TableRules:
     ----------
     capacity: see `KernelMemory`.
     texts: those of a run that this engine is a part of; else it has its own.
+    numbered: whether composites take places in the order of events.
 
     Raises
     ------
@@ -66,10 +69,10 @@ class TableRules:
 
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY,
-        texts: TextCodes | None = None,
+        texts: TextCodes | None = None, *, numbered: bool = True,
     ) -> None:  # fmt: skip
         self.facts, self.settings = facts, settings
-        self._capacity, self._given_texts = capacity, texts
+        self._capacity, self._given_texts, self._numbered = capacity, texts, numbered
         self._changing = changing_tables(facts) is not None
         self._exact: Publisher | None = None
         self._patience = 0
@@ -78,8 +81,7 @@ class TableRules:
         self._block_texts: Mapping[int, str] = {}
         self._before: Sequence[RuleCost] = ()
         self._begin(rules)
-        self.memory = KernelMemory(self._tables, capacity, PLAIN)
-        self.memory.state.profiled = settings.profiled
+        self.memory = self._new_memory(PLAIN)
         try:
             self._read_facts(self.memory)
         except LargeNumberError:
@@ -94,7 +96,14 @@ class TableRules:
             plan, lambda text: texts.put([text])[0], trex=self.settings.trex, profiled=self.settings.profiled
         )
         self._rules, self.texts = rules, texts
+        self._single = SingleEvent(rules, self._tables.sizes.width, lambda text: texts.put([text])[0])
         self._costs = CostCounter(len(rules.events))
+
+    def _new_memory(self, functions: KernelFunctions) -> KernelMemory:
+        """The arrays of these rules, before the first event."""
+        memory = KernelMemory(self._tables, self._capacity, functions)
+        memory.state.profiled, memory.state.numbered = self.settings.profiled, self._numbered
+        return memory
 
     def _read_facts(self, memory: KernelMemory) -> None:
         """Read the facts as they are now.
@@ -132,34 +141,49 @@ class TableRules:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
+        read = partial(take_composites, self.memory, self.texts.by_code)
+        return [composite for part in self.process_single(event, read, sources=True) for composite in part]
+
+    def process_single(self, event: Occurrence, read: Callable[[], Any], *, sources: bool) -> list[Any]:
+        """What an event causes: what `read` makes of the output, as often as there is some; or composites of `cdp`."""
         if self._exact is None:
             check_event(event, self._rules, self.now, self._passed)
-            try:
-                block = event_block(self._rules, [event], self.texts.put)
-            except LargeNumberError:
-                self._hand_over()
-            else:
-                return self._singly(self.process_block(block, sources=True))
+            with suppress(LargeNumberError):
+                if self._retained is not None:
+                    block = event_block(self._rules, [event], self.texts.put)
+                    return list(self.process_block(block, sources=sources, read=read))
+                self._single.write(event)
+                self._count_events(1)
+                self._block_texts, self.memory.state.with_sources = {}, sources
+                parts = [read() for _ in self._compute(self._single.words)]
+                self._forget_texts()
+                if self.memory.state.reached:
+                    return parts
         found = list[Occurrence]()
         self._process_exactly([event], found)
-        return found
-
-    def _singly(self, parts: Iterable[EventBlock | list[Occurrence]]) -> list[Occurrence]:
-        return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
+        return [found]
 
     def takes_block(self, events: int) -> bool:
         """Whether a block of so many events is processed by the kernel."""
         return events > 0 and self._exact is None
 
-    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
-        """The composites of a block, in the order of publication."""
+    def process_block(
+        self, block: EventBlock, *, sources: bool = False, read: Callable[[], Any] | None = None
+    ) -> Iterable[Any]:
+        """The composites of a block, in the order of publication: each part a block or, made by `cdp`, a list.
+
+        Parameters
+        ----------
+        read: what is made of the output of the kernel instead of a block.
+        """
         if len(block) and self._exact is None:
             self._prepare(block)
-        yield from self.run_block(block, sources=sources)
+        yield from self.run_block(block, sources=sources, read=read)
 
-    def run_block(self, block: EventBlock, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
+    def run_block(self, block: EventBlock, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
         """The same of a block whose texts are known, and which comes in time."""
         self._see_facts()
+        read = read or partial(self._take_block, sources=sources)
         done = 0
         while done < len(block):
             rest = block.part(done, len(block)) if done else block
@@ -167,7 +191,7 @@ class TableRules:
                 self._block_texts = block.texts
                 self.memory.state.with_sources = sources
                 for _ in self._compute(event_words(rest.part(0, ready), self._tables.sizes.width)):
-                    yield composite_block(self.memory, self.texts.by_code, sources=sources)
+                    yield read()
                 done += int(self.memory.state.reached)
                 if self.memory.state.reached < ready:
                     self._hand_over()
@@ -178,6 +202,10 @@ class TableRules:
                 done += self._process_exactly(rest.part(0, PATIENCE).occurrences(self.rules), found)
             finally:
                 yield found
+
+    def _take_block(self, *, sources: bool) -> EventBlock:
+        """Take the composites of the output as a block."""
+        return composite_block(self.memory, self.texts.by_code, sources=sources)
 
     def _load_facts(self, block: EventBlock) -> int:
         """Load the facts for a block; for how many of its events, from the first one on, these are all."""
@@ -216,11 +244,15 @@ class TableRules:
         return [each.number for event in events for each in self._hand_over().process(event)]
 
     def _prepare(self, block: EventBlock) -> None:
-        """Check when a block comes, learn its texts, and let machine code run once it pays."""
+        """Check when a block comes, and learn its texts."""
         check_time(int(block.times[0]), self.now, self._passed)
         if block.texts:
             self.texts.put(list(block.texts.values()))
-        self._seen += len(block)
+        self._count_events(len(block))
+
+    def _count_events(self, count: int) -> None:
+        """Let machine code run once there have been so many events that it pays."""
+        self._seen += count
         if self._seen > SHORT_RUN:
             self.use_machine_code()
 
@@ -260,16 +292,18 @@ class TableRules:
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
-        return self._singly(self.run_until(time, sources=True))
+        read = partial(take_composites, self.memory, self.texts.by_code)
+        return [composite for part in self.run_until(time, sources=True, read=read) for composite in part]
 
-    def run_until(self, time: int, *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
-        """The same, in one block or several."""
+    def run_until(self, time: int, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
+        """The same in parts, as `process_block` gives them."""
         self._see_facts()
+        read = read or partial(self._take_block, sources=sources)
         state = self.memory.state
         if self._exact is None and state.due <= time:
             state.until, state.with_sources = min(time, FAR), sources
             for _ in self._compute(event_words(event_block(self._rules, [], self.texts.put), self._tables.sizes.width)):
-                yield composite_block(self.memory, self.texts.by_code, sources=sources)
+                yield read()
             state.until = LEAST_WORD
             if state.due <= time:
                 self._hand_over()
@@ -319,8 +353,7 @@ class TableRules:
         try:
             if exact.rules != self._rules:
                 self._begin(exact.rules)
-            memory = KernelMemory(self._tables, self._capacity, self.memory.functions)
-            memory.state.profiled = self.settings.profiled
+            memory = self._new_memory(self.memory.functions)
             if not is_complete(exact):
                 return False
             self._read_facts(memory)

@@ -58,6 +58,7 @@ class KernelMemory:
         self.scratch = self._scratch(capacity)
         self.states = records.room(1, records.STATE)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
+        self.state.numbered = True
         self.state.consumers = len(rule_tables.consumers)
         self.state.walked = min(SHORT, capacity)
         self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD

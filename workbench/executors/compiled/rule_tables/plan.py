@@ -171,6 +171,7 @@ class _TableBuilder:
         self._add_all_actions(plan, entries, lines, bound_at)
         for place, slot in enumerate(plan.event_slots):
             lines[bound_at[plan.binding[slot].number]]["source"] = place
+        lines[-1]["emits"] = self._emits_at_once(plan, lines[-1])
         self._steps += lines
         line = {
             "number": number, "trigger": self._types[plan.trigger.type], "emits": self._types[plan.rule.emits],
@@ -198,6 +199,21 @@ class _TableBuilder:
         else:
             line = self._writer.taking(step, next(k for k, each in enumerate(entries) if each.step is step))
         return line | {"rule": number}
+
+    def _emits_at_once(self, plan: RulePlan, line: StepLine) -> bool:
+        """Whether all that a last step does with a row is to copy values of it into the composite."""
+        counts = plan.rule.limit is not None or plan.pause is not None or bool(plan.consumed_slots)
+        if line["kind"] not in (StepKind.EACH, StepKind.TAKE) or plan.absent is not None or counts or self._profiled:
+            return False
+        actions = self._lists.actions[line["actions"] : line["actions_end"]]
+        return all(
+            slot >= self._cells and end == code + 1 and self._copies(code, line["slot"]) for slot, code, end in actions
+        )
+
+    def _copies(self, at: int, register: int) -> bool:
+        """Whether an instruction pushes a value of the row in a register, or of the candidate."""
+        opcode, operand, _ = self._code.instructions[at]
+        return opcode in (records.Opcode.CELL, records.Opcode.TIME) and operand in (register, records.OWN)
 
     def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
         """The fields of a rule whose matches wait for a deadline."""

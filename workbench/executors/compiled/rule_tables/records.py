@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
@@ -85,7 +86,7 @@ STEP = _words(  # what it selects, relative to what is bound before it; then wha
     "bounds", "bounds_end", "ranges", "not_null", "residual", "residual_end", "rivals", "rivals_end", "consumer",
     "slot", "cell", "source", "list", "later",
     "tree", "initial", "initial_end", "value", "value_end", "combine", "combine_end",  # of an aggregate
-    "actions", "actions_end",
+    "actions", "actions_end", "emits",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
 """A comparison of a candidate's attribute with what is bound before it: evaluated once a scan, into a range."""
@@ -137,8 +138,39 @@ STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
     "consumed", "consumers", "consuming", "silences", "hierarchical", "silent", "takes_place", "chain",
     "due", "due_rule", "judged", "until", "texts", "letters", "joins", "text", "other_text", "profiled", "ticks",
-    "fetching", "with_sources", "walked", "full_tree", "shift", "event", "counting", "triggers", "stretch", "aside",
+    "fetching", "with_sources", "numbered", "walked", "full_tree", "shift", "event", "counting",
+    "triggers", "stretch", "aside",
 )  # fmt: skip
+
+
+class ArrayKind(NamedTuple):
+    """What an array is: of what entries, with how many axes, and whether these lie one behind the other."""
+
+    dtype: np.dtype[Any]
+    axes: int = 1
+    contiguous: bool = True
+
+    def describes(self, array: Any) -> bool:
+        """Whether an array is of this kind."""
+        whole = not self.contiguous or array.flags.c_contiguous
+        return bool(array.dtype == self.dtype and array.ndim == self.axes and whole)
+
+
+WORD, REAL, BYTE = (np.dtype(each) for each in ("i8", "f8", "u1"))
+Words = Annotated[Any, WORD]
+"""An array of words. The annotation of an array has the fields of its kind, as far as they are not the usual ones."""
+
+
+@cache
+def array_kinds(tables: Any) -> Mapping[str, ArrayKind]:
+    """What the arrays of a named tuple are, by its annotations."""
+    hints = get_type_hints(tables, include_extras=True)
+    return {name: array_kind(hint) for name, hint in hints.items()}
+
+
+def array_kind(hint: Any) -> ArrayKind:
+    """What an array is, by its annotation."""
+    return ArrayKind(*get_args(hint)[1:])
 
 
 class PlanTables(NamedTuple):
@@ -154,24 +186,24 @@ class PlanTables(NamedTuple):
     trees: those that aggregates may have; where their nodes are is said by the history.
     """
 
-    rules: Any
-    steps: Any
-    bounds: Any
-    actions: Any
-    keys: Any
-    code: Any
-    slots: Any
-    triggered: Any
-    rules_of_type: Any
-    columns: Any
-    columns_of_type: Any
-    trees: Any
-    constant_indexes: Any = None
-    constant_chains: Any = None
-    constants: Any = None
-    indexes_of_type: Any = None
-    lookups: Any = None
-    lookups_of_type: Any = None
+    rules: Annotated[Any, RULE]
+    steps: Annotated[Any, STEP]
+    bounds: Annotated[Any, BOUND]
+    actions: Annotated[Any, ACTION]
+    keys: Annotated[Any, ACTION]
+    code: Annotated[Any, INSTRUCTION]
+    slots: Words
+    triggered: Words
+    rules_of_type: Words
+    columns: Annotated[Any, INDEXED]
+    columns_of_type: Words
+    trees: Annotated[Any, TREE]
+    constant_indexes: Annotated[Any, CONSTANT_INDEX] = None
+    constant_chains: Words = None
+    constants: Annotated[Any, CONSTANT] = None
+    indexes_of_type: Words = None
+    lookups: Annotated[Any, LOOKUP] = None
+    lookups_of_type: Words = None
 
 
 class EventHistory(NamedTuple):
@@ -181,44 +213,44 @@ class EventHistory(NamedTuple):
     together (`kernel.stretch`) have rows before these.
     """
 
-    columns: Any
-    rows: Any
-    cells: Any
-    buckets: Any
-    consumed: Any  # a hash set of words, each an event and who selects it no more
-    silences: Any  # a hash table, whose values are in `silence_words`
-    silence_words: Any
-    texts: Any  # a hash table, whose letters are in `letters`
-    letters: Any
-    joins: Any  # a hash table
-    undo: Any
-    trees: Any  # those of the plan, and where their nodes are
-    nodes: Any
-    node_limbs: Any  # of those that sum floats
+    columns: Annotated[Any, COLUMN]
+    rows: Annotated[Any, ROW, 1, False]
+    cells: Annotated[Any, WORD, 2, False]
+    buckets: Words
+    consumed: Words  # a hash set of words, each an event and who selects it no more
+    silences: Annotated[Any, SILENCE]  # a hash table, whose values are in `silence_words`
+    silence_words: Annotated[Any, WORD, 2]
+    texts: Annotated[Any, TEXT]  # a hash table, whose letters are in `letters`
+    letters: Annotated[Any, BYTE]
+    joins: Annotated[Any, JOINED]  # a hash table
+    undo: Annotated[Any, UNDO]
+    trees: Annotated[Any, TREE]  # those of the plan, and where their nodes are
+    nodes: Annotated[Any, NODE]
+    node_limbs: Annotated[Any, WORD, 2]  # of those that sum floats
 
 
 class Scratch(NamedTuple):
     """Room for one event: registers of the match, the stack, ranges of bounds, candidates of `each` put aside."""
 
-    registers: Any
-    null: Any
-    stack: Any
-    reals: Any  # the stack, as floats
-    low: Any
-    high: Any
-    range_cells: Any
-    fold: Any
-    limbs: Any  # of an exact sum
-    candidates: Any
-    candidate_starts: Any
-    cursors: Any  # of what is taken later: where it ends, and up to where it is not taken yet
-    consuming: Any
-    silence_words: Any
-    segments: Any
-    sources: Any  # the orders of the events that are bound
-    asked: Any  # the rules that the event may trigger
-    costs: Any  # of each rule, for the event that is processed
-    total_costs: Any  # for those before it
+    registers: Words
+    null: Words
+    stack: Words
+    reals: Annotated[Any, REAL]  # the stack, as floats
+    low: Words
+    high: Words
+    range_cells: Words
+    fold: Annotated[Any, FOLD]
+    limbs: Words  # of an exact sum
+    candidates: Words
+    candidate_starts: Words
+    cursors: Words  # of what is taken later: where it ends, and up to where it is not taken yet
+    consuming: Words
+    silence_words: Words
+    segments: Annotated[Any, SEGMENT]
+    sources: Words  # the orders of the events that are bound
+    asked: Words  # the rules that the event may trigger
+    costs: Annotated[Any, COST]  # of each rule, for the event that is processed
+    total_costs: Annotated[Any, COST]  # for those before it
 
 
 class CompositeWords(NamedTuple):
@@ -231,13 +263,13 @@ class CompositeWords(NamedTuple):
     sources: of each one the orders of the events that it is made of; not written where nobody asks for them.
     """
 
-    types: Any
-    rules: Any
-    times: Any
-    orders: Any
-    nulls: Any
-    cells: Any
-    sources: Any
+    types: Annotated[Any, np.dtype(np.uint16)]
+    rules: Annotated[Any, np.dtype(np.int32)]
+    times: Words
+    orders: Words
+    nulls: Words
+    cells: Annotated[Any, WORD, 2]
+    sources: Annotated[Any, WORD, 2]
 
     @classmethod
     def room(cls, count: int, width: int, sources: int) -> CompositeWords:
@@ -264,12 +296,12 @@ class EventWords(NamedTuple):
         of nulls, `NONE` where there are none.
     """
 
-    types: Any
-    times: Any
-    orders: Any
-    places: Any
-    columns: Any
-    words: Any
+    types: Words
+    times: Words
+    orders: Words
+    places: Words
+    columns: Annotated[Any, WORD, 2]
+    words: Words
 
 
 def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:

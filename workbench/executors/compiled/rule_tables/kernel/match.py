@@ -11,10 +11,10 @@ Source: Cugola and Margara, 4.2 (algorithm 2).
 
 from __future__ import annotations
 
-from workbench.executors.compiled.rule_tables.kernel.consumption import consume, note_consumption
+from workbench.executors.compiled.rule_tables.kernel.consumption import consume
+from workbench.executors.compiled.rule_tables.kernel.emission import emit, emit_all
 from workbench.executors.compiled.rule_tables.kernel.profile import count_match, count_partial
 from workbench.executors.compiled.rule_tables.kernel.search import scan
-from workbench.executors.compiled.rule_tables.kernel.silence import is_silent
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate
 from workbench.executors.compiled.rule_tables.kernel.waiting import gather_due, restore, wait
 from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, StepKind
@@ -32,7 +32,7 @@ def match(plan, history, scratch, state, rule_number, pending):
             if emitted == rule.limit:
                 break
         else:
-            forward = extend(plan, history, scratch, state, rule, depth, forward)
+            forward = extend(plan, history, scratch, state, rule, depth, forward, pending)
         if state.status != KernelStatus.DONE:
             return False
         depth += 1 if forward else -1
@@ -48,8 +48,11 @@ def finish(plan, history, scratch, state, rule, pending):
     return int(emit(plan, history, scratch, state, rule, pending))
 
 
-def extend(plan, history, scratch, state, rule, depth, forward):
-    """Extend the match by a step, for the first time (`forward`) or by its next candidate; whether there is one."""
+def extend(plan, history, scratch, state, rule, depth, forward, pending):
+    """Extend the match by a step, for the first time (`forward`) or by its next candidate; whether there is one.
+
+    A last step may emit all its matches at once; then there is none to go on with.
+    """
     step = plan.steps[rule.steps + depth]
     if forward:
         if step.kind == StepKind.TRIGGER:
@@ -59,6 +62,12 @@ def extend(plan, history, scratch, state, rule, depth, forward):
         elif step.kind != StepKind.TAKE:
             forward = scan(plan, history, scratch, state, depth, step)
         scratch.cursors[depth] = scratch.cursors[step.list] if step.kind == StepKind.TAKE else state.candidates
+        if step.emits:
+            if forward:
+                emit_all(plan, history, scratch, state, rule, step, pending)
+            if step.kind != StepKind.TAKE:
+                state.candidates = scratch.candidate_starts[depth]
+            return False
     elif step.later:
         state.candidates = scratch.candidate_starts[depth]
     if step.later:
@@ -107,30 +116,3 @@ def bind(plan, history, scratch, state, step):
     if state.profiled:
         count_partial(scratch, step)
     return True
-
-
-def emit(plan, history, scratch, state, rule, pending):
-    """Write the composite of a match, and note what it consumes; False if there is no room."""
-    if rule.pause != NONE and is_silent(plan, history, scratch, state, rule):
-        return True
-    if state.status != KernelStatus.DONE:
-        return False
-    if state.counting:
-        state.pending += 1
-        return True
-    if state.pending == len(pending.types):
-        state.status = KernelStatus.FULL_PENDING
-        return False
-    place, nulls = state.pending, 0
-    for k in range(rule.cells_end - rule.cells):
-        pending.cells[k, place] = scratch.registers[rule.cells + k]
-        nulls |= scratch.null[rule.cells + k] << k
-    if state.with_sources:
-        for k in range(rule.sources):
-            pending.sources[place, k] = scratch.sources[k]
-    pending.types[place], pending.rules[place] = rule.emits, rule.number
-    pending.times[place], pending.nulls[place] = state.now, nulls
-    state.pending += 1
-    if state.profiled:
-        scratch.costs[rule.number].composites += 1
-    return state.status == KernelStatus.DONE and note_consumption(plan, history, scratch, state, rule)

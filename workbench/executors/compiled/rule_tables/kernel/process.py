@@ -128,11 +128,12 @@ def process(plan, history, scratch, state, type_, pending):
 
 
 def number_composites(state, output):
-    """Give composites that cause nothing their places in the order; they lie in the output already."""
+    """Give composites that cause nothing their places in the order, if they take some; the output has them already."""
+    order, numbered = state.order, state.numbered
     for place in range(state.outputs, state.pending):
-        output.orders[place] = state.order
-        state.order += 1
-    state.outputs = state.pending
+        output.orders[place] = order
+        order += numbered
+    state.order, state.outputs = order, state.pending
 
 
 def publish(history, state, output, pending, place):

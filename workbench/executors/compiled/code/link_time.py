@@ -1,0 +1,81 @@
+"""Link-time optimisation: functions that numba compiles are linked first and optimised together, once.
+
+The rule of this module: numba optimises each function with all that it calls, again for each of its callers, and makes
+machine code of each. A function with `pipeline_class=Linked` stays code of LLVM, and so does what it calls, until
+`kernels.compile_entry` makes one object file of all.
+
+Source: numba's documentation, "Customizing the compiler".
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs, disable-error-code="misc"
+# numba has no types.
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import _dynfunc, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import NativeLowering
+
+
+class _LinkedLibrary(JITCodeLibrary):
+    """The code of a function and of what it calls, as it is."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _ReferringLower(Lower):
+    """Lowers a function, and says of its references that LLVM may read there at any time."""
+
+    def setup_function(self, fndesc):
+        super().setup_function(fndesc)
+        for argument in self.context.call_conv.get_arguments(self.function):
+            if isinstance(argument.type, ir.PointerType) and isinstance(argument.type.pointee, ir.LiteralStructType):
+                argument.attributes.dereferenceable = self.context.get_abi_sizeof(argument.type.pointee)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):
+    """Lowers a function without making machine code of it."""
+
+    _name = "linked_lowering"
+
+    @property
+    def lowering_class(self):
+        return _ReferringLower
+
+    def run_pass(self, state):
+        state.flags.no_compile = True
+        super().run_pass(state)
+        described, result, library = state.cr.fndesc, state.cr, state.library
+        library.finalize()
+        # Callers know a function by an object of Python, which nobody calls here.
+        symbol = _dynfunc.make_function(described.lookup_module(), described.qualname, "", 0, result.env, (library,))
+        state.targetctx.insert_user_function(symbol, described, [library])
+        state["cr"] = result._replace(cfunc=symbol)
+        return True
+
+
+class Linked(Compiler):
+    """Compiles a function without making machine code of it."""
+
+    def __init__(self, typing, target, _, *arguments) -> None:
+        super().__init__(typing, target, _LinkedLibrary(target.codegen(), "linked"), *arguments)
+
+    def define_pipelines(self):
+        (pipeline,) = super().define_pipelines()
+        pipeline.passes = [(_LinkedLowering if each is NativeLowering else each, why) for each, why in pipeline.passes]
+        return [pipeline]
+
+
+def compile_once(dispatcher):
+    """Let numba compile a function for numbers of a type, not again for each constant that is passed."""
+    compile_for = dispatcher.compile
+    dispatcher.compile = lambda arguments: compile_for(tuple(map(types.unliteral, arguments)))
+    return dispatcher
