@@ -62,32 +62,48 @@ def independent(of: RuleSet) -> RuleSet:
     return replace(of, rules=tuple(rule for rule in of.rules if rule.name not in dependences))
 
 
-def see_stretches(seed: int) -> int:
+def see_stretches(seed: int, settings: EngineSettings = PLAIN) -> int:
     """Compare the engines on a random case; how many composites there were."""
     case, random = generator.random_case(seed), Random(seed)
     made = independent(case.rules)
     if case.trex or not made.rules:
         return 0
-    device = PlainDevice(random.choice([1, 2, 5]))
+    device, stretch = PlainDevice(random.choice([1, 2, 5])), random.choice([1, 3, 7, 100])
     cuts = sorted(random.randint(0, len(case.events)) for _ in range(random.randint(0, 3)))
     try:
-        one = TableRules(made, case.facts, PLAIN)
+        one = TableRules(made, case.facts, settings)
     except Refused:
         return 0
     expected = published(one, case.events, cuts)
-    together = StretchRules(made, case.facts, PLAIN, device, stretch=random.choice([1, 3, 7, 100]), candidates=1)
-    found = published(together, case.events, cuts)
+    together = StretchRules(made, case.facts, settings, device, stretch=stretch, candidates=1)
+    saved = random.randint(0, len(case.events))
+    found = published(together, case.events[:saved], [cut for cut in cuts if cut < saved])
+    resumed = StretchRules(made, case.facts, settings, device, stretch=stretch)
+    resumed.restore(together.snapshot())
+    found += published(resumed, case.events[saved:])
     assert len(found) == len(expected), seed
     assert all(map(same_occurrence, found, expected)), seed
-    assert together.snapshot() == one.snapshot(), seed
     return len(found)
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.slow)], ids=str)
-def test_together_is_one_by_one(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random cases are longer than others are, and their numbers do not leave 64 bits."""
     monkeypatch.setattr(generator, "VALUES", {**generator.VALUES, INT: (1, 0, 2, 1, 0, 2, -1, 3, None)})
     monkeypatch.setattr(generator, "MOST_HAPPENING", 16)
+
+
+@pytest.mark.usefixtures("small_numbers")
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.slow)], ids=str)
+def test_together_is_one_by_one(seeds: range) -> None:
     assert sum(map(see_stretches, seeds)) > len(seeds) // 4
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_numbers")
+def test_events_join_the_history_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.executors.compiled.rule_tables.engine.SHORT_RUN", 0)
+    assert sum(see_stretches(seed, EngineSettings()) for seed in range(300)) > 75
 
 
 @pytest.mark.parametrize("text", TAKEN)

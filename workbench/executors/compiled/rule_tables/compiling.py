@@ -22,6 +22,7 @@ from workbench.executors.compiled.rule_tables.kernel.consumption import add_word
 from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
 from workbench.executors.compiled.rule_tables.kernel.silence import add_silences
+from workbench.executors.compiled.rule_tables.kernel.stretch import join_events
 from workbench.executors.compiled.rule_tables.records import array_kinds
 
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
@@ -34,6 +35,7 @@ class KernelFunctions(NamedTuple):
     rebuild_chains: Callable[..., Any]
     add_words: Callable[..., Any]
     add_silences: Callable[..., Any]
+    join_events: Callable[..., Any]
 
 
 COMPILERS = (
@@ -42,7 +44,7 @@ COMPILERS = (
 )  # fmt: skip
 """The module that compiles the kernel, and those that decide with it what becomes of it."""
 
-PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences)
+PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences, join_events)
 """The kernel in plain Python: some 200 us for an event."""
 
 Silences, SilenceWords = Annotated[Any, records.SILENCE], Annotated[Any, records.WORD, 2]
@@ -54,6 +56,10 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     rebuild_chains: (records.EventHistory, int),
     add_words: (records.Words, records.Words),
     add_silences: (Silences, SilenceWords, Silences, SilenceWords),
+    join_events: (
+        records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
+        Annotated[Any, records.TRIGGER], int,
+    ),
 }  # fmt: skip
 """The parameters of each entry: classes of tables, annotations of arrays, or whole numbers."""
 

@@ -19,7 +19,7 @@ from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.kernel.exact_sums import SUM_WORDS
-from workbench.executors.compiled.rule_tables.kernel.stretch import join_events, match_triggers
+from workbench.executors.compiled.rule_tables.kernel.stretch import match_triggers
 from workbench.executors.compiled.rule_tables.plan import RuleTables
 from workbench.executors.compiled.rule_tables.records import EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.texts import make_room
@@ -130,7 +130,9 @@ class StretchRules(TableRules):
         memory, state = self.memory, self.memory.state
         state.stretch, state.triggers, state.aside = state.reached, 0, len(memory.history.rows) - 2 - self._stretch
         while True:
-            join_events(memory.plan, memory.history, memory.scratch, memory.states, events, self._triggers, last)
+            memory.functions.join_events(
+                memory.plan, memory.history, memory.scratch, memory.states, events, self._triggers, last
+            )
             status = KernelStatus(int(memory.state.status))
             if status == KernelStatus.DONE or status >= KernelStatus.BEYOND:
                 return status == KernelStatus.DONE
