@@ -78,9 +78,9 @@ def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Pat
     rows = [",".join(str((i * 7 + k) % 4) if (i + k) % 3 else "" for k in range(len(names))) for i in range(40)]
     (tmp_path / "x.csv").write_text("\n".join([",".join(names), *rows, ""]))
     given = ("run", model, "--input", tmp_path / "x.csv", "--steps")
-    before = threading.active_count()  # other tests of the process may have left some
+    before = threading.active_count()  # other tests of the process may have left some, which end
     assert workbench(*given, "--backend", *threads) == workbench(*given)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_an_error_in_the_middle_ends_a_threaded_run_as_any_other(workbench: Run, tmp_path: Path) -> None:

@@ -232,8 +232,8 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
     assert "leave it out, or add --backend spark" in said
     assert "for pipelines only: --reassociate" in run(PAIR, "--backend", "compiled", "--reassociate", code=2)[1]
     assert "for pipelines only: --steps" in run(PAIR, "--steps", code=2)[1]
-    said = run(PAIR, "--backend", "tables", "--threads", "2", code=2)[1]
-    assert "not for the tables backend: --threads" in said
+    said = run(PAIR, "--backend", "gpu", "--threads", "2", code=2)[1]
+    assert "not for the gpu backend: --threads" in said
     assert "--backend compiled" in said
     assert "there is no backend 'cpd'" in run(PAIR, "--backend", "cpd", code=2)[1]
     (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")

@@ -208,8 +208,8 @@ def test_options_for_pipelines_are_refused():
         wb.run(wb.rules(TEXT), ROWS, backend="threaded")
     with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
-    with pytest.raises(InputError, match="not for the tables backend: --threads"):
-        wb.run(wb.rules(TEXT), ROWS, backend="tables", threads=2)
+    with pytest.raises(InputError, match="not for the gpu backend: --threads"):
+        wb.run(wb.rules(TEXT), ROWS, backend="gpu", threads=2)
     assert wb.run(wb.rules(TEXT), ROWS, threads=2) == wb.run(wb.rules(TEXT), ROWS)
     with pytest.raises(InputError, match="there is no option 'untl'"):
         wb.run(wb.rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]
