@@ -129,7 +129,7 @@ def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
             words.append(int(each))
         else:
             whole = each.flags.c_contiguous
-            kinds.append((each.dtype.str[1:], each.ndim if whole else -1))
+            kinds.append((f"{each.dtype.kind}{each.dtype.itemsize}", each.ndim if whole else -1))
             words += [each.__array_interface__["data"][0], *each.shape, *(() if whole else each.strides)]
     return tuple(kinds), struct.pack(f"={len(words)}q", *words)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import is_not
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from workbench.executors.compiled.rule_tables.kernel.index import rebuild_chains
 from workbench.executors.compiled.rule_tables.kernel.process import run
 from workbench.executors.compiled.rule_tables.kernel.silence import add_silences
 from workbench.executors.compiled.rule_tables.kernel.stretch import join_events
-from workbench.executors.compiled.rule_tables.records import array_kinds
+from workbench.executors.compiled.rule_tables.records import ArrayKind, array_kind, array_kinds
 
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
 
@@ -81,9 +81,9 @@ class EntryCall:
     """
 
     def __init__(self, entry: Callable[..., Any]) -> None:
-        self._entry, parameters = entry, ENTRIES[entry]
-        self._arguments: tuple[Any, ...] = (None,) * len(parameters)
-        self._passed: list[Any] = [None] * len(parameters)
+        self._entry, self._parameters = entry, ENTRIES[entry]
+        self._arguments: tuple[Any, ...] = (None,) * len(self._parameters)
+        self._passed: list[Any] = list(self._arguments)
         self._call: Callable[[], object] = int
 
     def __call__(self, *arguments: Any) -> None:
@@ -92,28 +92,45 @@ class EntryCall:
         self._call()
 
     def _bind(self, arguments: tuple[Any, ...]) -> None:
-        """Let the next call have other arguments."""
-        for k, (argument, last) in enumerate(zip(arguments, self._arguments, strict=True)):
-            if argument is not last:
-                self._passed[k] = _describe_arrays(argument) if isinstance(argument, tuple) else argument
-        loop = _machine_loop(self._entry)
-        passed = [
-            each.ctypes.data if isinstance(argument, tuple) else each
-            for each, argument in zip(self._passed, arguments, strict=True)
+        """Let the next call have other arguments; one that was there before is described already."""
+        known = {id(each): passed for each, passed in zip(self._arguments, self._passed, strict=True)}
+        for argument, parameter in zip(arguments, self._parameters, strict=True):
+            if id(argument) not in known:
+                known[id(argument)] = _described(argument, parameter)
+        self._passed = [known[id(each)] for each in arguments]
+        words = [
+            _address(each) if isinstance(argument, tuple) else each
+            for argument, each in zip(arguments, self._passed, strict=True)
         ]
-        if self._entry is run and not loop.ready(passed):
+        loop = _machine_loop(self._entry)
+        if self._call is int and self._entry is run and not loop.ready(words):
             print(NOTICE, file=sys.stderr, flush=True)
-        self._call, self._arguments = loop.bound(*passed), arguments
+        self._call, self._arguments = loop.bound(*words), arguments
 
 
-def _describe_arrays(tables: Any) -> Any:
-    """The descriptors of arrays as numba has them: two words that only counting references needs, then where it is."""
-    words, named_tuple = list[int](), cast(Any, type(tables))
-    for (name, kind), array in zip(array_kinds(named_tuple).items(), tables, strict=True):
-        if not kind.describes(array):
-            raise TypeError(f"{named_tuple.__name__}.{name} is no array of {kind}")
-        words += [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
+def _described(argument: Any, parameter: Any) -> Any:
+    """What is passed for an argument: for tables the descriptors of their arrays, as numba has them."""
+    if parameter is int:
+        return argument
+    if not isinstance(argument, tuple):
+        _check_kind(argument, array_kind(parameter), "an argument")
+        return argument
+    words = list[int]()
+    for (name, kind), array in zip(array_kinds(parameter).items(), argument, strict=True):
+        _check_kind(array, kind, name)
+        counted = (0, 0)  # by who counts references
+        words += (*counted, array.size, array.itemsize, _address(array), *array.shape, *array.strides)
     return np.array(words)
+
+
+def _check_kind(array: Any, kind: ArrayKind, name: str) -> None:
+    if not kind.describes(array):
+        raise TypeError(f"{name} is no array of {kind}")
+
+
+def _address(array: Any) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 @cache

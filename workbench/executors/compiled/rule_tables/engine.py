@@ -156,7 +156,8 @@ class TableRules:
                 self._count_events(1)
                 self._block_texts, self.memory.state.with_sources = {}, sources
                 parts = [read() for _ in self._compute(self._single.words)]
-                self._forget_texts()
+                if self._seen % SHORT_RUN == 0:
+                    self._forget_texts()
                 if self.memory.state.reached:
                     return parts
         found = list[Occurrence]()
@@ -273,12 +274,7 @@ class TableRules:
         memory, state = self.memory, self.memory.state
         state.reached, status = 0, KernelStatus.FULL_OUTPUT
         while status != KernelStatus.DONE:
-            began, first = process_time(), int(state.reached)
-            status = memory.run(events)
-            self._costs.seconds += process_time() - began
-            if self.settings.profiled:
-                self._costs.add(events.types[first : int(state.reached)])
-                self._costs.add(memory.output.types[: int(state.outputs)])
+            status = self._run_profiled(events) if self.settings.profiled else memory.run(events)
             if state.outputs:
                 yield
                 if status in FULL_OF_COMPOSITES and len(memory.output.types) < LARGE_OUTPUT:
@@ -289,6 +285,16 @@ class TableRules:
                 return
             elif status != KernelStatus.DONE:
                 make_room(memory, status, self.texts, self._block_texts)
+
+    def _run_profiled(self, events: EventWords) -> KernelStatus:
+        """Let the kernel process events, and account for them."""
+        memory, state = self.memory, self.memory.state
+        began, first = process_time(), int(state.reached)
+        status = memory.run(events)
+        self._costs.seconds += process_time() - began
+        self._costs.add(events.types[first : int(state.reached)])
+        self._costs.add(memory.output.types[: int(state.outputs)])
+        return status
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""

@@ -54,9 +54,10 @@ class KernelMemory:
             records.zeros(1, SOME_LIMBS),
         )  # fmt: skip
         self.history.columns.shift = 1
+        self.states = records.room(1, records.STATE)
+        self.state = self.states[0]
         self.lay_out([capacity] * columns)
         self.scratch = self._scratch(capacity)
-        self.states = records.room(1, records.STATE)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
         self.state.numbered = True
         self.state.consumers = len(rule_tables.consumers)
@@ -65,14 +66,8 @@ class KernelMemory:
         self.output = self._composites(capacity)
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
 
-    @property
-    def state(self) -> Any:
-        """The record of the run."""
-        return self.states[0]
-
     def run(self, events: records.EventWords) -> KernelStatus:
         """Process events from `state.reached` on, until the kernel stops."""
-        self.state.fetching = any(self.history.columns.mask > NEAR)
         self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
         return KernelStatus(int(self.state.status))
 
@@ -250,6 +245,7 @@ class KernelMemory:
         self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
         for number in range(len(sizes)):
             self.functions.rebuild_chains(self.history, number)
+        self.state.fetching = any(columns.mask > NEAR)
         self._lay_out_nodes()
 
     def _lay_out_nodes(self) -> None:
