@@ -62,6 +62,7 @@ class KernelMemory:
         self.state.numbered = True
         self.state.consumers = len(rule_tables.consumers)
         self.state.walked = min(SHORT, capacity)
+        self.history.trees.walked = self.state.walked
         self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD
         self.output = self._composites(capacity)
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output

@@ -126,7 +126,7 @@ class _TableBuilder:
             rules_of_type=_starts([triggers[rule] for rule in always], numbers),
             columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
             columns_of_type=_starts([each[0] for each in columns], numbers),
-            trees=records.table([(*tree, records.NONE) for tree in self._writer.trees] or [_NO_TREE], records.TREE),
+            trees=records.table([(*tree, records.NONE, 0) for tree in self._writer.trees] or [_NO_TREE], records.TREE),
         )
         watched = {*triggers, *(each[0] for each in columns)}
         hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
@@ -316,7 +316,7 @@ class _TableBuilder:
 
 _WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, records.NONE)
 """A column whose rows are matches that wait: no event joins it."""
-_NO_TREE = (records.NONE,) * 4
+_NO_TREE = (records.NONE,) * 5
 
 
 def _known_at(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:

@@ -31,7 +31,7 @@ def fold_nodes(history, scratch, state, step, key, window, at):
     while at >= column.first and state.status == KernelStatus.DONE:
         row, node = history.rows[column.start + (at & column.mask)], history.nodes[tree.start + (at & column.mask)]
         if row.time < window.time_low or row.order < window.order_low:
-            return
+            break
         end, has_end = history.rows[column.start + (node.end & column.mask)], node.end >= column.first
         if row.time > window.time_high or row.order > window.order_high:
             far = has_end and (end.time > window.time_high or end.order > window.order_high)
@@ -42,6 +42,7 @@ def fold_nodes(history, scratch, state, step, key, window, at):
         else:
             accumulate(history, scratch, state, step, column.start + (at & column.mask))
             at = node.before
+    tree.walked = 1 if scratch.fold[0].count > state.walked else state.walked  # the next window is mostly as long
 
 
 def write_nodes(history, scratch, state, step, at):

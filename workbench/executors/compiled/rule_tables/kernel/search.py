@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
 from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
 from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
@@ -66,24 +67,26 @@ def scan_chain(plan, history, scratch, state, step, key):
     """Scan the rows of a key; the one that is selected, or `NONE`."""
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
     # Fields of records are loaded again after each store: what every candidate needs stands in local names.
-    first, start, mask = column.first, column.start, column.mask
+    first, start, mask, is_one_chain = column.first, column.start, column.mask, column.bucket_mask == 0
     cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
     other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]
     asks_more = has_more_to_ask(step)
-    left = state.walked if step.tree != NONE else GREATEST_WORD
+    left = history.trees[step.tree].walked if step.tree != NONE else GREATEST_WORD
     key, other_key = keys_of(plan, history, scratch, state, step, key)
-    newest, other = newest_of(history, state, step, key, window), NONE
-    if other_key != key and column.bucket_mask != 0:
-        other = history.buckets[bucket_of(column, other_key)]
-    at, other, found = max(newest, other), NONE if other == newest else min(newest, other), NONE
+    newest, other = newest_of(history, state, step, key, other_key, window)
+    at, found = newest, NONE
     while at >= first:
         slot = start + (at & mask)
         row = history.rows[slot]
         if row.time < window.time_low or row.order < window.order_low:
             break
-        at = row.older
-        if at < other:
-            at, other = other, at
+        if is_one_chain:  # without a look at the row, so that the processor need not wait for it
+            at -= 1
+        else:
+            at = row.older
+            if at < other:
+                at, other = other, at
+                fetch(history.rows, start + (other & mask))
         if row.key != key and row.key != other_key:
             continue
         value, other_value = history.cells[slot, cell], history.cells[slot, other_cell]
@@ -142,12 +145,14 @@ def keys_of(plan, history, scratch, state, step, key):
     return mix(key, low >> shift), mix(key, high >> shift)
 
 
-def newest_of(history, state, step, key, window):
-    """The number of the row at which a scan begins."""
+def newest_of(history, state, step, key, other_key, window):
+    """The numbers of the newest rows in the chains of two keys, the newer one first, or of the only one and `NONE`."""
     column = history.columns[step.column]
     if column.bucket_mask == 0 and window.order_high < state.order - 1:
-        return newest_up_to(history, column, window.order_high)
-    return history.buckets[bucket_of(column, key)]
+        return newest_up_to(history, column, window.order_high), NONE
+    one = history.buckets[bucket_of(column, key)]
+    other = one if other_key == key else history.buckets[bucket_of(column, other_key)]
+    return max(one, other), NONE if one == other else min(one, other)
 
 
 def set_ranges(plan, history, scratch, state, step):
