@@ -130,6 +130,15 @@ def test_numbers_beyond_words_take_a_stretch_back() -> None:
     assert [each.values for each in found] == [(1,), (large + 1,), (large + 1,)]
 
 
+def test_threads_widen_bands() -> None:
+    made = rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
+    engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
+    events = [Occurrence("AB"[at % 2], at, (at * 7 % 50, "")) for at in range(12)]
+    assert published(engine, events) == published(TableRules(made, {}, PLAIN), events)
+    assert engine.takes_block(1)
+    assert engine.memory.history.columns[0].shift == 7
+
+
 def test_a_late_event_ends_a_block_behind_what_came_before() -> None:
     made = rules(f"{TYPES}from A emit P(x = A.x)")
     engine = StretchRules(made, {}, PLAIN, PlainDevice())

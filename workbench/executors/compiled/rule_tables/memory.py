@@ -62,7 +62,6 @@ class KernelMemory:
         self.state.numbered = True
         self.state.consumers = len(rule_tables.consumers)
         self.state.walked = min(SHORT, capacity)
-        self.history.trees.walked = self.state.walked
         self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD
         self.output = self._composites(capacity)
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
@@ -154,6 +153,7 @@ class KernelMemory:
     def _widen_bands(self, number: int, shift: int) -> None:
         """Let fewer bits of the attribute by which a column is banded be part of the key of its rows."""
         column, slots = self.history.columns[number], self.slots_of(number)
+        shift = max(shift, int(column.shift))
         values = self.history.cells[slots, self.plan.columns[number].banded]
         self.history.rows.key[slots] ^= (values >> column.shift) ^ (values >> shift)
         column.shift = shift

@@ -316,7 +316,7 @@ class _TableBuilder:
 
 _WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, records.NONE)
 """A column whose rows are matches that wait: no event joins it."""
-_NO_TREE = (records.NONE,) * 5
+_NO_TREE = (records.NONE, records.NONE, 0, records.NONE, 0)
 
 
 def _known_at(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:

@@ -127,10 +127,10 @@ SEGMENT = _words("next", "end")
 """The composites that one event has caused, of those that wait to be published."""
 FOLD = _words("count", "total")
 """How many values an aggregate has seen, and their sum, or the least or greatest one."""
-TREE = _words("column", "cell", "kind", "start", "walked")
+TREE = _words("column", "cell", "kind", "start", "large")
 """Nodes of the rows of a column, for aggregates of one kind over one attribute; `start` is `NONE` until one asks.
 
-An aggregate asks once it has walked along `walked` rows."""
+`large` says that the last window for which they were used had many rows."""
 NODE = _words("row", "before", "end", "length", "count", "value")
 """A row and the ones before it with the same key, `length` in all, and what an aggregate has seen of them.
 

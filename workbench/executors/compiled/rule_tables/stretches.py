@@ -34,6 +34,8 @@ STRETCH = 1 << 14
 """Events that are processed together, at most."""
 CANDIDATES = 64
 """Candidates that a thread has room for, in the beginning."""
+ANSWERED = {KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED, KernelStatus.WIDE_BAND}
+"""What threads stop for that is given to all of them."""
 HINT = "--backend compiled runs them"
 
 
@@ -156,17 +158,18 @@ class StretchRules(TableRules):
             found = {KernelStatus(each) for each in np.unique(triggers.status).tolist()}
             if KernelStatus.FULL_CANDIDATES in found:
                 self._candidates *= 2
-            elif missing := found & {KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED}:
-                self._learn(states, missing)
+            elif missing := found & ANSWERED:
+                self._answer(states, missing)
             else:
                 return
 
-    def _learn(self, states: Any, missing: set[KernelStatus]) -> None:
-        """Learn the texts that threads have asked for."""
+    def _answer(self, states: Any, missing: set[KernelStatus]) -> None:
+        """Give all threads what they have asked for."""
         memory = self.memory
         for each in states:
             if (status := KernelStatus(int(each.status))) in missing:
-                memory.state.text, memory.state.other_text = each.text, each.other_text
+                for name in ("text", "other_text", "full_column", "shift"):
+                    memory.state[name] = each[name]
                 make_room(memory, status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:

@@ -11,16 +11,15 @@ from workbench.executors.compiled.rule_tables.kernel.index import bucket_of
 from workbench.executors.compiled.rule_tables.kernel.values import mix
 from workbench.executors.compiled.rule_tables.records import NONE
 
-CHAINS_AHEAD, ROWS_AHEAD, NEXT_AHEAD = 16, 8, 4
-"""How many events ahead the beginnings of chains are fetched, the rows to which these lead, and those behind them."""
+CHAINS_AHEAD, ROWS_AHEAD = 16, 8
+"""How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
 
 
 def fetch_ahead(plan, history, events, i):
     """Fetch what the events some places behind an event need first."""
     if i + CHAINS_AHEAD < len(events.types):
         fetch_chains(plan, history, events, i + CHAINS_AHEAD)
-        for behind in range(2):
-            fetch_rows(plan, history, events, i + (NEXT_AHEAD if behind else ROWS_AHEAD), behind)
+        fetch_rows(plan, history, events, i + ROWS_AHEAD)
 
 
 def fetch_chains(plan, history, events, i):
@@ -32,19 +31,17 @@ def fetch_chains(plan, history, events, i):
         fetch(history.buckets, bucket_of(column, key_of(plan, column, events, i, lookup)))
 
 
-def fetch_rows(plan, history, events, i, behind):
-    """Fetch the newest row of each chain in which an event is looked up, or the one behind it."""
+def fetch_rows(plan, history, events, i):
+    """Fetch the newest row of each chain in which an event is looked up."""
     type_ = events.types[i]
     for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
         lookup = plan.lookups[k]
         if lookup.joins:
             continue
         column = history.columns[lookup.column]
-        at = history.buckets[bucket_of(column, key_of(plan, column, events, i, lookup))]
-        if behind and at >= column.first:
-            at = history.rows[column.start + (at & column.mask)].older
-        if at >= column.first:
-            fetch(history.rows, column.start + (at & column.mask))
+        newest = history.buckets[bucket_of(column, key_of(plan, column, events, i, lookup))]
+        if newest >= column.first:
+            fetch(history.rows, column.start + (newest & column.mask))
 
 
 def key_of(plan, column, events, i, lookup):

@@ -42,7 +42,12 @@ def fold_nodes(history, scratch, state, step, key, window, at):
         else:
             accumulate(history, scratch, state, step, column.start + (at & column.mask))
             at = node.before
-    tree.walked = 1 if scratch.fold[0].count > state.walked else state.walked  # the next window is mostly as long
+    tree.large = int(scratch.fold[0].count > state.walked)
+
+
+def rows_to_walk(history, state, step):
+    """How many rows are walked along before nodes are used: one where the window before this one was large."""
+    return 1 if history.trees[step.tree].large else state.walked
 
 
 def write_nodes(history, scratch, state, step, at):

@@ -17,7 +17,7 @@ from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
 from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
 from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
 from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, newest_up_to
-from workbench.executors.compiled.rule_tables.kernel.nodes import fold_nodes
+from workbench.executors.compiled.rule_tables.kernel.nodes import fold_nodes, rows_to_walk
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rule_tables.records import (
     GREATEST_WORD,
@@ -71,7 +71,7 @@ def scan_chain(plan, history, scratch, state, step, key):
     cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
     other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]
     asks_more = has_more_to_ask(step)
-    left = history.trees[step.tree].walked if step.tree != NONE else GREATEST_WORD
+    left = rows_to_walk(history, state, step) if step.tree != NONE else GREATEST_WORD
     key, other_key = keys_of(plan, history, scratch, state, step, key)
     newest, other = newest_of(history, state, step, key, other_key, window)
     at, found = newest, NONE
