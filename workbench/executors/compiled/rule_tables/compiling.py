@@ -54,7 +54,7 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
         records.CompositeWords, records.CompositeWords,
     ),
     rebuild_chains: (records.EventHistory, int),
-    add_words: (records.Words, records.Words),
+    add_words: (records.WordArray, records.WordArray),
     add_silences: (Silences, SilenceWords, Silences, SilenceWords),
     join_events: (
         records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,

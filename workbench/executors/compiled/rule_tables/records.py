@@ -159,7 +159,7 @@ class ArrayKind(NamedTuple):
 
 
 WORD, REAL, BYTE = (np.dtype(each) for each in ("i8", "f8", "u1"))
-Words = Annotated[Any, WORD]
+WordArray = Annotated[Any, WORD]
 """An array of words. The annotation of an array has the fields of its kind, as far as they are not the usual ones."""
 
 
@@ -194,18 +194,18 @@ class PlanTables(NamedTuple):
     actions: Annotated[Any, ACTION]
     keys: Annotated[Any, ACTION]
     code: Annotated[Any, INSTRUCTION]
-    slots: Words
-    triggered: Words
-    rules_of_type: Words
+    slots: WordArray
+    triggered: WordArray
+    rules_of_type: WordArray
     columns: Annotated[Any, INDEXED]
-    columns_of_type: Words
+    columns_of_type: WordArray
     trees: Annotated[Any, TREE]
     constant_indexes: Annotated[Any, CONSTANT_INDEX] = None
-    constant_chains: Words = None
+    constant_chains: WordArray = None
     constants: Annotated[Any, CONSTANT] = None
-    indexes_of_type: Words = None
+    indexes_of_type: WordArray = None
     lookups: Annotated[Any, LOOKUP] = None
-    lookups_of_type: Words = None
+    lookups_of_type: WordArray = None
 
 
 class EventHistory(NamedTuple):
@@ -218,8 +218,8 @@ class EventHistory(NamedTuple):
     columns: Annotated[Any, COLUMN]
     rows: Annotated[Any, ROW, 1, False]
     cells: Annotated[Any, WORD, 2, False]
-    buckets: Words
-    consumed: Words  # a hash set of words, each an event and who selects it no more
+    buckets: WordArray
+    consumed: WordArray  # a hash set of words, each an event and who selects it no more
     silences: Annotated[Any, SILENCE]  # a hash table, whose values are in `silence_words`
     silence_words: Annotated[Any, WORD, 2]
     texts: Annotated[Any, TEXT]  # a hash table, whose letters are in `letters`
@@ -234,23 +234,23 @@ class EventHistory(NamedTuple):
 class Scratch(NamedTuple):
     """Room for one event: registers of the match, the stack, ranges of bounds, candidates of `each` put aside."""
 
-    registers: Words
-    null: Words
-    stack: Words
+    registers: WordArray
+    null: WordArray
+    stack: WordArray
     reals: Annotated[Any, REAL]  # the stack, as floats
-    low: Words
-    high: Words
-    range_cells: Words
+    low: WordArray
+    high: WordArray
+    range_cells: WordArray
     fold: Annotated[Any, FOLD]
-    limbs: Words  # of an exact sum
-    candidates: Words
-    candidate_starts: Words
-    cursors: Words  # of what is taken later: where it ends, and up to where it is not taken yet
-    consuming: Words
-    silence_words: Words
+    limbs: WordArray  # of an exact sum
+    candidates: WordArray
+    candidate_starts: WordArray
+    cursors: WordArray  # of what is taken later: where it ends, and up to where it is not taken yet
+    consuming: WordArray
+    silence_words: WordArray
     segments: Annotated[Any, SEGMENT]
-    sources: Words  # the orders of the events that are bound
-    asked: Words  # the rules that the event may trigger
+    sources: WordArray  # the orders of the events that are bound
+    asked: WordArray  # the rules that the event may trigger
     costs: Annotated[Any, COST]  # of each rule, for the event that is processed
     total_costs: Annotated[Any, COST]  # for those before it
 
@@ -267,9 +267,9 @@ class CompositeWords(NamedTuple):
 
     types: Annotated[Any, np.dtype(np.uint16)]
     rules: Annotated[Any, np.dtype(np.int32)]
-    times: Words
-    orders: Words
-    nulls: Words
+    times: WordArray
+    orders: WordArray
+    nulls: WordArray
     cells: Annotated[Any, WORD, 2]
     sources: Annotated[Any, WORD, 2]
 
@@ -298,12 +298,12 @@ class EventWords(NamedTuple):
         of nulls, `NONE` where there are none.
     """
 
-    types: Words
-    times: Words
-    orders: Words
-    places: Words
+    types: WordArray
+    times: WordArray
+    orders: WordArray
+    places: WordArray
     columns: Annotated[Any, WORD, 2]
-    words: Words
+    words: WordArray
 
 
 def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
