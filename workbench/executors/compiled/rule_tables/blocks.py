@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
+SPARSE = 16
+"""Rows of a block's columns for each event, from which on it takes longer to copy them than to gather the events'."""
+
+
 def event_words(block: EventBlock, width: int) -> records.EventWords:
     """The events of a block as words; those that have places in the order keep them.
 
@@ -30,7 +34,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
     ----------
     width: attributes that a row has room for.
     """
-    if sum(len(each[0].values) for each in block.columns if each) > 2 * len(block):
+    if sum(len(each[0].values) for each in block.columns if each) > SPARSE * len(block):
         block = join_blocks([block])  # a small part of a large one, which shares its columns
     begins, words, end = np.full((len(block.names), width + 1), records.NONE), [records.zeros(1)], 1
     for type_, columns in enumerate(block.columns):
