@@ -34,25 +34,45 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
     ----------
     width: attributes that a row has room for.
     """
-    if sum(len(each[0].values) for each in block.columns if each) > SPARSE * len(block):
-        block = join_blocks([block])  # a small part of a large one, which shares its columns
+    rows = _find_rows(block)
+    if sum(map(len, rows)) > SPARSE * len(block):
+        block = join_blocks([block])
+        rows = _find_rows(block)
     begins, words, end = np.full((len(block.names), width + 1), records.NONE), [records.zeros(1)], 1
-    for type_, columns in enumerate(block.columns):
-        if not columns or not len(columns[0].values):
+    for type_, (columns, own) in enumerate(zip(block.columns, rows, strict=True)):
+        if not columns or not own:
             continue
-        found = list(enumerate(_words(column.values) for column in columns))
-        if any(column.nulls is not None for column in columns):
-            found.append((width, _null_masks(columns)))
+        some = [AttributeColumn(*(_cut(each, own) for each in (column.values, column.nulls))) for column in columns]
+        found = list(enumerate(_words(column.values) for column in some))
+        if any(column.nulls is not None for column in some):
+            found.append((width, _null_masks(some)))
         for k, column in found:
             begins[type_, k] = end
             words.append(column)
             end += len(column)
     orders = np.full(len(block), records.NONE) if block.numbers is None else block.numbers
+    places, firsts = block.places, np.array([own.start for own in rows], np.int64)
+    if firsts.any():
+        places = places - firsts[block.types]
     # Machine code is for arrays that may be written to, and those of a block may not: numba would compile it again.
     types, times, orders, places = (
-        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, block.places)
+        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, places)
     )
     return records.EventWords(types, times, orders, places, begins, np.concatenate(words))
+
+
+def _find_rows(block: EventBlock) -> list[range]:
+    """From which row of the columns of each type to which one there are events: a part of a block has some of them."""
+    found = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
+    if sum(map(len, found)) > len(block):
+        for type_ in filter(found.__getitem__, range(len(found))):
+            places = block.places[block.types == type_]
+            found[type_] = range(int(places.min()), int(places.max()) + 1) if len(places) else range(0)
+    return found
+
+
+def _cut(array: Any, rows: range) -> Any:
+    return None if array is None else array[rows.start : rows.stop]
 
 
 def _words(values: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from time import process_time
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -289,9 +289,9 @@ class TableRules:
     def _run_profiled(self, events: EventWords) -> KernelStatus:
         """Let the kernel process events, and account for them."""
         memory, state = self.memory, self.memory.state
-        began, first = process_time(), int(state.reached)
+        began, first = thread_time(), int(state.reached)
         status = memory.run(events)
-        self._costs.seconds += process_time() - began
+        self._costs.seconds += thread_time() - began
         self._costs.add(events.types[first : int(state.reached)])
         self._costs.add(memory.output.types[: int(state.outputs)])
         return status
