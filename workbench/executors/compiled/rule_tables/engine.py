@@ -141,8 +141,12 @@ class TableRules:
 
     def process(self, event: Occurrence) -> list[Occurrence]:
         """The composites that an event causes."""
-        read = partial(take_composites, self.memory, self.texts.by_code)
-        return [composite for part in self.process_single(event, read, sources=True) for composite in part]
+        parts = self.process_single(event, self._take_singly, sources=True)
+        return [composite for part in parts for composite in part]
+
+    def _take_singly(self) -> list[Occurrence]:
+        """Take the composites of the output one by one."""
+        return take_composites(self.memory, self.texts.by_code)
 
     def process_single(self, event: Occurrence, read: Callable[[], Any], *, sources: bool) -> list[Any]:
         """What an event causes: what `read` makes of the output, as often as there is some; or composites of `cdp`."""
