@@ -302,7 +302,7 @@ class TableRules:
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
-        read = partial(take_composites, self.memory, self.texts.by_code)
+        read = self._take_singly
         return [composite for part in self.run_until(time, sources=True, read=read) for composite in part]
 
     def run_until(self, time: int, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
