@@ -146,7 +146,7 @@ def changeable(running: KernelMemory) -> list[Any]:
     """What an event changes."""
     state = running.state
     found = [running.history.columns.appended, running.history.buckets, running.history.consumed]
-    return [each.tolist() for each in found] + [int(state[name]) for name in ("order", "now", "outputs", "consumed")]
+    return [*(each.tolist() for each in found), state.order, state.now, state.outputs, state.consumed]
 
 
 def test_an_event_that_finds_no_room_leaves_no_trace():

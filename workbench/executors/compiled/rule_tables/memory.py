@@ -22,8 +22,27 @@ from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 NEAR = 1 << 12
 """Rows of a column that are in the processor's cache anyway."""
+STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
 SHORT = 16
 """Rows along which an aggregate walks before it is put together of nodes."""
+
+
+class RunState:
+    """The record of a run: the fields of `STATE`, which numpy would take ten times as long to read.
+
+    Parameters
+    ----------
+    states: an array of one such record.
+    """
+
+    def __init__(self, states: Any) -> None:
+        super().__setattr__("_words", memoryview(states.view(np.int64)))
+
+    def __getattr__(self, name: str) -> Any:
+        return self._words[STATE_WORDS[name]]
+
+    def __setattr__(self, name: str, value: int) -> None:
+        self._words[STATE_WORDS[name]] = value
 
 
 class KernelMemory:
@@ -55,7 +74,7 @@ class KernelMemory:
         )  # fmt: skip
         self.history.columns.shift = 1
         self.states = records.room(1, records.STATE)
-        self.state = self.states[0]
+        self.state = RunState(self.states)
         self.lay_out([capacity] * columns)
         self.scratch = self._scratch(capacity)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
