@@ -169,7 +169,7 @@ class StretchRules(TableRules):
         for each in states:
             if (status := KernelStatus(int(each.status))) in missing:
                 for name in ("text", "other_text", "full_column", "shift"):
-                    memory.state[name] = each[name]
+                    setattr(memory.state, name, each[name])
                 make_room(memory, status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:
