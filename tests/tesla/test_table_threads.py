@@ -171,3 +171,13 @@ def test_slices_take_the_same_time(monkeypatch):
     first, last = sliced.cut(block.times)
     assert (first, last) == (55, 100)  # 55 of its own against 45 and half of 20
     assert sliced.cut(block.times[:19]) == [19]
+
+
+@pytest.mark.parametrize(("window", "chosen"), [(1, RulesByTime), (60, RulesByKey)])
+def test_events_are_divided_by_time_unless_much_is_repeated(window, chosen):
+    made = rules(TYPES + f"from B[$x = x] and each A(x == $x) within {window} from B emit Z(n = $x)")
+    several = table_rules(made, {}, EngineSettings(threads=2, plain=True))
+    events = [A(time, time, 1.0) if time % 2 else B(time, time, "b") for time in range(100)]
+    assert isinstance(several, ThreadedRules)
+    assert list(several.process_block(event_block(made, events, several.texts.put))) == []
+    assert isinstance(several.partition, chosen)

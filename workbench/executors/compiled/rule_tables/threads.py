@@ -28,6 +28,9 @@ from workbench.tesla.event_block import EventBlock, LargeNumberError, event_bloc
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
+KEY_COST = 0.05
+"""The part of one thread's time that it takes to partition events by key, and to merge what comes out."""
+
 
 def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules | ThreadedRules:
     """The engine `tables`, in as many threads as it is asked for where events can be split."""
@@ -116,7 +119,7 @@ class ThreadedRules:
         if _can_slice(self.split, self.settings):
             span = int(block.times[-1]) - int(block.times[0]) if block is not None else 0
             repeated = min(1.0, self.split.time.reach / span) if span else 1.0
-            if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < most:
+            if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < most + KEY_COST:
                 return RulesByTime(self._parts, self.split.time, self._manager)
         return RulesByKey(self._parts, buckets, owners, self._manager)
 
