@@ -27,7 +27,7 @@ SHORT = 16
 """Rows along which an aggregate walks before it is put together of nodes."""
 
 
-class RunState:
+class KernelState:
     """The record of a run: the fields of `STATE`, which numpy would take ten times as long to read.
 
     Parameters
@@ -74,7 +74,7 @@ class KernelMemory:
         )  # fmt: skip
         self.history.columns.shift = 1
         self.states = records.room(1, records.STATE)
-        self.state = RunState(self.states)
+        self.state = KernelState(self.states)
         self.lay_out([capacity] * columns)
         self.scratch = self._scratch(capacity)
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
