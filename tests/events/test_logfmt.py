@@ -83,6 +83,9 @@ def test_options_of_columns():
         read("x=1\n", one, null="error")
     with pytest.raises(InputError, match="no row has a key 'w'"):
         read("x=1\n", one, columns={"x": "w"})
+    with pytest.raises(InputError) as error:
+        read("x=1 kk=2\nx=2 jj=3\n", Ports("p", (Port("x", wb.INT),)), columns={"x": "w"})
+    assert error.value.hint == "there are: x, kk, jj"  # in the order in which they come
     with pytest.raises(InputError, match=r"<stdin>:2: input 'x': expected a whole number, not '1.5'"):
         read("x=1\nx=1.5\n", one)
 

@@ -59,7 +59,7 @@ class RecordReader(LineReader):
 
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
-        self._seen: set[str] = set()
+        self._seen: dict[str, None] = {}
         self._keys: tuple[str, ...] | EllipsisType | None = ...
         self._known: dict[tuple[str, ...] | None, tuple[ColumnMap, dict[str, Taker]]] = {}
 
@@ -79,7 +79,7 @@ class RecordReader(LineReader):
             self.open(ColumnMap((), {str(self.only): 0}, self.domains))
         else:
             self.opened(keys)
-            self._seen.update(keys)
+            self._seen.update(dict.fromkeys(keys))
         assert self.columns is not None
         if len(self._known) < MOST:
             self._known[keys] = self.columns, self.takers

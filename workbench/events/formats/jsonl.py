@@ -97,7 +97,7 @@ class JsonReader(RecordReader):
             return None, None
         columns = self.matched([*table.column_names, *others])
         self.reporter.ignore_columns(columns.ignored)
-        self._seen.update(others, found)
+        self._seen.update(dict.fromkeys([*others, *found]))
         return table, columns
 
     def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
