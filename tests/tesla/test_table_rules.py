@@ -209,6 +209,14 @@ def test_matches_of_a_last_step_are_emitted_at_once_where_values_are_copied(rule
     assert list(map(repr, found)) == list(map(repr, cdp))
 
 
+def test_a_limit_counts_no_match_of_which_a_text_is_missing():
+    """What it is silent for is null until the text is known, and for null it is silent already."""
+    made = rules(ROWS + 'from A limit 1 emit Q(x = A.x, y = 0, s = A.s, at = 1) at most once in 9 per A.s + "b"')
+    stream = [Occurrence("A", 0, (1, None)), Occurrence("A", 1, (2, "a")), Occurrence("A", 2, (3, "a"))]
+    engine = TableRules(made, {}, EngineSettings(plain=True), capacity=1)
+    assert [each.values[0] for event in stream for each in engine.process(event)] == [1, 2]
+
+
 def test_an_event_that_comes_late_ends_a_block_behind_what_came_before():
     made = rules(TYPES + "from A emit D(x = A.x)")
     engine, found = TableRules(made, {}, EngineSettings(plain=True)), list[Any]()

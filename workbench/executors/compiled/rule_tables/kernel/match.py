@@ -29,12 +29,12 @@ def match(plan, history, scratch, state, rule_number, pending):
         if depth == steps:
             forward = False
             emitted += finish(plan, history, scratch, state, rule, pending)
-            if emitted == rule.limit:
-                break
         else:
             forward = extend(plan, history, scratch, state, rule, depth, forward, pending)
         if state.status != KernelStatus.DONE:
             return False
+        if emitted == rule.limit:
+            break
         depth += 1 if forward else -1
     return consume(history, scratch, state)
 
