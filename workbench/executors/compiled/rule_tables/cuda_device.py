@@ -18,6 +18,7 @@ from numba import cuda
 from workbench.errors import EngineMissing
 from workbench.executors.compiled.gpu.available import missing_device
 from workbench.executors.compiled.rule_tables import kernel, records
+from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.stretch import match_triggers
 from workbench.executors.compiled.rule_tables.stretches import StretchRules
 from workbench.tesla.engines.engine import EngineSettings
@@ -75,12 +76,16 @@ def _send(given: Any) -> Any:
 @cache
 def _kernel() -> Any:
     """What every thread does."""
-    match = _link(match_triggers, {})
+    match = _link(match_triggers, {fetch: cuda.jit(device=True)(_fetch_nothing)})
 
     def kernel(plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: Any) -> None:
         match(plan, history, scratches, states, triggers, output, cuda.grid(1), cuda.gridsize(1))
 
     return cuda.jit(kernel)
+
+
+def _fetch_nothing(array: Any, place: Any) -> None:
+    """Fetch nothing ahead: while a thread waits for memory, a GPU runs others."""
 
 
 def _link(function: Any, known: dict[Any, Any]) -> Any:
