@@ -37,6 +37,7 @@ def test_a_full_disk_is_told_with_the_path(tmp_path: Path, name: str) -> None:
     call = command(["run", SQUARES, "--input", tmp_path / "x.csv", "--bad-rows" if odd else "--output", name])
     done = subprocess.run(
         call, capture_output=True, text=True, cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would keep 200 bytes of a module's code
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (2, f"workbench: {name}: cannot write there: File too large\n")
