@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tests.executors.compiled import ptx_device
 from tests.executors.compiled.ptx import Kernel
+from tests.tesla.test_stretches import published
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.compiled.rule_tables.cuda_device import CudaDevice
 from workbench.executors.compiled.rule_tables.stretches import StretchRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
-from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 
 TYPES = """
@@ -36,16 +34,6 @@ def engine(text: str = RULES, facts: Facts | None = None, stretch: int = 30) -> 
     return StretchRules(rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), stretch=stretch)
 
 
-def told(gpu: StretchRules, events: Sequence[Occurrence], cuts: Sequence[int] = ()) -> list[Occurrence]:
-    """What comes of events in blocks that end at these places."""
-    found, first = list[Occurrence](), 0
-    for last in (*cuts, len(events)):
-        for part in gpu.process_block(event_block(gpu.rules, events[first:last], gpu.texts.put), sources=True):
-            found += part if isinstance(part, list) else part.occurrences(gpu.rules)
-        first = last
-    return found
-
-
 def conformance(seeds: int) -> None:
     """Several rules at once, in blocks and stretches, threads in either order: what `cdp` tells, order included."""
     made, composites = rules(TYPES + RULES), 0
@@ -54,7 +42,7 @@ def conformance(seeds: int) -> None:
         Kernel.reverse = seed % 2 == 1
         cdp = rule_engine(made, "cdp", case.facts)
         expected = [each for event in case.events for each in cdp.process(event)]
-        found = told(engine(facts=case.facts, stretch=(9, 30, 1000)[seed % 3]), case.events, [20, 45])
+        found = published(engine(facts=case.facts, stretch=(9, 30, 1000)[seed % 3]), case.events, [20, 45])
         assert len(found) == len(expected), seed
         assert all(map(same_occurrence, found, expected)), seed
         composites += len(found)
@@ -68,4 +56,4 @@ def large_numbers() -> None:
     text = "rule sum: from C and $s = SUM(A.p within 9 from C) where $s > C.p emit Made(b = C.p, a = 1)"
     events = [Occurrence("A", 0, (1, 0.0, "")), Occurrence("C", 1, (0,)), Occurrence("A", 2, (2**63 - 1, 0.0, ""))]
     gpu = engine(text)
-    assert [each.values for each in told(gpu, [*events, Occurrence("C", 3, (5,))], [1])] == [(0, 1), (5, 1)]
+    assert [each.values for each in published(gpu, [*events, Occurrence("C", 3, (5,))], [1])] == [(0, 1), (5, 1)]

@@ -20,7 +20,7 @@ from workbench.tesla.operators import as_float
 from workbench.tesla.rule_set import RuleSet
 
 BUCKETS = 1 << 10
-"""Keys are told apart so far; whole buckets are assigned to threads, by how many events they have."""
+"""Buckets of keys; whole buckets are assigned to threads, by how many events they have."""
 MAX_COUNTED = 1 << 15
 """Events by which the load of buckets is estimated, at most."""
 

@@ -160,7 +160,8 @@ class RulesByKey:
         late = (begins >= 0) & (causes[begins] == causes)
         due = np.where(late, found.times, 0)
         places = np.where(late, np.searchsorted(times, due, "right"), made.places)
-        starts = np.concatenate([made.piece.starts, found.numbers[late]])  # type: ignore[index]
+        assert found.numbers is not None
+        starts = np.concatenate([made.piece.starts, found.numbers[late]])
         entries = starts.argsort(kind="stable")
         events = np.concatenate([made.piece.events, self._events + places[late]])[entries]
         return made._replace(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import is_not
 from pathlib import Path
+from types import FunctionType
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,26 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     ),
 }  # fmt: skip
 """The parameters of each entry: classes of tables, annotations of arrays, or whole numbers."""
+
+
+def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: dict[Any, Any]) -> Any:
+    """A function of the kernel for a compiler, and what it calls: functions find each other by global names.
+
+    Parameters
+    ----------
+    compiled: makes what the compiler needs of a copy whose names are replaced, given the function, too.
+    known: what there is already.
+    """
+    if function not in known:
+        names = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            called = names.get(name)
+            if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
+                names[name] = link_functions(called, compiled, known)
+        copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+        copied.__module__ = function.__module__
+        known[function] = compiled(copied, function)
+    return known[function]
 
 
 def compiled_functions() -> KernelFunctions:

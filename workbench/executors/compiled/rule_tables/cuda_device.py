@@ -9,7 +9,6 @@ Source: Cugola and Margara, 5.3.
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from numba import cuda
 
 from workbench.errors import EngineMissing
 from workbench.executors.compiled.gpu.available import missing_device
-from workbench.executors.compiled.rule_tables import kernel, records
+from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.compiling import link_functions
 from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
 from workbench.executors.compiled.rule_tables.kernel.stretch import match_triggers
 from workbench.executors.compiled.rule_tables.stretches import StretchRules
@@ -76,7 +76,8 @@ def _send(given: Any) -> Any:
 @cache
 def _kernel() -> Any:
     """What every thread does."""
-    match = _link(match_triggers, {fetch: cuda.jit(device=True)(_fetch_nothing)})
+    known = {fetch: cuda.jit(device=True)(_fetch_nothing)}
+    match = link_functions(match_triggers, lambda copied, _: cuda.jit(device=True)(copied), known)
 
     def kernel(plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: Any) -> None:
         match(plan, history, scratches, states, triggers, output, cuda.grid(1), cuda.gridsize(1))
@@ -86,16 +87,3 @@ def _kernel() -> Any:
 
 def _fetch_nothing(array: Any, place: Any) -> None:
     """Fetch nothing ahead: while a thread waits for memory, a GPU runs others."""
-
-
-def _link(function: Any, known: dict[Any, Any]) -> Any:
-    """A function of the kernel for the device, which calls others for the device."""
-    if function not in known:
-        names = dict(function.__globals__)
-        for name in function.__code__.co_names:
-            called = names.get(name)
-            if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
-                names[name] = _link(called, known)
-        copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        known[function] = cuda.jit(device=True)(copied)
-    return known[function]

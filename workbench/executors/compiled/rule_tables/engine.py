@@ -118,7 +118,7 @@ class TableRules:
 
     @property
     def by_blocks(self) -> bool:
-        """Whether databases are asked for each block of events, for a table is too large to be retained."""
+        """Whether each block of events queries databases, since a table is too large to be retained."""
         return self._retained is not None and self._retained.by_blocks
 
     @property

@@ -9,7 +9,6 @@ copied with globals in which these names are compiled functions. Tables are pass
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import numba
@@ -19,8 +18,7 @@ from workbench.executors.compiled.code.link_time import Linked, compile_once
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TableArray, TablesType
-from workbench.executors.compiled.rule_tables import kernel
-from workbench.executors.compiled.rule_tables.compiling import ENTRIES
+from workbench.executors.compiled.rule_tables.compiling import ENTRIES, link_functions
 from workbench.executors.compiled.rule_tables.kernel import (
     ahead,
     candidates,
@@ -53,7 +51,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """An entry of the kernel, compiled."""
     del kinds  # they are those of the entry
     function = executable(source, {})
-    linked = _link(function, {ticks: cycles, ahead.fetch: soon})
+    linked = link_functions(function, _compile, {ticks: cycles, ahead.fetch: soon})
 
     def entry(*arguments):
         linked(*arguments)
@@ -78,16 +76,7 @@ def _array_type(kind: ArrayKind) -> Any:
     return TableArray(numba.from_dtype(kind.dtype), kind.axes, "C" if kind.contiguous else "A")
 
 
-def _link(function: Any, known: dict[Any, Any]) -> Any:
-    """A function of the kernel, for numba, and what it calls."""
-    if function not in known:
-        names = dict(function.__globals__)
-        for name in function.__code__.co_names:
-            called = names.get(name)
-            if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
-                names[name] = _link(called, known)
-        copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        copied.__module__ = function.__module__
-        inlined = function.__module__ in INLINED and function not in CALLED
-        known[function] = compile_once(numba.njit(copied, **OPTIONS, forceinline=inlined))
-    return known[function]
+def _compile(copied: Any, function: Any) -> Any:
+    """A function of the kernel for numba."""
+    inlined = function.__module__ in INLINED and function not in CALLED
+    return compile_once(numba.njit(copied, **OPTIONS, forceinline=inlined))

@@ -46,7 +46,7 @@ class StepWriter:
 
     Attributes
     ----------
-    ranges: of how many attributes a step has bounds at most; two are looked at in any case.
+    ranges: of how many attributes a step has bounds at most; two are compared in any case.
     trees: the numbers of trees of aggregates, by column, attribute and kind.
     """
 

@@ -106,12 +106,13 @@ class StretchRules(TableRules):
         """Process a stretch; if that is not for the kernel, what was before."""
         memory, state = self.memory, self.memory.state
         self._reserve(events, first, last)
-        before, order, now = memory.history.columns.copy(), int(state.order), int(state.now)
+        appended, order, now = memory.history.columns.appended.copy(), int(state.order), int(state.now)
         joined = self._join(events, last)
         triggers = self._triggers[: int(state.triggers)]
         if not joined or not self._count(triggers):
-            memory.history.columns[:] = before
-            memory.lay_out([int(each.mask) + 1 for each in before], aside=self._stretch)
+            memory.history.columns.appended = appended
+            for number in range(len(appended)):
+                memory.functions.rebuild_chains(memory.history, number)
             state.order, state.now, state.reached, state.outputs = order, now, first, 0
             return False
         self._write(triggers, order)

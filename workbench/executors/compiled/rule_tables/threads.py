@@ -33,7 +33,7 @@ KEY_COST = 0.05
 
 
 def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules | ThreadedRules:
-    """The engine `tables`, in as many threads as it is asked for where events can be split."""
+    """Make the engine `tables`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):
         return TableRules(rules, facts, settings)

@@ -20,9 +20,9 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
 
 MOST_FACTS, MOST_SCANNED = 100_000, 10_000
-"""Rows of a type that are retained: where equations find them, and where all are looked at."""
+"""Rows of a type that are retained: where equations find them, and where all are scanned."""
 MOST_ASKED, MOST_RANGED = 100_000, 1_000
-"""Rows of a type that are loaded for a block: where equations find them, and where all are looked at."""
+"""Rows of a type that are loaded for a block: where equations find them, and where all are scanned."""
 UNLIMITED = 1 << 62
 
 

@@ -99,7 +99,7 @@ def write_node(history, scratch, state, step, number, before):
         if is_there and one.count != NONE and other.count != NONE:
             merge_node(history, scratch, state, step, first)
             merge_node(history, scratch, state, step, second)
-            if state.status == KernelStatus.BEYOND:  # a sum that may not be asked for
+            if state.status == KernelStatus.BEYOND:  # a sum that perhaps no rule needs
                 state.status = KernelStatus.DONE
             else:
                 end, length, count, value = other.end, 1 + 2 * one.length, fold.count, fold.total
