@@ -18,9 +18,6 @@ from workbench.errors import LimitMet
 from workbench.ir.system import System
 from workbench.verify.ask.properties import Property, Question
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-"""An interrupt may come in what Python calls by itself when an object goes, and is lost there: another one follows."""
-
 LONG = 60.0
 """Seconds after which a test that waits for an interrupt gives up."""
 
@@ -163,7 +160,12 @@ def test_a_check_is_bounded_as_a_whole() -> None:
 def test_no_interrupt_comes_where_python_would_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also not where what is called when an object goes calls others: a key of a dictionary of weak references."""
     lost: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+
+    class Telling(budget._LostInterrupts):
+        def __call__(self, error: object) -> None:
+            lost.append(error)
+
+    monkeypatch.setattr(sys, "unraisablehook", Telling(print))
     late = time.monotonic() + 0.5
 
     class Key:
@@ -188,6 +190,25 @@ def test_no_interrupt_comes_where_python_would_take_it(monkeypatch: pytest.Monke
     with pytest.raises(LimitMet), Budget(0.05):
         lose()
     assert (lost, len(found)) == ([], 0)
+
+
+def test_of_an_interrupt_that_is_lost_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread may enter what Python calls by itself after it was looked at; any other error is told."""
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    with pytest.raises(LimitMet), Budget(0.05):
+        busy()
+
+    class Held:
+        def __init__(self, error: type[BaseException]) -> None:
+            self.error = error
+
+        def __del__(self) -> None:
+            raise self.error
+
+    Held(budget.Interrupt)
+    Held(ValueError)
+    assert told == [ValueError]
 
 
 def test_no_interrupt_comes_while_a_module_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

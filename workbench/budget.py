@@ -326,7 +326,24 @@ def _throw_into(thread: int, error: type[BaseException]) -> None:
     """
     import ctypes  # not at the top: it is not needed where there are no limits
 
+    if not isinstance(sys.unraisablehook, _LostInterrupts):
+        sys.unraisablehook = _LostInterrupts(sys.unraisablehook)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+class _LostInterrupts:
+    """A hook for errors that Python cannot raise: it says nothing of an interrupt, which is thrown again.
+
+    A thread may enter what Python calls by itself, where an error is lost, after it was looked at and before the
+    interrupt arrives.
+    """
+
+    def __init__(self, say: Callable[[sys.UnraisableHookArgs], object]) -> None:
+        self._say = say
+
+    def __call__(self, lost: sys.UnraisableHookArgs) -> None:
+        if not issubclass(lost.exc_type, Interrupt):
+            self._say(lost)
 
 
 def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
