@@ -20,13 +20,16 @@ STOPPED = (2, 130, -signal.SIGINT)
 """How pytest, workbench and Python itself end when they are interrupted."""
 PIPELINES, RULES = "200", "100"
 """Random pipelines and sets of rules in a round, besides the properties."""
+LONGEST = 1800
+"""Seconds for a test: it has more examples than in `make test`, and the machine may have other work."""
 KEPT = "build/fuzz"
 """Where a file is written that tests what differs."""
 
 
 def commands(seed: int, jobs: str, tests: Sequence[str]) -> list[list[str]]:
     """What a round runs, until one of them finds something."""
-    pytest = ["-m", "pytest", "-q", "-x", "--tb=short", "-n", jobs, "-m", "hypothesis and (sampled or not slow)"]
+    pytest = ["-m", "pytest", "-q", "-x", "--tb=short", "-n", jobs, f"--timeout={LONGEST}"]
+    pytest += ["-m", "hypothesis and (sampled or not slow)"]
     properties = [*pytest, "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}", *tests]
     random = ["--random", PIPELINES, "--random-rules", RULES]
     conform = ["-m", "workbench.cli.main", "conform", *random, "--seed", str(seed), "--to-test", KEPT]
