@@ -27,7 +27,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=25)
-settings.register_profile("fuzz", settings.get_profile("default"), max_examples=100, derandomize=False)
+settings.register_profile(
+    "fuzz",
+    settings.get_profile("default"),
+    max_examples=100,
+    derandomize=False,
+    suppress_health_check=[*settings.get_profile("default").suppress_health_check, HealthCheck.filter_too_much],
+)  # of examples that come by chance the first may all be none
 settings.load_profile("default")
 make_room()  # as reading a text does; hypothesis wants it to stay as it is
 

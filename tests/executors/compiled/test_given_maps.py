@@ -34,7 +34,15 @@ machine kept(a: map(int, 0..3), x: bool) -> map(int, 0..3) {
     off -> on / last := if x then last else a
 }
 """
-MAPS: st.SearchStrategy[str] = st.deferred(lambda: st.one_of(st.sampled_from(["m", "n", "e.of"]), _MADE))
+
+
+@st.composite
+def _inner(draw: st.DrawFn) -> str:
+    """A map that comes in, in two of three cases: among all of `_MADE`, expressions would seldom end."""
+    return draw(_MADE if draw(st.integers(0, 2)) == 2 else st.sampled_from(["m", "n", "e.of"]))
+
+
+MAPS = _inner()
 TRUTH: st.SearchStrategy[str] = st.deferred(
     lambda: st.one_of(
         st.sampled_from(["e.sign", "cumulate(e.sign, or)"]),
