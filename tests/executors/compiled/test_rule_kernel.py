@@ -139,6 +139,24 @@ def test_keys_are_spread_over_chains(columns):
     assert len(found) >= 450
 
 
+def test_output_that_is_held_is_not_written_to():
+    """What was taken and is held no more is written to again."""
+    running = memory("from A emit Q(x = A.x)", 2)
+
+    def taken(*values: int) -> records.CompositeWords:
+        assert fed(running, *((0, 0, x, 0) for x in values)) == KernelStatus.DONE
+        return running.take_output()
+
+    held = [taken(at, at + 1).cells[0, :1] for at in range(3)]
+    place = held[1].base.ctypes.data
+    assert taken(7, 8).cells[0].tolist() == [7, 8]
+    assert [each.tolist() for each in held] == [[0], [1], [2]]
+    del held[1]
+    more = [taken(x, x) for x in range(3)]
+    assert place in {each.cells.base.ctypes.data for each in more}
+    assert [each.tolist() for each in held] == [[0], [2]]
+
+
 # --- undo -----------------------------------------------------------------------------------------------
 
 

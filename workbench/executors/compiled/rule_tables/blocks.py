@@ -114,16 +114,17 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
     sources: whether they name the events of their matches.
     """
     rules, found = memory.rule_tables.plan.rules, memory.take_output()
-    count, counts = len(found.types), np.bincount(found.types, minlength=len(rules.events))
-    columns, one_type = list(rules.no_columns), counts.max(initial=0) == count
-    for type_ in counts.nonzero()[0].tolist():
+    columns, first = list(rules.no_columns), found.types[:1]
+    one_type = not (found.types != first).any()
+    for type_ in (first if one_type else np.bincount(found.types).nonzero()[0]).tolist():
         rows = slice(None) if one_type else np.flatnonzero(found.types == type_)
         domains = rules.declarations[rules.events[type_]].domains.values()
         masks = found.nulls[rows]
         nulls = [masks >> k & 1 for k in range(len(domains))] if masks.any() else [None] * len(domains)
         columns[type_] = tuple(map(_column, found.cells[: len(domains), rows], nulls, domains))
     return EventBlock(
-        rules.events, found.types, found.times, np.arange(count) if one_type else dense_places(found.types),
+        rules.events, found.types, found.times,
+        np.arange(len(found.types)) if one_type else dense_places(found.types),
         tuple(columns), texts, found.orders, found.rules, rules.rule_names,
         *(_sources(memory, found) if sources else ()),
     )  # fmt: skip

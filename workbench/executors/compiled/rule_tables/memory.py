@@ -7,6 +7,7 @@ full is twice as large when the event is processed again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ NEAR = 1 << 12
 STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
 SHORT = 16
 """Rows along which an aggregate walks before it is put together of nodes."""
+MAX_TAKEN = 4
+"""Outputs that have been taken and are written to again once nobody holds them: one to read, and some that wait."""
 
 
 class KernelState:
@@ -62,6 +65,7 @@ class KernelMemory:
     def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
         self.rule_tables, self.plan, self.functions = rule_tables, rule_tables.tables, functions
         self.since: dict[int, tuple[int, int]] = {}
+        self._taken: list[records.CompositeWords] = []
         rules, sizes = self.plan.rules, rule_tables.sizes
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
@@ -108,16 +112,26 @@ class KernelMemory:
         return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
 
     def take_output(self) -> records.CompositeWords:
-        """Take what has been published since the last time: columns that nobody writes to any more."""
+        """Take what has been published since the last time: columns that nobody writes to while they are held."""
         output, count = self.output, int(self.state.outputs)
         self.state.outputs = 0
         found = output.part(count)
         if 2 * count < len(output.types):
             return records.CompositeWords(*(each.copy() for each in found))
-        self.output = self._composites(len(output.types))
+        self.output = self._next_output(output)
         if self.pending is output:
             self.pending = self.output
         return found
+
+    def _next_output(self, taken: records.CompositeWords) -> records.CompositeWords:
+        """Room for as many composites as have been taken, in memory that is held no more, if there is some.
+
+        The first time that new memory is written to costs more than all that the kernel does for a composite.
+        """
+        known = [each for each in self._taken if len(each.types) == len(taken.types)]
+        free = next((each for each in known if _most_references(each) == UNSHARED), None)
+        self._taken = [taken, *(each for each in known if each is not free)][:MAX_TAKEN]
+        return free or self._composites(len(taken.types))
 
     def copied(self, functions: KernelFunctions) -> KernelMemory:
         """The same in arrays of its own, for another thread, which has entries of its own; there is no output."""
@@ -280,3 +294,12 @@ class KernelMemory:
         real = any(trees.kind[trees.start != records.NONE] == StepKind.SUM_REAL)
         limbs = records.zeros(len(nodes) if real else 1, SOME_LIMBS)
         self.history = self.history._replace(nodes=nodes, node_limbs=limbs)
+
+
+def _most_references(composites: records.CompositeWords) -> int:
+    """How many references there are at most to one of the arrays; a view of an array holds one."""
+    return max(map(getrefcount, composites))
+
+
+UNSHARED = _most_references(records.CompositeWords.room(1, 1, 1))
+"""The same of arrays that nobody else holds."""
