@@ -112,12 +112,28 @@ def test_a_larger_column_has_the_same_chains():
     assert chain(running, 0) == [4, 2, 0]
 
 
-def test_the_newest_row_up_to_a_place_in_the_order():
-    running = memory("from B and each A within 9 from B emit Q(x = 1)")
-    fed(running, (0, 0, 1, 1), (1, 0, 1), (0, 1, 2, 2))  # As at 0 and, behind B and its composite, at 3
+def test_the_ends_of_a_window():
+    running = memory("from B and each A within 9 from B emit Q(x = 1)", 64)
+    times = [0, 0, 1, 4, 4, 4, 5, 9, 9, 12]
+    assert fed(running, *((0, time, 0, 0) for time in times)) == KernelStatus.DONE
     column = running.history.columns[0]
-    found = [index.newest_up_to(running.history, column, order) for order in range(-1, 5)]
-    assert found == [-1, 0, 0, 0, 1, 1]
+    for column.first, window in itertools.product((0, 3), itertools.product(range(-1, 14, 2), repeat=4)):
+        wanted = search.ScanWindow(*window)
+        rows = [
+            row for row in range(column.first, len(times))
+            if wanted.time_low <= times[row] <= wanted.time_high and wanted.order_low <= row <= wanted.order_high
+        ]  # fmt: skip
+        oldest, newest = index.rows_in_window(running.history, column, wanted)
+        assert list(range(oldest, newest + 1)) == rows
+
+
+def test_a_rule_is_not_triggered_where_there_is_no_row_of_a_key_that_it_needs():
+    running = memory(KEYED + "\nrule absent: from B and not A(x == B.x) within 9 from B emit Q(x = 1)")
+    assert fed(running, (0, 0, 7, 1), (0, 0, None, 1)) == KernelStatus.DONE
+    tables = running.plan, running.history, running.scratch, running.states[0]
+    for x, expected in ((7, [0, 1]), (8, [1])):
+        running.history.cells[running.state.event, 0] = x
+        assert running.scratch.asked[: triggers.find_rules(*tables, 1)].tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,25 @@ from typing import Any
 import numpy as np
 
 from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.records import Opcode
+from workbench.executors.compiled.rule_tables.records import Opcode, StepKind
+
+EventLookup = tuple[int, tuple[int, ...], bool]
+"""A column, the cells of the key, and whether the event joins."""
 
 
 def add_lookups(tables: records.PlanTables) -> records.PlanTables:
-    """Add the lookups of each type to tables."""
+    """Add the lookups of each type to tables, and to each rule the first one that a match of it needs."""
     slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
     for type_ in range(len(tables.rules_of_type) - 1):
-        for column, cells, joins in dict.fromkeys(_lookups_of(tables, type_)):
-            lookups.append((column, len(slots), len(slots) + len(cells), joins, tables.columns[column].banded))
-            slots += cells
+        found = dict[EventLookup, int]()
+        for lookup, user in _lookups_of(tables, type_):
+            if lookup not in found:
+                column, cells, joins = lookup
+                found[lookup] = len(lookups)
+                lookups.append((column, len(slots), len(slots) + len(cells), joins, tables.columns[column].banded))
+                slots += cells
+            if user != records.NONE and tables.rules.lookup[user] == records.NONE:
+                tables.rules.lookup[user] = found[lookup]
         starts.append(len(lookups))
     return tables._replace(
         slots=np.array(slots, np.int64), lookups=records.table(lookups, records.LOOKUP),
@@ -28,21 +37,22 @@ def add_lookups(tables: records.PlanTables) -> records.PlanTables:
     )  # fmt: skip
 
 
-def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[int, tuple[int, ...], bool]]:
-    """Columns, the cells of the key, and whether events of the type join."""
+def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[EventLookup, int]]:
+    """The lookups of events of a type, and the rules that have no match where nothing is found, or `NONE`."""
     for at in range(tables.rules_of_type[type_], tables.rules_of_type[type_ + 1]):
-        rule = tables.rules[tables.triggered[at]]
+        number = int(tables.triggered[at])
+        rule = tables.rules[number]
         trigger = tables.steps[rule.steps]
         assigned = _cells_of_registers(tables, trigger)
         for step in tables.steps[rule.steps + 1 : rule.steps_end]:
             cells = _key_cells(tables, step, trigger.slot, assigned)
             if cells and tables.columns[step.column].banded == records.NONE:
-                yield int(step.column), cells, False
+                yield (int(step.column), cells, False), number if step.kind < StepKind.NOT else records.NONE
     for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
         column = tables.columns[number]
         cells = _key_cells(tables, column, records.OWN, {})
         if cells or (column.banded != records.NONE and column.keys == column.keys_end):
-            yield number, cells, True
+            yield (number, cells, True), records.NONE
 
 
 def _cells_of_registers(tables: records.PlanTables, trigger: Any) -> Mapping[int, int]:

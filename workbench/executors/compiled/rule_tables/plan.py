@@ -21,7 +21,7 @@ from workbench.executors.compiled.rule_tables.expressions import register_of
 from workbench.executors.compiled.rule_tables.lookups import add_lookups
 from workbench.executors.compiled.rule_tables.records import StepKind
 from workbench.executors.compiled.rule_tables.search_order import SearchEntry, search_order, written_order
-from workbench.executors.compiled.rule_tables.steps import StepLine, StepWriter
+from workbench.executors.compiled.rule_tables.steps import StepLine, StepWriter, selects_window
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
@@ -171,6 +171,8 @@ class _TableBuilder:
         self._add_all_actions(plan, entries, lines, bound_at)
         for place, slot in enumerate(plan.event_slots):
             lines[bound_at[plan.binding[slot].number]]["source"] = place
+        for each in lines:
+            each["whole"] = selects_window(each)
         lines[-1]["emits"] = self._emits_at_once(plan, lines[-1])
         self._steps += lines
         line = {
@@ -179,6 +181,7 @@ class _TableBuilder:
             "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
             "pause": records.NONE if plan.pause is None else min(plan.pause, records.FOREVER),
             "cells": self._cells, "cells_end": self._cells + len(plan.emitted.attributes), "timeout": records.NONE,
+            "lookup": records.NONE,
         }  # fmt: skip
         where = plan.rule.where_clause if self._profiled else ()
         line["where"], line["where_end"] = self._code.required(where, plan.layout)

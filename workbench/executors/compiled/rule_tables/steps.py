@@ -137,6 +137,17 @@ class StepWriter:
         return self._lists.code.required([expanded(each, own=True) for each in constraints], plan.layout)
 
 
+_ASKED = ("keys", "bounds", "residual", "rivals")
+"""What a step may ask of a row of its window."""
+
+
+def selects_window(line: StepLine) -> bool:
+    """Whether a step selects each row of a window: of these it asks nothing else."""
+    if line["kind"] != StepKind.EACH or line["consumer"] != records.NONE:
+        return False
+    return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _ASKED)
+
+
 def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
     """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
     pairs = planned.step.code.equations

@@ -20,6 +20,19 @@ def put_aside(scratch, state, slot):
     return True
 
 
+def put_range_aside(scratch, state, column, oldest, newest):
+    """Put rows of a column aside that follow one another; whether there are some, and room for them."""
+    begin, count = state.candidates, newest - oldest + 1
+    if begin + count > len(scratch.candidates):
+        state.status = KernelStatus.FULL_CANDIDATES
+        return False
+    start, mask = column.start, column.mask
+    for k in range(count):
+        scratch.candidates[begin + k] = start + ((newest - k) & mask)
+    state.candidates = begin + count
+    return count > 0
+
+
 def sort_words(words, begin, end):
     """Sort a part of some words, the least first (heapsort)."""
     size = end - begin

@@ -67,10 +67,12 @@ def emit_all(plan, history, scratch, state, rule, step, pending):
 
 def write_common(plan, scratch, state, rule, step, pending, count):
     """Write to so many composites what all of them have."""
+    differ, nulls, begin, end = 0, 0, state.pending, state.pending + count
     for k in range(step.actions, step.actions_end):
-        scratch.null[plan.actions[k].slot] = 0  # in this they differ
-    nulls, begin, end = 0, state.pending, state.pending + count
+        differ |= 1 << (plan.actions[k].slot - rule.cells)
     for k in range(rule.cells_end - rule.cells):
+        if differ >> k & 1:
+            continue
         nulls |= scratch.null[rule.cells + k] << k
         word = scratch.registers[rule.cells + k]
         for place in range(begin, end):

@@ -5,7 +5,8 @@ modulo the size. So a chain ends where a number is older than the oldest row, an
 column is banded, rows whose values are near one another have the same key, so what lies between two bounds is in two
 chains, if the bounds are no farther apart than a band is wide.
 
-Source: DeWitt, Naughton and Schneider, An evaluation of non-equijoin algorithms (VLDB 1991), for bands.
+Sources: DeWitt, Naughton and Schneider, An evaluation of non-equijoin algorithms (VLDB 1991), for bands; Bentley and
+Yao, An almost optimal algorithm for unbounded searching (Information Processing Letters 5, 1976), for ends of windows.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from workbench.executors.compiled.rule_tables.kernel.undo import has_undo_room, log_undo
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
-from workbench.executors.compiled.rule_tables.records import NONE, OWN, KernelStatus, UndoKind
+from workbench.executors.compiled.rule_tables.records import LEAST_WORD, NONE, OWN, KernelStatus, UndoKind
 
 ODD = 0x5BD1E995
 """A factor by which the first bits of a word change its last ones; the product is a word."""
@@ -100,13 +101,38 @@ def rebuild_chains(history, number):
         history.buckets[bucket] = n
 
 
-def newest_up_to(history, column, order):
-    """The newest row of a column with one chain whose order is at most `order`, by bisection."""
-    low, high = column.first, column.appended
-    while low < high:
-        middle = (low + high) >> 1
-        if history.rows[column.start + (middle & column.mask)].order <= order:
-            low = middle + 1
+def rows_in_window(history, column, window):
+    """The numbers of the oldest and the newest row in a window, of a column with one chain.
+
+    If there is none the oldest is the one behind the newest.
+    """
+    newest = column.appended - 1
+    if newest >= column.first:
+        row = history.rows[column.start + (newest & column.mask)]
+        if row.order > window.order_high:
+            newest = oldest_from(history, column, newest, LEAST_WORD, window.order_high + 1) - 1
+        if row.time > window.time_high:
+            newest = oldest_from(history, column, newest, window.time_high + 1, LEAST_WORD) - 1
+    return oldest_from(history, column, newest, window.time_low, window.order_low), newest
+
+
+def oldest_from(history, column, newest, time, order):
+    """The oldest row from a time and an order on, up to one of a column with one chain, or the row behind that one.
+
+    Most windows are short, so it is searched by steps that double, then by bisection.
+    """
+    before, found, step = newest, newest + 1, 1
+    while before >= column.first:
+        row = history.rows[column.start + (before & column.mask)]
+        if row.time < time or row.order < order:
+            break
+        found, before, step = before, before - step, 2 * step
+    before = max(before, column.first - 1)
+    while found - before > 1:
+        middle = (before + found) >> 1
+        row = history.rows[column.start + (middle & column.mask)]
+        if row.time < time or row.order < order:
+            before = middle
         else:
-            high = middle
-    return low - 1
+            found = middle
+    return found

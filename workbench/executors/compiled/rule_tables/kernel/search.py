@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from workbench.executors.compiled.rule_tables.kernel.ahead import fetch
-from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside
+from workbench.executors.compiled.rule_tables.kernel.candidates import put_aside, put_range_aside
 from workbench.executors.compiled.rule_tables.kernel.consumption import is_consumed
 from workbench.executors.compiled.rule_tables.kernel.folds import accumulate, begin_fold, set_aggregate
-from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, newest_up_to
+from workbench.executors.compiled.rule_tables.kernel.index import bucket_of, oldest_from, rows_in_window
 from workbench.executors.compiled.rule_tables.kernel.nodes import fold_nodes, rows_to_walk
 from workbench.executors.compiled.rule_tables.kernel.values import evaluate, evaluate_key, mix
 from workbench.executors.compiled.rule_tables.records import (
@@ -46,6 +46,10 @@ def scan(plan, history, scratch, state, depth, step):
     Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
     """
     scratch.candidate_starts[depth] = state.candidates
+    if step.whole:
+        column = history.columns[step.column]
+        oldest, newest = rows_in_window(history, column, window_of(history, scratch, step))
+        return put_range_aside(scratch, state, column, oldest, newest)
     begin_fold(scratch, step)
     found = NONE
     known, key = evaluate_key(plan, history, scratch, state, step.keys, step.keys_end)
@@ -149,7 +153,7 @@ def newest_of(history, state, step, key, other_key, window):
     """The numbers of the newest rows in the chains of two keys, the newer one first, or of the only one and `NONE`."""
     column = history.columns[step.column]
     if column.bucket_mask == 0 and window.order_high < state.order - 1:
-        return newest_up_to(history, column, window.order_high), NONE
+        return oldest_from(history, column, column.appended - 1, LEAST_WORD, window.order_high + 1) - 1, NONE
     one = history.buckets[bucket_of(column, key)]
     other = one if other_key == key else history.buckets[bucket_of(column, other_key)]
     return max(one, other), NONE if one == other else min(one, other)
