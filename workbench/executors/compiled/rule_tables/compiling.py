@@ -154,6 +154,23 @@ def _address(array: Any) -> int:
     return address
 
 
+def is_kept() -> bool:
+    """Whether the kernel has been compiled; it is loaded then."""
+    return _machine_loop(run).ready(_examples(run))
+
+
+def compile_aside() -> None:
+    """Have another process compile the kernel, and what changes its tables; the kernel comes last."""
+    for entry in (rebuild_chains, add_words, add_silences, run):
+        _machine_loop(entry).fetch(_examples(entry))
+
+
+def _examples(entry: Callable[..., Any]) -> list[Any]:
+    """Arguments as machine code of an entry is given them."""
+    kinds = (None if isinstance(each, type) else array_kind(each) for each in ENTRIES[entry])
+    return [0 if kind is None else np.zeros((1,) * kind.axes, kind.dtype) for kind in kinds]
+
+
 @cache
 def _machine_loop(entry: Callable[..., Any]) -> MachineLoop:
     """An entry as machine code."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import thread_time
 from typing import Any
 
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
+from workbench.executors.compiled.rule_tables.records import EventWords, KernelStatus
 from workbench.tesla.engines.engine import RuleCost
 
 
@@ -27,7 +29,16 @@ class CostCounter:
         self._events = records.zeros(types)
         self.seconds = 0.0
 
-    def add(self, types: Any) -> None:
+    def run(self, memory: KernelMemory, events: EventWords) -> KernelStatus:
+        """Let the kernel process events, and account for them."""
+        began, first = thread_time(), int(memory.state.reached)
+        status = memory.run(events)
+        self.seconds += thread_time() - began
+        self._add(events.types[first : int(memory.state.reached)])
+        self._add(memory.output.types[: int(memory.state.outputs)])
+        return status
+
+    def _add(self, types: Any) -> None:
         """Count events and composites by their types."""
         for type_ in types.tolist():
             self._events[type_] += 1

@@ -2,7 +2,8 @@
 
 The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain,
 facts that a database does not give) is undone, and the engine `cdp` goes on with the state. After some events the
-kernel takes it back, where it can be said in words. Rules that come and go do so that way, too.
+kernel takes it back, where it can be said in words. Rules that come and go do so that way, too; and so does what comes
+before there is machine code of the kernel.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,14 @@ from workbench.executors.compiled.rule_tables.plan import build_tables
 from workbench.executors.compiled.rule_tables.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
 from workbench.executors.compiled.rule_tables.single import SingleEvent, take_composites
-from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, forget_texts, make_room
+from workbench.executors.compiled.rule_tables.starting import SHORT_RUN, is_startable
+from workbench.executors.compiled.rule_tables.texts import MOST_LETTERS, forget_texts, make_room, text_literals
 from workbench.executors.compiled.rule_tables.transfer import (
     held_events,
     is_complete,
     read_publisher,
     to_publisher,
 )
-from workbench.tesla import tree as t
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
@@ -42,10 +42,8 @@ from workbench.tesla.event_block import EventBlock, LargeNumberError, event_bloc
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-SHORT_RUN = 1024
-"""Events that plain Python processes before the kernel is compiled, or loaded."""
-PATIENCE = 1024
-"""Events that `cdp` processes before the kernel takes the state back."""
+PATIENCE, WAITING = 1024, 256
+"""Events that `cdp` processes before the kernel takes the state back, and before machine code is looked for."""
 CAPACITY = 1024
 """Entries of each array that grows, in the beginning."""
 
@@ -61,6 +59,7 @@ class TableRules:
     capacity: see `KernelMemory`.
     texts: those of a run that this engine is a part of; else it has its own.
     numbered: whether composites take places in the order of events.
+    waits: whether `cdp` computes while there is no machine code of the kernel; else plain Python does.
 
     Raises
     ------
@@ -69,19 +68,28 @@ class TableRules:
 
     def __init__(
         self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY,
-        texts: TextCodes | None = None, *, numbered: bool = True,
+        texts: TextCodes | None = None, *, numbered: bool = True, waits: bool = False,
     ) -> None:  # fmt: skip
         self.facts, self.settings = facts, settings
         self._capacity, self._given_texts, self._numbered = capacity, texts, numbered
         self._changing = changing_tables(facts) is not None
         self._exact: Publisher | None = None
-        self._patience = 0
+        self._patience, self._waits = 0, waits and not settings.plain
         self._passed: int | None = None
         self._seen = 0
         self._block_texts: Mapping[int, str] = {}
         self._before: Sequence[RuleCost] = ()
         self._begin(rules)
         self.memory = self._new_memory(PLAIN)
+        self._retained = retained_facts(self._tables.plan, self.facts)
+        if not self._waits:
+            self._start()
+
+    def _start(self) -> None:
+        """Let the kernel go on, from the first event or from where `cdp` is."""
+        if self._exact is not None:
+            self._take_back()
+            return
         try:
             self._read_facts(self.memory)
         except LargeNumberError:
@@ -150,7 +158,7 @@ class TableRules:
 
     def process_single(self, event: Occurrence, read: Callable[[], Any], *, sources: bool) -> list[Any]:
         """What an event causes: what `read` makes of the output, as often as there is some; or composites of `cdp`."""
-        if self._exact is None:
+        if self.takes_block(1):
             check_event(event, self._rules, self.now, self._passed)
             with suppress(LargeNumberError):
                 if self._retained is not None:
@@ -169,8 +177,10 @@ class TableRules:
         return [found]
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of so many events is processed by the kernel."""
-        return events > 0 and self._exact is None
+        """Whether a block of so many events is processed by the kernel, for which they may pay now."""
+        if self._waits and self._patience <= 0 and is_startable(self._seen + events):
+            self.use_machine_code()
+        return events > 0 and self._exact is None and not self._waits
 
     def process_block(
         self, block: EventBlock, *, sources: bool = False, read: Callable[[], Any] | None = None
@@ -181,8 +191,11 @@ class TableRules:
         ----------
         read: what is made of the output of the kernel instead of a block.
         """
-        if len(block) and self._exact is None:
-            self._prepare(block)
+        if block.texts:
+            self.texts.put(list(block.texts.values()))
+        if self.takes_block(len(block)):
+            check_time(int(block.times[0]), self.now, self._passed)
+            self._count_events(len(block))
         yield from self.run_block(block, sources=sources, read=read)
 
     def run_block(self, block: EventBlock, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
@@ -192,7 +205,7 @@ class TableRules:
         done = 0
         while done < len(block):
             rest = block.part(done, len(block)) if done else block
-            if self._exact is None and (ready := self._load_facts(rest)):
+            if self.takes_block(len(rest)) and (ready := self._load_facts(rest)):
                 self._block_texts = block.texts
                 self.memory.state.with_sources = sources
                 for _ in self._compute(event_words(rest.part(0, ready), self._tables.sizes.width)):
@@ -248,13 +261,6 @@ class TableRules:
         events = block.occurrences(self.rules)
         return [each.number for event in events for each in self._hand_over().process(event)]
 
-    def _prepare(self, block: EventBlock) -> None:
-        """Check when a block comes, and learn its texts."""
-        check_time(int(block.times[0]), self.now, self._passed)
-        if block.texts:
-            self.texts.put(list(block.texts.values()))
-        self._count_events(len(block))
-
     def _count_events(self, count: int) -> None:
         """Let machine code run once there have been so many events that it pays."""
         self._seen += count
@@ -265,6 +271,9 @@ class TableRules:
         """Let machine code run from now on, unless Python is to."""
         if not self.settings.plain and self.memory.functions is PLAIN:
             self.memory.functions = compiled_functions()
+        if self._waits:
+            self._waits = False
+            self._start()
 
     def _forget_texts(self) -> None:
         """Forget texts that nothing holds any more, from time to time."""
@@ -278,7 +287,7 @@ class TableRules:
         memory, state = self.memory, self.memory.state
         state.reached, status = 0, KernelStatus.FULL_OUTPUT
         while status != KernelStatus.DONE:
-            status = self._run_profiled(events) if self.settings.profiled else memory.run(events)
+            status = self._costs.run(memory, events) if self.settings.profiled else memory.run(events)
             if state.outputs:
                 yield
                 if status in FULL_OF_COMPOSITES and len(memory.output.types) < LARGE_OUTPUT:
@@ -289,16 +298,6 @@ class TableRules:
                 return
             elif status != KernelStatus.DONE:
                 make_room(memory, status, self.texts, self._block_texts)
-
-    def _run_profiled(self, events: EventWords) -> KernelStatus:
-        """Let the kernel process events, and account for them."""
-        memory, state = self.memory, self.memory.state
-        began, first = thread_time(), int(state.reached)
-        status = memory.run(events)
-        self._costs.seconds += thread_time() - began
-        self._costs.add(events.types[first : int(state.reached)])
-        self._costs.add(memory.output.types[: int(state.outputs)])
-        return status
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
@@ -343,14 +342,14 @@ class TableRules:
         """Let `cdp` go on."""
         if self._exact is None:
             self._before = self.profile()
-            self._exact, self._patience = self._published(), PATIENCE
+            self._exact, self._patience = self._published(), WAITING if self._waits else PATIENCE
         return self._exact
 
     def _process_exactly(self, events: Sequence[Occurrence], found: list[Occurrence]) -> int:
         """Let `cdp` process events until the kernel takes the state back; how many these are."""
         for count, event in enumerate(events, 1):
             found += self._hand_over().process(event)
-            self._patience -= 1
+            self._seen, self._patience = self._seen + 1, self._patience - 1
             if self._patience <= 0 and self._take_back():
                 return count
         return len(events)
@@ -359,6 +358,11 @@ class TableRules:
         """Let the kernel go on, if the state can be said in words."""
         exact = self._exact
         assert exact is not None
+        if self._waits:
+            self._patience = WAITING
+            if is_startable(self._seen):
+                self.use_machine_code()
+            return self._exact is None
         self._patience = PATIENCE + len(held_events(exact))  # it takes long to see, where there are many
         try:
             if exact.rules != self._rules:
@@ -414,9 +418,3 @@ class TableRules:
         """Go on where another engine was."""
         with self._changed() as exact:
             exact.restore(state)
-
-
-def text_literals(rules: RuleSet) -> list[str]:
-    """The texts in rules."""
-    leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
-    return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

@@ -41,7 +41,7 @@ class TableMatches:
     ) -> None:
         matched = MatchedRules(rules)
         self._numbered, self._numbers = any(matched.reasons), numbers
-        self.engine = TableRules(matched.run, facts, settings, capacity, numbered=self._numbered)
+        self.engine = TableRules(matched.run, facts, settings, capacity, numbered=self._numbered, waits=True)
         self.counts = [0] * len(rules.rules)
         self._labels = MatchLabels(rules.rule_names, matched.roles)
 

@@ -277,7 +277,7 @@ class KernelMemory:
             column.bucket_mask = size - 1 if keyed else 0
             start, buckets = start + size, buckets + int(column.bucket_mask) + 1
         self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
-        for number in range(len(sizes)):
+        for number in np.flatnonzero(columns.first < columns.appended).tolist():
             self.functions.rebuild_chains(self.history, number)
         self.state.fetching = any(columns.mask > NEAR)
         self._lay_out_nodes()

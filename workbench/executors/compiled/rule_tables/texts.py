@@ -17,10 +17,12 @@ import numpy as np
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.kernel.texts import find_joined, find_text
 from workbench.executors.compiled.rule_tables.records import KernelStatus
+from workbench.tesla import tree as t
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
     from workbench.executors.compiled.rule_tables.memory import KernelMemory
+    from workbench.tesla.rule_set import RuleSet
 
 MOST_LETTERS = 1 << 24
 """Letters that are kept between two blocks."""
@@ -99,3 +101,9 @@ def _with_room(entries: Any, count: int, find: Any) -> Any:
     for each in entries[entries[entries.dtype.names[0]] != records.NONE]:
         larger[find(larger, each)] = each
     return larger
+
+
+def text_literals(rules: RuleSet) -> list[str]:
+    """The texts in rules."""
+    leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
+    return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

@@ -16,8 +16,11 @@ from workbench.errors import InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.by_key import RulesByKey
 from workbench.executors.compiled.rule_tables.by_time import REPLAY_COST, RulesByTime
+from workbench.executors.compiled.rule_tables.compiling import is_kept
 from workbench.executors.compiled.rule_tables.costs import add_costs
-from workbench.executors.compiled.rule_tables.engine import SHORT_RUN, TableRules, text_literals
+from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rule_tables.starting import SHORT_RUN
+from workbench.executors.compiled.rule_tables.texts import text_literals
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.facts import changing_tables
@@ -36,7 +39,7 @@ def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Table
     """Make the engine `tables`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):
-        return TableRules(rules, facts, settings)
+        return TableRules(rules, facts, settings, waits=True)
     if changing_tables(facts):
         hint = "promise that they do not: --facts-fixed; or leave --threads out"
         raise InputError("facts in a database that may change are for one thread", hint=hint)
@@ -94,7 +97,7 @@ class ThreadedRules:
 
     def _run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
         self._seen += len(events)
-        if self._seen > SHORT_RUN:
+        if self._seen > SHORT_RUN or (not self.settings.plain and is_kept()):
             for part in self._parts:
                 part.use_machine_code()
         self.partition = self.partition or self._choose(events if isinstance(events, EventBlock) else None)
