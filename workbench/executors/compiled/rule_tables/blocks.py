@@ -15,7 +15,7 @@ from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.executors.compiled.rule_tables.texts import make_room
-from workbench.tesla.event_block import AttributeColumn, EventBlock, dense_places, join_blocks
+from workbench.tesla.event_block import AttributeColumn, EventBlock, join_blocks
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -114,20 +114,31 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
     sources: whether they name the events of their matches.
     """
     rules, found = memory.rule_tables.plan.rules, memory.take_output()
-    columns, first = list(rules.no_columns), found.types[:1]
-    one_type = not (found.types != first).any()
-    for type_ in (first if one_type else np.bincount(found.types).nonzero()[0]).tolist():
-        rows = slice(None) if one_type else np.flatnonzero(found.types == type_)
+    columns, has_nulls = list(rules.no_columns), found.nulls.any()
+    places, rows_by_type = _divide_by_type(found.types)
+    for type_, rows in rows_by_type:
         domains = rules.declarations[rules.events[type_]].domains.values()
-        masks = found.nulls[rows]
-        nulls = [masks >> k & 1 for k in range(len(domains))] if masks.any() else [None] * len(domains)
-        columns[type_] = tuple(map(_column, found.cells[: len(domains), rows], nulls, domains))
+        masks = found.nulls[rows] if has_nulls else None
+        nulls = [None if masks is None else masks >> k & 1 for k in range(len(domains))]
+        columns[type_] = tuple(map(_column, [found.cells[k][rows] for k in range(len(domains))], nulls, domains))
     return EventBlock(
-        rules.events, found.types, found.times,
-        np.arange(len(found.types)) if one_type else dense_places(found.types),
-        tuple(columns), texts, found.orders, found.rules, rules.rule_names,
-        *(_sources(memory, found) if sources else ()),
+        rules.events, found.types, found.times, places, tuple(columns), texts, found.orders, found.rules,
+        rules.rule_names, *(_sources(memory, found) if sources else ()),
     )  # fmt: skip
+
+
+def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
+    """How many of its type come before each composite, and where those of each type are."""
+    places, found, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
+    if not (types != types[:1]).any():
+        return places, [(type_, slice(None)) for type_ in types[:1].tolist()]
+    by_type, counts = types.argsort(kind="stable"), np.bincount(types)
+    for type_ in counts.nonzero()[0].tolist():
+        rows = by_type[begin : begin + counts[type_]]
+        places[rows] = np.arange(len(rows))
+        found.append((type_, rows))
+        begin += len(rows)
+    return places, found
 
 
 def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
