@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -394,6 +394,7 @@ FRACTIONS = np.arange(-16, 80) / 8
 
 
 @given(st.lists(fraction, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, (0, 3)]))
+@example([("<=", 0.25), (">=", 0.25)], "and", None)
 @examples(40)
 def test_nothing_holds_that_a_fraction_refutes(
     drawn: list[tuple[str, float]], word: str, floats: tuple[int, int] | None

@@ -204,13 +204,20 @@ def _settle_comparisons(flat: Pipeline, placed: Iterable[_PlacedComparison], bou
 
 
 def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: _Bounds) -> Iterator[Vacuity]:
-    """Constants that floats are compared with and between which the model has no number."""
+    """What comparisons of floats with constants tell apart, and the model has no number for.
+
+    That is what lies between two constants, and a constant itself, where one comparison counts it to what is below and
+    another one to what is above.
+    """
     for name in dict.fromkeys(item.name for item in placed if item.kind is kind):
-        for low, high in pairwise(sorted({item.each.constant for item in placed if item.name == name})):
-            if math.floor(low) + 1 >= high:
-                yield Vacuity(
-                    f"no run on which {name} is between {low:g} and {high:g}", bounds.words(kind, above=False)
-                )
+        given = [item.each for item in placed if item.name == name]
+        constants = sorted({each.constant for each in given})
+        gaps = [f"between {low:g} and {high:g}" for low, high in pairwise(constants) if math.floor(low) + 1 >= high]
+        below = {each.constant for each in given if each.symbol in ("<=", ">")}
+        above = {each.constant for each in given if each.symbol in ("<", ">=")}
+        gaps += [f"{constant:g}" for constant in constants if constant % 1 and constant in below & above]
+        for gap in gaps:
+            yield Vacuity(f"no run on which {name} is {gap}", bounds.words(kind, above=False))
 
 
 def _find_unreached(
