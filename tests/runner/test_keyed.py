@@ -312,7 +312,7 @@ def test_names_that_clash(tmp_path):
     with pytest.raises(InputError, match="'row'"):
         wb.run(SOURCE.get("sums"), tmp_path / "x.csv", output=tmp_path / "y.csv", key="row", with_row=True)
     wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", key="user")
-    with pytest.raises(InputError, match="--with-row"):
+    with pytest.raises(InputError, match="an output of pipeline p is called 'row', as the number of the row is"):
         wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", with_row=True)
 
 

@@ -1,4 +1,4 @@
-"""`--time COLUMN` of pipelines: rows are steps in the order of time, and the column is taken away again."""
+"""`--time COLUMN` of pipelines: rows are steps in the order of time, and those of the output begin with it."""
 
 import json
 from collections.abc import Sequence
@@ -44,14 +44,15 @@ def test_rows_are_sorted_within_the_lateness(backend: str, tmp_path: Path) -> No
     found = wb.run(
         SUMS, log(tmp_path / "a.csv", (5, 1), (3, 10), (3, 100), (9, 1000)), time="t", late="2", backend=backend
     )
-    assert found.to_dict() == {"out": [10, 110, 111, 1111]}
+    assert found.to_dict() == {"t": [3, 3, 5, 9], "out": [10, 110, 111, 1111]}
 
 
 @pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_late_rows_go_to_a_file_or_are_an_error(backend: str, tmp_path: Path) -> None:
     path, kept = log(tmp_path / "a.csv", (5, 1), (2, 10), (9, 100)), tmp_path / "late.csv"
-    assert wb.run(SUMS, path, time="t", late="2", late_output=str(kept), backend=backend).to_dict() == {"out": [1, 101]}
+    found = wb.run(SUMS, path, time="t", late="2", late_output=str(kept), backend=backend)
+    assert found.to_dict() == {"t": [5, 9], "out": [1, 101]}
     assert kept.read_text() == "t,x\n2,10\n"
     with pytest.raises(InputError, match="a row, of 2, came later than --late 2"):
         wb.run(SUMS, path, time="t", late="2", backend=backend)
@@ -63,7 +64,7 @@ def test_times_go_back_in_no_log_without_lateness(backend: str, tmp_path: Path) 
     first = log(tmp_path / "a.csv", (5, 1), (5, 10), (7, 100))
     assert wb.run(
         SUMS, [first, log(tmp_path / "b.csv", (4, 1000), (6, 10000))], time="t", backend=backend
-    ).to_dict() == {"out": [1000, 1001, 1011, 11011, 11111]}
+    ).to_dict() == {"t": [4, 5, 5, 6, 7], "out": [1000, 1001, 1011, 11011, 11111]}
     with pytest.raises(InputError, match=r"a\.csv:3: column 't': expected a time from 5 on, as in the row before"):
         wb.run(SUMS, log(tmp_path / "a.csv", (5, 1), (4, 10)), time="t", backend=backend)
 
@@ -71,9 +72,9 @@ def test_times_go_back_in_no_log_without_lateness(backend: str, tmp_path: Path) 
 def test_dates_and_units(tmp_path: Path) -> None:
     dates = ("2026-01-01T00:00:05", 1), ("2026-01-01T00:00:03", 10), ("2026-01-01T00:00:09", 100)
     found = wb.run(SUMS, log(tmp_path / "a.csv", *dates), time="t", late="2 s")
-    assert found.to_dict() == {"out": [10, 11, 111]}
+    assert found.to_dict() == {"t": [dates[i][0] for i in (1, 0, 2)], "out": [10, 11, 111]}
     found = wb.run(SUMS, log(tmp_path / "b.csv", (5, 1), (3, 10)), time="t", late="2 s", time_unit="s")
-    assert found.to_dict() == {"out": [10, 11]}
+    assert found.to_dict() == {"t": [3, 5], "out": [10, 11]}
 
 
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
@@ -81,7 +82,8 @@ def test_the_column_may_be_an_input(backend: str, tmp_path: Path) -> None:
     program = wb.parse("pipeline gaps(t: int, x: int) -> int { return t + x }").get()
     path = log(tmp_path / "a.csv", (5, 1), (3, 10), (9, 100))
     assert wb.run(program, path, time="t", late="2 s", time_unit="s", backend=backend).to_dict() == {
-        "out": [13, 6, 109]
+        "t": [3, 5, 9],
+        "out": [13, 6, 109],
     }
     with pytest.raises(InputError, match="'t': expected a time from 5 on"):
         wb.run(program, path, time="t", backend=backend)
@@ -92,10 +94,11 @@ def test_the_column_may_be_an_input(backend: str, tmp_path: Path) -> None:
 
 def test_data_of_python() -> None:
     rows = [{"t": 5, "x": 1}, {"t": 3, "x": 10}, {"t": 9, "x": 100}]
-    assert wb.run(SUMS, rows, time="t", late="2") == [{"out": 10}, {"out": 11}, {"out": 111}]
-    assert list(wb.run(SUMS, iter(rows), time="t", late="2")) == [{"out": 10}, {"out": 11}, {"out": 111}]
+    wanted = [{"t": 3, "out": 10}, {"t": 5, "out": 11}, {"t": 9, "out": 111}]
+    assert wb.run(SUMS, rows, time="t", late="2") == wanted
+    assert list(wb.run(SUMS, iter(rows), time="t", late="2")) == wanted
     columns = {name: [row[name] for row in rows] for name in "tx"}
-    assert wb.run(SUMS, columns, time="t", late="2") == {"out": [10, 11, 111]}
+    assert wb.run(SUMS, columns, time="t", late="2") == {"t": [3, 5, 9], "out": [10, 11, 111]}
 
 
 def test_rows_of_an_iterator_come_when_the_watermark_has_passed_them() -> None:
@@ -107,7 +110,7 @@ def test_rows_of_an_iterator_come_when_the_watermark_has_passed_them() -> None:
             yield {"t": time, "x": 1}
 
     found = iter(wb.run(SUMS, rows(), time="t", late="2"))
-    assert next(found) == {"out": 1}
+    assert next(found) == {"t": 0, "out": 1}
     assert taken == [0, 1, 2, 3]
 
 
@@ -146,9 +149,23 @@ def test_random_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             kept.unlink(missing_ok=True)
             options = {"time": "t", "late": str(lateness), "late_output": kept, **key}
             wb.run(PAIRS, files, output=output, backend=backend, **options)
-            assert output.read_text() == alone.read_text()
+            assert [*without_time(read(output), "t")] == read(alone)
             found = [json.loads(line)["t"] for line in kept.read_text().splitlines()] if kept.exists() else []
             assert sorted(found) == sorted(row["t"] for row in late)
+
+
+def without_time(rows, column: str):
+    """The rows without their times, with which they begin and which do not go back."""
+    last = None
+    for row in rows:
+        assert next(iter(row)) == column
+        assert last is None or row[column] >= last
+        last = row[column]
+        yield {name: value for name, value in row.items() if name != column}
+
+
+def read(path: Path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def text(row) -> str:
@@ -206,10 +223,11 @@ def test_rules_in_a_pipeline_see_times_in_order(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text("".join([rows[1], rows[0], *rows[2:]]))
     program = str(ROOT / "models" / "tesla" / "kitchen.pipe")
     wanted = list(wb.run(program, ROOT / "models" / "tesla" / "kitchen.jsonl"))
-    assert list(wb.run(program, tmp_path / "log.jsonl", late="1 d")) == wanted
-    assert list(wb.run(program, tmp_path / "log.jsonl", late="1 d", time="time")) == wanted
+    assert [*without_time(wb.run(program, tmp_path / "log.jsonl", late="1 d"), "time")] == wanted
+    assert [*without_time(wb.run(program, tmp_path / "log.jsonl", late="1 d", time="time"), "time")] == wanted
     for i in range(2):
         (tmp_path / f"{i}.jsonl").write_text("".join(rows[i::2]))
-    assert list(wb.run(program, [tmp_path / "0.jsonl", tmp_path / "1.jsonl"], time="time")) == wanted
+    logs = [tmp_path / "0.jsonl", tmp_path / "1.jsonl"]
+    assert [*without_time(wb.run(program, logs, time="time"), "time")] == wanted
     with pytest.raises(WorkbenchError, match="the time goes back"):
         wb.run(program, tmp_path / "log.jsonl")

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from workbench.core.domain import INT, Domain, Value
+from workbench.core.domain import Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.session import OutputEvents, Session, spread
 from workbench.executors.snapshot import join_states, split_states
-
-ROW = "row"
-"""The column with the number of the row."""
 
 
 def told(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
@@ -51,26 +48,21 @@ class Partition:
     ports: those of the program.
     column: the name of the column, which may be an input, too.
     domain: what keys are, where that is no input.
-    with_row: whether rows that come out have the number of the row that caused them.
     log: what messages call the log.
 
     Raises
     ------
-    InputError: an output is called like the column of keys, or of row numbers.
+    InputError: an output is called like the column of keys.
     """
 
     ports: Ports
     column: str
     domain: Domain
-    with_row: bool = False
     log: str = "the log"
 
     def __post_init__(self) -> None:
-        added = [self.column, ROW] if self.with_row else [self.column]
-        for name in added:
-            if name in self.ports.shown or added.count(name) > 1:
-                what = "the column of keys" if name == self.column else "the number of the row"
-                raise InputError(f"an output of {self.ports.of} is called '{name}', as {what} is")
+        if self.column in self.ports.shown:
+            raise InputError(f"an output of {self.ports.of} is called '{self.column}', as the column of keys is")
 
     @property
     def key(self) -> Port:
@@ -86,8 +78,7 @@ class Partition:
     def rows(self) -> Ports:
         """What is read, and what is written: outputs with their keys."""
         inputs = (self.key, *self.ports.inputs) if self.beside else self.ports.inputs
-        numbered = (Port(ROW, INT),) if self.with_row else ()
-        return Ports("rows", inputs, (self.key, *numbered, *self.ports.outputs))
+        return Ports("rows", inputs, (self.key, *self.ports.outputs))
 
     def key_of(self, row: RowEvents, number: int) -> Value | None:
         """The key of a row; None for one without anything.
@@ -106,10 +97,9 @@ class Partition:
             return row
         return {name: event for name, event in row.items() if name != self.column}
 
-    def rows_of(self, key: Value, number: int | None, outputs: Mapping[str, Any]) -> Iterator[dict[str, Value]]:
-        """What comes out of a step of a key, as rows; of the end of its streams, where it has no number."""
-        first = {self.column: key} if number is None or not self.with_row else {self.column: key, ROW: number}
-        return ({**first, **row} for row in spread(outputs))
+    def rows_of(self, key: Value, outputs: Mapping[str, Any]) -> Iterator[dict[str, Value]]:
+        """What comes out of a step of a key, or of the end of its streams, as rows."""
+        return ({self.column: key, **row} for row in spread(outputs))
 
     def located(self, key: Value, number: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row of a key, or of the end of its streams, with what tells where it is."""

@@ -76,7 +76,12 @@ class RowSession(Session):
 
     def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
         rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
-        return BatchOutput(rows, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
+        causes = list[int]()
+        if self.tells_causes:
+            causes = [i for i, outputs in enumerate(made) for _ in spread(outputs, idle=self.idle)]
+        return BatchOutput(
+            rows, causes=causes, computed=len(made), events_out=sum(map(len, rows)), failed=failed
+        )  # fmt: skip
 
 
 class OverlappedSession(RowSession):
@@ -101,7 +106,8 @@ class LockstepSession(RowSession):
             yield BatchOutput(lists=outputs, computed=1, events_out=len(outputs[name]))
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        lists = None if batch.rows is not None else batch.as_lists(self.outputs.domains)
+        by_rows = batch.rows is not None or self.tells_causes
+        lists = None if by_rows else batch.as_lists(self.outputs.domains)
         if lists is None:
             return super().step_batch(batch)
         made: dict[str, list[Value]] = {name: [] for name in self.outputs.shown}

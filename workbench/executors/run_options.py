@@ -108,8 +108,12 @@ class RunOptions:
     """What runs rules on the workers of Spark."""
     key: str | None = None
     """A column: the program runs once for each of its values, and rows of the answer have them."""
-    with_row: bool = False
-    """With `key`: a column `row` with the number of the row, counted from 1."""
+    with_row: bool = _of(PIPELINES, default=False)
+    """Whether rows of the answer have the number of the row that caused them, counted from 1, in a column `row`."""
+    carry: str | Sequence[str] = _of(PIPELINES, ())
+    """Columns of the log: rows of the answer have what the row that caused them has there."""
+    only_true: bool = _of(PIPELINES, default=False)
+    """Whether the answer has only rows in which an output is true."""
     state: str | Path | None = None
     """A file: the run goes on from the state in it, and saves its own when it stops."""
     order: str | None = None
@@ -126,7 +130,7 @@ class RunOptions:
     """Files that a stream takes at a time."""
 
     time: str | None = None
-    """The column of times; rows of pipelines are put in their order."""
+    """The column of times; rows of pipelines are put in their order, and those of the answer begin with them."""
     time_unit: str | None = _of(TIMES)
     """What the numbers in it count."""
     late: str | None = _of(TIMES)

@@ -50,6 +50,7 @@ class BatchOutput:
     columns: the events of each output, and their steps where there are several outputs.
     lists: the events of the only output.
     table: an Arrow table of rows; a null is no event.
+    causes: which row of the batch, from 0 on, has caused each of `rows`, or of the table, if `tells_causes`.
     computed: how many rows of the batch have been run.
     ignored: how many belong to nothing that is run, by the reason.
     events_in: how many events of the batch were for the program; None: all.
@@ -62,6 +63,7 @@ class BatchOutput:
     columns: Mapping[str, OutputEvents] | None = None
     lists: Mapping[str, Sequence[Value]] | None = None
     table: Any = None
+    causes: Sequence[int] = ()
     computed: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
     events_in: int | None = None
@@ -80,6 +82,8 @@ class Session(ABC):
     size: rows of a batch of Python values, at most.
     row_by_row: whether it runs columns row by row, too, so that its batches of them are no larger than others.
     numbered: whether it asks for the numbers of rows.
+    tells_causes: whether it says which rows have caused what comes out; columns have their steps, then, counted from
+        the first row of the batch, and there are no lists.
     threads: how many may read, run and write a log for it.
     stops_at_errors: whether its state behind an error is that before the row at which it was; else some rows have been
         run in part, or out of their turn.
@@ -90,6 +94,7 @@ class Session(ABC):
     size: int = BATCH
     row_by_row: bool = False
     numbered: bool = False
+    tells_causes: bool = False
     threads: int = 1
     stops_at_errors: bool = True
 

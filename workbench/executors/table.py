@@ -199,11 +199,7 @@ RULE_PROCESSES = BackendOption(
     "--threads", "number of worker processes, each with some of the rules (default: 1)", THREADS
 )
 KEY = BackendOption("--key", "a run of its own for each value of this column", {"metavar": "COLUMN"})
-WITH_ROW = BackendOption(
-    "--with-row", "with --key: also write the number of the row in the log", {"action": "store_true"}, (PIPELINE,)
-)
-KEYED = (KEY, WITH_ROW)
-STATE = BackendOption("--state", "resume from the state in FILE, and save it when the run stops", {"metavar": "FILE"})
+STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 

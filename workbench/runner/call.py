@@ -119,7 +119,8 @@ def run(
 
 
 def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
-    rules, keyed = isinstance(found, RuleSet), start.options.key is not None
+    rules, options = isinstance(found, RuleSet), start.options
+    by_rows = rules or options.given("--key", "--with-row", "--carry", "--only-true", "--time")
     if isinstance(found, RuleSet):
         from workbench.runner.rules.opening import open_rules, run_rules
 
@@ -131,7 +132,7 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
         write() if named_files(data) else run().write()
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
-    collected = (answers.listed, answers.masked) if rules or keyed else (answers.streams, answers.arrays)
+    collected = (answers.listed, answers.masked) if by_rows else (answers.streams, answers.arrays)
     emissions = running.answers()
     try:
         return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Integers
 from workbench.core.fields import scalars
+from workbench.core.program import Ports
 from workbench.errors import WorkbenchError
 from workbench.events.account import Reporter
 from workbench.events.batch import LogBatch
@@ -45,8 +46,13 @@ class FallbackSession(Session):
         say: Callable[[str], object],
     ) -> None:
         self.running, self._reference, self._read_again, self._say = compiled, reference, read_again, say
-        self.outputs, self.threads, self.numbered = compiled.outputs, compiled.threads, compiled.numbered
+        self.threads, self.numbered = compiled.threads, compiled.numbered
         self._rows, self._given_way = 0, False
+
+    @property
+    def outputs(self) -> Ports:  # type: ignore[override]
+        """The columns of what comes out."""
+        return self.running.outputs
 
     @property
     def takes(self) -> frozenset[str]:  # type: ignore[override]

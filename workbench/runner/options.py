@@ -48,6 +48,8 @@ class RunKeywords(TypedDict, total=False):
     worker_backend: str
     key: str
     with_row: bool
+    carry: str | Sequence[str]
+    only_true: bool
     state: Place
     order: str
     master: str

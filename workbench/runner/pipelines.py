@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.core.program import Ported, Ports, Program
+from workbench.core.domain import INT
+from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, Refused
 from workbench.events.account import Reporter
 from workbench.events.column_map import has_arrays, has_columns
@@ -25,12 +26,14 @@ from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
 from workbench.runner.batching import batches_of
+from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.pipeline_facts import with_facts
 from workbench.runner.source import LogSource, source_of
 
 if TYPE_CHECKING:
+    from workbench.events.clock import Clock
     from workbench.events.output_split import OutputRows
     from workbench.executors.backend import Backend
     from workbench.executors.keyed import Partition
@@ -58,6 +61,8 @@ def run_pipeline(program: Program, start: Start) -> None:
             if opened.is_ordered(1):
                 hint = "leave it out: --order COLUMN orders the rows of a key"
                 raise InputError("not for the spark backend: --time", hint=hint)
+            if other := options.given("--with-row", "--carry", "--only-true"):
+                raise InputError(f"not for the spark backend: {other}", hint="leave it out, or name another backend")
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start).write()
@@ -77,19 +82,21 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         twice = source.rereadable and state is None
         opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
         partition = opened.partition(source)
-        session = opened.session(partition)
-        read: Ported = opened.program if partition is None else partition.rows
+        read = opened.program.ports if partition is None else partition.rows
+        carried = opened.carried(source)
+        read = carried.read(read)
+        session = opened.session(partition, carried)
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks
         kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
-        order = opened.order(read.ports, source)
+        order = opened.order(read, source)
         if order is not None:  # which reads rows ahead, bad ones among them
             if state is not None:
                 raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
             start.closing.enter_context(kept())
             blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
-            session = FallbackSession(session, partial(opened.reference, partition), again, start.say)
+            session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
         begun = _read_first(blocks(start.reporter), start)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
@@ -128,6 +135,7 @@ class OpenedPipeline:
     ----------
     row: the backend.
     reading: how the log is read.
+    clock: what knows the times of its rows.
     auto: whether the backend has been chosen by nobody else.
 
     Raises
@@ -147,10 +155,10 @@ class OpenedPipeline:
         refuse_kind(self.row, self.program)
         refuse_options([self.row], self.program, options)
         refuse_missing(self.row)
-        if options.with_row and options.key is None:
-            raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program))
-        self.reading = replace(options.reading(self.program), words=self.row.like == "numba" and not auto)
+        words = self.row.like == "numba" and not auto
+        self.clock = self._clock()
+        self.reading = replace(options.reading(self.program), words=words, clock=self.clock)
         self.auto = auto and self._made is not None
         if self.auto:
             start.say(f"the {self.row.name} backend runs it")
@@ -183,7 +191,26 @@ class OpenedPipeline:
         if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate"):
             raise InputError(f"{other} and --key do not go together")
         domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading) or Words()
-        return Partition(ports, options.key, domain, options.with_row, source.shown)
+        return Partition(ports, options.key, domain, source.shown)
+
+    def carried(self, source: LogSource) -> CarriedColumns:
+        """What rows that come out have of the rows that caused them.
+
+        Raises
+        ------
+        InputError: two columns would have one name, or no output can be true.
+        """
+        options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
+        time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
+        if time is not None and time not in ports.shown and time != options.key:
+            given = next((port for port in ports.inputs if port.name == time), None)
+            clock = self.clock if given is None or given.clock else None
+            columns.append(CarriedColumn(given or Port(time, INT), given is not None, clock, leads=True))
+        for name in [options.carry] if isinstance(options.carry, str) else options.carry:
+            if name != time:
+                domain = ports.domains.get(name) or source.key_domain(name, self.reading) or Words()
+                columns.append(CarriedColumn(Port(name, domain), name in ports.domains))
+        return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
         """What puts rows in the order of time, where options ask for that; None for rows as they come.
@@ -196,29 +223,43 @@ class OpenedPipeline:
             return None
         from workbench.runner.row_order import RowOrder
 
-        return RowOrder(ports, source, self.reading, self.start.options.clock(self.start.options.late), self.start)
+        kept = self._time_column() not in self.program.ports.shown
+        return RowOrder(ports, source, self.reading, self.clock, self.start, kept=kept)
 
     def is_ordered(self, logs: int) -> bool:
         """Whether rows of so many logs are put in the order of time; a program with a clock sees whether they are."""
         options, has_clock = self.start.options, any(port.clock for port in self.program.ports.inputs)
         return options.late is not None or (options.time is not None and (not has_clock or logs > 1))
 
-    def session(self, partition: Partition | None) -> Session:
-        """What steps it through the log."""
-        row, make = self.row, self.row.make
-        if partition is not None and row.keyed is not None:
-            return row.keyed(self.program, self.start, partition)
-        if make is None:
-            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
-        return row.session(make(self.program, self.start) if self._made is None else self._made, self.start)
+    def _clock(self) -> Clock:
+        """What knows the times of rows."""
+        found = self.start.options.clock(self.start.options.late)
+        numbers = any(port.clock == "numbers" for port in self.program.ports.inputs)
+        return replace(found, unit=None) if numbers else found
 
-    def reference(self, partition: Partition | None) -> Session:
+    def _time_column(self) -> str:
+        """The column of times."""
+        own = (port.name for port in self.program.ports.inputs if port.clock)
+        return next(own, self.clock.column)
+
+    def session(self, partition: Partition | None, carried: CarriedColumns) -> Session:
+        """What steps it through the log."""
+        return self._session(self.row, self._made, partition, carried)
+
+    def reference(self, partition: Partition | None, carried: CarriedColumns) -> Session:
         """The same by the reference executor, before the first row."""
-        row = backend_row("reference")
+        return self._session(backend_row("reference"), None, partition, carried)
+
+    def _session(
+        self, row: BackendRow, made: Backend | None, partition: Partition | None, carried: CarriedColumns
+    ) -> Session:
         if partition is not None and row.keyed is not None:
-            return row.keyed(self.program, self.start, partition)
-        assert row.make is not None
-        return row.session(row.make(self.program, self.start), self.start)
+            found = row.keyed(self.program, self.start, partition)
+        elif row.make is not None:
+            found = row.session(row.make(self.program, self.start) if made is None else made, self.start)
+        else:
+            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
+        return CarryingSession(found, carried) if carried else found
 
 
 def _is_long(options: RunOptions) -> bool:

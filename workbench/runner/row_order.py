@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Domain, Integer, Integers, Range
+from workbench.core.domain import INT, Domain, Integer, Integers, Range
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
@@ -71,6 +71,7 @@ class RowOrder:
     ports: those that rows are read for.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
     clock: of the column of times.
+    kept: whether rows keep their times, where the column is no input: whole numbers, which `clock` shows.
 
     Attributes
     ----------
@@ -81,17 +82,18 @@ class RowOrder:
     InputError: the column is an input that has no whole numbers.
     """
 
-    def __init__(self, ports: Ports, source: LogSource, reading: Reading, clock: Clock, start: Start) -> None:
+    def __init__(
+        self, ports: Ports, source: LogSource, reading: Reading, clock: Clock, start: Start, *, kept: bool = False
+    ) -> None:
         self._ports, self._source, self._start = ports, source, start
+        self._clock, self._reading = clock, replace(reading, clock=clock)
         stepped = next((port for port in ports.inputs if port.clock), None)
-        self._column = clock.column if stepped is None else stepped.name
+        self._column = self._clock.column if stepped is None else stepped.name
         given = ports.domains.get(self._column)
         if given is not None and not isinstance(given, Integers | Integer | Range):
             what = f"'{self._column}' is an input of {ports.of}, and has no whole numbers, but {given}"
-            raise InputError(f"--time {clock.column}: {what}", hint="name a column of times that is no input")
-        self._beside, self._is_clock = given is None, stepped is not None
-        self._clock = replace(clock, unit=None) if stepped is not None and stepped.clock == "numbers" else clock
-        self._reading = replace(reading, clock=self._clock)
+            raise InputError(f"--time {self._clock.column}: {what}", hint="name a column of times that is no input")
+        self._beside, self._is_clock, self._kept = given is None, stepped is not None, kept and given is None
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
             lambda block: block.singly(ports.domains), lambda _: None, _joined, tuple, RowAtTime
         )
@@ -162,11 +164,13 @@ class RowOrder:
         """Pieces as blocks, which own their rows."""
         for piece in pieces:
             if isinstance(piece, ColumnsAtTimes):
-                steps = partial(column_steps, piece.columns, self._ports.domains)
-                yield LogBlock(steps, partial(_same, piece.columns), rows=len(piece))
+                times = {self._column: EventArray(piece.times, None)} if self._kept else {}
+                columns = {**times, **piece.columns}
+                steps = partial(column_steps, columns, {self._column: INT, **self._ports.domains})
+                yield LogBlock(steps, partial(_same, columns), rows=len(piece))
                 continue
             for some in batches(piece, self._source.size):
-                events = [row.events for row in some]
+                events = [{self._column: row.time, **row.events} if self._kept else row.events for row in some]
                 yield LogBlock(partial(_steps, events), rows=len(events))
 
     def _late_ports(self) -> Ports:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 MARK = b"state of one run"
 DECISIVE = (
-    "columns", "null", "header", "pattern", "xml", "integers", "steps", "key", "with_row", "time", "time_unit", "late",
-    "compat", "with_sources", "passed", "output_format",
+    "columns", "null", "header", "pattern", "xml", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
+    "time_unit", "late", "compat", "with_sources", "passed", "output_format",
 )  # fmt: skip
 """The options on which it depends what comes out, besides those that change the program."""
 AFRESH = "name another --state, or remove this one to start afresh"

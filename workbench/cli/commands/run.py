@@ -41,8 +41,7 @@ def options(parser: PagedParser) -> None:
         required=True,
         action="append",
         metavar="FILE",
-        help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for its files; several"
-        " are read one after the other, as one log",
+        help="a log, or - for the standard input; a folder, or a pattern in quotes, stands for its files",
     )
     parser.add_argument(
         "--output", action="append", metavar="[NAME=]FILE",
@@ -52,10 +51,7 @@ def options(parser: PagedParser) -> None:
         "--columns", dest="list_columns", action="store_true",
         help="show the columns of the input, their types, and what each is for; run nothing",
     )  # fmt: skip
-    parser.add_argument(
-        "--progress", action="store_true", help="show progress, and a summary at the end, even without a terminal"
-    )
-    parser.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
+    parser.add_argument("--progress", action="store_true", help="show progress and a summary, even without a terminal")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
     o.limit_options(parser)
@@ -64,15 +60,28 @@ def options(parser: PagedParser) -> None:
         "--backend": "what runs the program (default: auto, what fits it and the log)",
         "--key": "a run of its own for each value of this column",
         "--threads": "number of threads, or of worker processes",
-        "--state": "resume from the state in FILE, and save it when the run stops",
+        "--state": "resume from the state in FILE; save it at the end",
     }
     pages = {
+        "output": Page("What is written of a pipeline.", output_options, {"--carry": "", "--only-true": ""}),
         "formats": Page("Logs: their formats, columns and rows.", log_options, read_every_day, show_formats),
         "rules": Page("Runs of rules.", rule_options, {"--time": ""}),
         "facts": Page("Facts in databases, which rules look up.", all_fact_options),
         "backends": Page("What runs a program.", backend_options, run_every_day, show_backends),
     }
     parser.add_pages(pages | backend_pages(), "%(prog)s FILE[:NAME] --input FILE [--output FILE] [OPTION ...]")
+
+
+def output_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say what rows of the output have, and which there are."""
+    group = parser.add_argument_group("rows of the output (.pipe files)")
+    group.add_argument(
+        "--carry", action="append", default=[], metavar="COLUMN",
+        help="also write this column of the log (repeatable)",
+    )  # fmt: skip
+    group.add_argument("--with-row", action="store_true", help="write the number of the row that caused an output")
+    group.add_argument("--only-true", action="store_true", help="write only rows in which an output is true")
+    group.add_argument("--steps", action="store_true", help="also write steps in which nothing comes out")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, Refused
-from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, STATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ ROW = BackendRow(
             {"action": "store_true"},
             (PIPELINE,),
         ),
-        *KEYED,
+        KEY,
         STATE,
     ),
     needs=NUMBA,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.executors.table import FAULTS, KEYED, STATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEY, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ ROW = BackendRow(
         BackendOption("--phases", "maximum number of steps in progress at once (default: 256)", THREADS),
         BackendOption("--groups", "run each pipeline that is called as one vertex", {"action": "store_true"}),
         BackendOption("--compiled", "machine code for vertices that numba can compile", {"action": "store_true"}),
-        *KEYED,
+        KEY,
         STATE,
     ),
     compared="processors and groups, any limits of threads, of phases in flight and of phases run in turn, under "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import KEYED, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
+from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ ROW = BackendRow(
     engine=later("workbench.executors.compiled.rule_tables.cuda_device", "gpu_rules"),
     missing=_missing,
     like="numba",
-    options=KEYED,
+    options=(KEY,),
     needs=NUMBA,
     uses={
         "numba_cuda": "pip install 'workbench[gpu]'",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError
-from workbench.executors.table import FAULTS, KEYED, PROCESSES, STATE, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEY, PROCESSES, STATE, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ ROW = BackendRow(
             {"type": "positive", "nargs": "?", "const": MOST, "metavar": "N"},
         ),
         BackendOption("--html", "write this report as a page, with all of the values", {"metavar": "FILE"}),
-        *KEYED,
+        KEY,
         STATE,
     ),
     compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import FAULTS, KEYED, STATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEY, STATE, THREADS, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ ROW = BackendRow(
     options=(
         *FAULTS,
         BackendOption("--threads", "number of worker threads (default: one per core)", THREADS),
-        *KEYED,
+        KEY,
         STATE,
     ),
     compared="any cuts, pipelined processors and limits of threads, under schedules: first with a few switches between "

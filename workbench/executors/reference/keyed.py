@@ -129,7 +129,7 @@ class KeyedRowSession(KeyedSession):
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         partition, number_of = self.partition, self.keys.number
-        made, failed, computed, ignored = list[RowEvents](), batch.failed, 0, 0
+        made, causes, failed, computed, ignored = list[RowEvents](), list[int](), batch.failed, 0, 0
         for at, row in enumerate(batch.as_rows(self.outputs.domains)):
             number = batch.numbers[at]
             try:
@@ -147,18 +147,19 @@ class KeyedRowSession(KeyedSession):
                 break
             computed += 1
             if any(outputs.values()):
-                made += partition.rows_of(key, number, outputs)
+                made += partition.rows_of(key, outputs)
+                causes += [at] * (len(made) - len(causes))
         return BatchOutput(
-            made, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
+            made, causes=causes, computed=computed, ignored={KEYLESS: ignored} if ignored else {}, failed=failed,
             events_in=batch.events - computed * partition.beside,
-            events_out=sum(map(len, made)) - len(made) * (1 + partition.with_row),
+            events_out=sum(map(len, made)) - len(made),
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
         made, failed = list[RowEvents](), None
         for code, key in enumerate(self.keys.values(range(len(self.keys)))):
             try:
-                made += self.partition.rows_of(key, None, self.runs.end_key(code))
+                made += self.partition.rows_of(key, self.runs.end_key(code))
             except WorkbenchError as error:
                 failed = self.partition.located(key, None, error)
                 break

@@ -24,7 +24,7 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 from workbench.tesla.tree import Attribute
 
-WITHOUT = ("--rules-control", "--with-sources", "--profile", "--with-row")
+WITHOUT = ("--rules-control", "--with-sources", "--profile")
 
 
 def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -> RuleSet:

@@ -327,6 +327,11 @@ class OutputColumn:
         """The same, all of it in this step."""
         return replace(self, steps=np.full(len(self), step))
 
+    def earlier(self, steps: int) -> OutputColumn:
+        """The same, each event so many steps earlier."""
+        assert self.steps is not None
+        return replace(self, steps=self.steps - steps)
+
     def __repr__(self) -> str:
         return f"<{len(self)} events of {self.domain}>"
 

@@ -46,13 +46,17 @@ class ColumnSession(Session):
         assert batch.columns is not None
         events = {name: column.events for name, column in batch.columns.items()}
         present = {name: column.present for name, column in batch.columns.items() if column.present is not None}
-        made = self.running.feed(events, present, steps=len(self.outputs.shown) > 1)
+        before = self.running.steps
+        made = self.running.feed(events, present, steps=self.tells_causes or len(self.outputs.shown) > 1)
+        if self.tells_causes:
+            made = {name: each.earlier(before) for name, each in made.items()}
         return BatchOutput(columns=made, computed=len(batch), events_out=sum(map(len, made.values())))
 
     def _feed_rows(self, batch: LogBatch) -> BatchOutput:
         made = self.running.outputs(batch.as_rows(self.outputs.domains))
         rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
-        return BatchOutput(rows, computed=len(batch), events_out=sum(map(len, rows)))
+        causes = [i for i, outputs in enumerate(made) for _ in spread(outputs, idle=self.idle)]
+        return BatchOutput(rows, causes=causes, computed=len(batch), events_out=sum(map(len, rows)))
 
     def end(self) -> BatchOutput:
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from workbench.core.domain import INT, Value
+from workbench.core.domain import Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import KEYLESS
 from workbench.events.batch import LogBatch, RowEvents
@@ -19,7 +19,7 @@ from workbench.events.column_map import has_columns
 from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.compiled.keyed.keys import ColumnKeys
 from workbench.executors.compiled.keyed.tables import TabledKeys
-from workbench.executors.keyed import ROW, KeyedOutputs, KeyedSession, Partition, keyless
+from workbench.executors.keyed import KeyedOutputs, KeyedSession, Partition, keyless
 from workbench.executors.session import COLUMNS, ROWS, BatchOutput
 
 if TYPE_CHECKING:
@@ -73,17 +73,16 @@ class KeyedColumnSession(KeyedSession):
             computed, error = made.wrong
             rows_run = int(given.places[computed])
             failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
-        numbers = batch.number_array()[given.places] if self.partition.with_row else None
-        rows, table = self._make_rows(made, given.codes, given.keys, numbers)
+        rows, table, steps = self._make_rows(made, given.codes, given.keys)
         return BatchOutput(
-            rows, table=table, computed=computed, ignored={KEYLESS: rows_run - computed},
+            rows, table=table, causes=given.places[steps], computed=computed, ignored={KEYLESS: rows_run - computed},
             events_in=batch.events - computed * self.partition.beside, events_out=_count(made), failed=failed,
         )  # fmt: skip
 
     def end(self) -> BatchOutput:
         made = self.runs.finish()
         failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
-        rows, table = self._make_rows(made, np.arange(len(self.keys)), None, None)
+        rows, table, _ = self._make_rows(made, np.arange(len(self.keys)), None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
 
     def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
@@ -123,41 +122,39 @@ class KeyedColumnSession(KeyedSession):
 
     # --- what comes out -------------------------------------------------------------------------------------
 
-    def _make_rows(self, made: KeyedOutputs, codes: Any, keys: Any, numbers: Any) -> tuple[list[RowEvents], Any]:
-        """The rows that have come out, or their table.
+    def _make_rows(self, made: KeyedOutputs, codes: Any, keys: Any) -> tuple[list[RowEvents], Any, Any]:
+        """The rows that have come out, or their table, and the step of each.
 
         Parameters
         ----------
         codes: the number of the key of each row that was run; `keys`: the column of keys, where there is one.
-        numbers: those of the rows; None at the end of the log, or where nobody asks for them.
         """
         if not self._plain:
-            return self._as_rows(made, codes, numbers), None
+            return self._as_rows(made, codes)
         import pyarrow as pa
 
-        from workbench.events.buffers import shown_column, taken
+        from workbench.events.buffers import taken
         from workbench.events.output_columns import shown_columns
 
         shown = self.partition.ports.shown
         steps, columns = shown_columns(made.outputs, shown)
         if not len(steps):
-            return [], None
+            return [], None, steps
         found = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
         table = {self.partition.column: found}
-        if self.partition.with_row:
-            table[ROW] = pa.nulls(len(steps), pa.int64()) if numbers is None else shown_column(INT, numbers[steps])
-        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))})
+        return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
 
-    def _as_rows(self, made: KeyedOutputs, codes: Any, numbers: Any) -> list[RowEvents]:
+    def _as_rows(self, made: KeyedOutputs, codes: Any) -> tuple[list[RowEvents], None, Any]:
         """The rows where outputs are more than numbers: step by step."""
         found: dict[int, dict[str, list[Value]]] = {}
         for name, output in made.outputs.items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 found.setdefault(step, {}).setdefault(name, []).append(value)
-        rows, steps = list[RowEvents](), sorted(found)
+        rows, steps, each = list[RowEvents](), sorted(found), list[int]()
         for step, key in zip(steps, self.keys.values(codes[steps]), strict=True):
-            rows += self.partition.rows_of(key, None if numbers is None else int(numbers[step]), found[step])
-        return rows
+            rows += self.partition.rows_of(key, found[step])
+            each += [step] * (len(rows) - len(each))
+        return rows, None, np.array(each, np.int64)
 
 
 def _filled(given: Mapping[str, EventArray], rows: int) -> Any:

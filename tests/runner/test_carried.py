@@ -1,0 +1,194 @@
+"""Rows that come out with cells of the rows that caused them: the columns of `--carry`, times, and row numbers."""
+
+import csv
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.cli.main import main
+from workbench.errors import InputError
+from workbench.executors.reference.executor import Reference
+
+TEXT = """
+pipeline hot(x: int) -> bool { return window(x, 2, cumulate(+)) > 5 }
+pipeline both(x: int, y: int) -> hot: bool, sum: int { return window(x, 2, cumulate(+)) > 5, cumulate(y, +) }
+pipeline late(x: int, y: int) -> out: int { return stutter(x + trim(y, 2), 2) }
+pipeline last(x: int, y: int) -> a: int, b: bool { return keep_last(x), y > 1 }
+pipeline pairs(x: int, y: int) -> (int, bool) { return (x, y > 0) }
+"""
+SOURCE = wb.parse(TEXT)
+NAMES = ["hot", "both", "late", "last", "pairs"]
+BACKENDS = ["reference", "threaded", "dataflow", "compiled"]
+
+
+def log(seed: int, rows: int = 60) -> list[dict[str, Any]]:
+    """Rows of a log; some cells are empty."""
+    draw = random.Random(seed)
+    found = []
+    for at in range(rows):
+        row = {"at": at // 2, "host": draw.choice("abc"), "x": draw.randrange(9), "y": draw.randrange(-3, 4)}
+        found.append({name: value for name, value in row.items() if name == "at" or draw.random() < 0.9})
+    return found
+
+
+def expected(program: Any, rows: list[dict[str, Any]], key: str | None = None) -> list[dict[str, Any]]:
+    """What comes out of each step by itself, beside its row, and then of the end."""
+    inputs, runs, found = program.pipeline.ports.domains, {}, []
+
+    def add(outputs: Any, own: dict[str, Any]) -> None:
+        for i in range(max(map(len, outputs.values()))):
+            found.append({**own, **{name: each[i] for name, each in outputs.items() if i < len(each)}})
+
+    for number, row in enumerate(rows, 1):
+        if key and key not in row:
+            continue
+        running = runs.setdefault(row.get(key) if key else None, Reference(program.pipeline))
+        of_key = {key: row[key]} if key else {}
+        cells = {name: row[name] for name in ("host",) if name in row and name != key}
+        events = {name: value for name, value in row.items() if name in inputs}
+        add(running.step(events).outputs, {"at": row["at"], **of_key, "row": number, **cells})
+    for of, running in runs.items():
+        add(running.end(), {key: of} if key else {})
+    return found
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """A log in the format of the name."""
+    names = ["at", "host", "x", "y"]
+    if path.suffix == ".csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    else:
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table({name: [row.get(name) for row in rows] for name in names}), path)
+    return path
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_each_row_has_cells_of_the_row_that_caused_it(name: str, backend: str, tmp_path: Path) -> None:
+    program = SOURCE.get(name)
+    options: dict[str, Any] = {"carry": "host", "with_row": True, "time": "at", "backend": backend}
+    for seed, ending in enumerate((".csv", ".jsonl", ".parquet")):
+        rows = log(seed, 40)
+        given = written(tmp_path / f"in{ending}", rows)
+        wb.run(program, given, output=tmp_path / "out.jsonl", **options)
+        found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        right = json.loads(json.dumps(expected(program, rows)))  # tuples are lists there
+        assert found == right
+        if found:
+            assert [*found[0]][:2] == ["at", "row"]
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_of_each_key(backend: str, tmp_path: Path) -> None:
+    rows = [row for row in log(7) if "host" in row]
+    given = written(tmp_path / "in.csv", rows)
+    for name in ("both", "late"):
+        program = SOURCE.get(name)
+        wb.run(
+            program, given, output=tmp_path / "out.jsonl", key="host", with_row=True, time="at", backend=backend
+        )  # fmt: skip
+        found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        assert found == expected(program, rows, "host")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_only_true(backend: str, tmp_path: Path) -> None:
+    rows = log(3)
+    given = written(tmp_path / "in.csv", rows)
+    for name, flags in (("hot", ["out"]), ("both", ["hot"]), ("last", ["b"])):
+        program = SOURCE.get(name)
+        wb.run(program, given, output=tmp_path / "out.jsonl", only_true=True, with_row=True, backend=backend)
+        found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        right = [
+            {name: value for name, value in row.items() if name not in ("at", "host")}
+            for row in expected(program, rows)
+            if any(row.get(flag) is True for flag in flags)
+        ]
+        assert found == right
+    with pytest.raises(InputError, match="no output of pipeline late is a truth value"):
+        wb.run(SOURCE.get("late"), given, only_true=True)
+
+
+DATES = [f"2026-01-01T00:00:{second:02}" for second in (0, 20, 10, 30)]
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled", "auto"])
+def test_times_are_written_as_the_log_has_them(backend: str, tmp_path: Path) -> None:
+    cases: list[tuple[list[str], dict[str, Any]]] = [
+        (DATES, {}),
+        ([f"{date}Z" for date in DATES], {}),
+        (["0", "20", "10", "30"], {"time_unit": "s"}),
+        (["0.5", "20.25", "10", "30"], {"time_unit": "s"}),
+    ]
+    for cells, options in cases:
+        lines = "".join(f"{x},{at}\n" for x, at in zip((1, 9, 2, 0), cells, strict=True))
+        (tmp_path / "in.csv").write_text(f"x,at\n{lines}")
+        late = "11s"
+        wb.run(
+            SOURCE.get("hot"), tmp_path / "in.csv", output=tmp_path / "out.csv", time="at", late=late,
+            backend=backend, **options,
+        )  # fmt: skip
+        right = f"at,out\n{cells[2]},false\n{cells[1]},true\n{cells[3]},true\n"
+        assert (tmp_path / "out.csv").read_text() == right
+
+
+def test_of_data_in_memory() -> None:
+    both = SOURCE.get("both")
+    given = {"x": [1, 9, 2], "y": [1, 1, 1], "host": ["a", None, "b"]}
+    right = {"host": ["a", None, "b"], "hot": [None, True, True], "sum": [1, 2, 3]}
+    assert wb.run(both, given, carry="host") == right
+    rows = [{"x": 9, "y": 1, "t": 1}, {"x": 9, "y": 1, "t": 3}]
+    assert wb.run(both, rows, time="t") == [{"t": 1, "sum": 1}, {"t": 3, "hot": True, "sum": 2}]
+    assert list(wb.run(both, iter(rows), carry=["t", "x"])) == [
+        {"t": 1, "x": 9, "sum": 1},
+        {"t": 3, "x": 9, "hot": True, "sum": 2},
+    ]
+
+
+def test_a_time_that_is_an_input_or_an_output() -> None:
+    program = wb.parse("pipeline p(at: int, x: int) -> int { return at + x }").get()
+    assert wb.run(program, [{"at": 2, "x": 1}], time="at") == [{"at": 2, "out": 3}]
+    program = wb.parse("pipeline p(x: int) -> at: int { return x + 1 }").get()
+    assert wb.run(program, [{"at": 2, "x": 4}, {"at": 3, "x": 6}], time="at") == [{"at": 5}, {"at": 7}]
+
+
+def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> row: int { return x }")
+    (tmp_path / "in.csv").write_text("x,host,row\n1,a,5\n")
+    command = ["run", str(tmp_path / "p.pipe"), "--input", str(tmp_path / "in.csv")]
+    for more, told in (
+        (["--with-row"], "an output of pipeline p is called 'row', as the number of the row is"),
+        (["--carry", "row"], "an output of pipeline p is called 'row', as a column that is carried is"),
+        (["--carry", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
+        (["--key", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
+        (["--carry", "hots"], "there is no column 'hots'"),
+        (["--carry", "host", "--backend", "spark"], "not for the spark backend: --carry"),
+    ):
+        assert main([*command, *more]) == 2
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_run_that_stops_and_goes_on(backend: str, tmp_path: Path) -> None:
+    rows = log(5)
+    given = written(tmp_path / "in.csv", rows)
+    for cut in (1, 13, 59):
+        options: Any = {"carry": "host", "with_row": True, "backend": backend, "state": tmp_path / f"{cut}.state"}
+        out = tmp_path / f"{cut}.csv"
+        wb.run(SOURCE.get("both"), given, output=out, head=cut, **options)
+        wb.run(SOURCE.get("both"), given, output=out, **options)
+        del options["state"]
+        wb.run(SOURCE.get("both"), given, output=tmp_path / "whole.csv", **options)
+        assert out.read_text() == (tmp_path / "whole.csv").read_text()

@@ -1,0 +1,246 @@
+"""Columns of the log in the output of a pipeline: each row that comes out has cells of the row that caused it.
+
+The rule of this module: the pipeline does not see these columns, unless they are inputs, and nothing else of what comes
+out changes. What the end of the log causes has no such cells.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import BOOL, INT, Value
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError
+from workbench.events.batch import LogBatch
+from workbench.events.clock import Clock, time_domain
+from workbench.events.columns import arrow_type, to_column
+from workbench.executors.session import BatchOutput, Session
+
+if TYPE_CHECKING:
+    from workbench.executors.pending import Pool
+
+ROW = "row"
+"""The column with the number of the row."""
+
+
+@dataclass(frozen=True)
+class CarriedColumn:
+    """A column of the log that rows of the output have, too.
+
+    Attributes
+    ----------
+    port: its name, and what is read in it.
+    is_input: whether it is an input of the program.
+    clock: shows what is in it, where that are times.
+    leads: whether it stands in front of all others; then it is read anyway.
+    """
+
+    port: Port
+    is_input: bool
+    clock: Clock | None = None
+    leads: bool = False
+
+    @property
+    def shown(self) -> Port:
+        """The column of the output; what times are is known when the first one has been read."""
+        return self.port if self.clock is None else replace(self.port, domain=time_domain(self.clock))
+
+    def cells(self, batch: LogBatch) -> Sequence[Value | None]:
+        """What each row of a batch has in it, as it is shown; None where that is nothing."""
+        name, found = self.port.name, list[Any]()
+        if batch.columns is None:
+            found = [row.get(name) for row in batch.rows or ()]
+        elif name in batch.columns:
+            found = batch.columns[name].values(INT if self.clock is not None else self.port.domain)
+        else:  # some files of a log may lack a column
+            found = [None] * len(batch)
+        show: Any = None if self.clock is None else self.clock.show
+        return found if show is None else [None if time is None else show(time) for time in found]
+
+    def take(self, batch: LogBatch, places: Any) -> Any:
+        """The same of the rows in these places, as an Arrow array."""
+        from workbench.events.output_columns import shown_events
+        from workbench.events.times import shown_times
+
+        name = self.port.name
+        if batch.columns is None or name not in batch.columns:
+            cells = self.cells(batch)
+            return to_column(self.shown.domain, [cells[place] for place in places.tolist()], f"column '{name}'")
+        given = batch.columns[name].part(places)
+        if self.clock is not None:
+            return shown_times(given.events, self.clock)
+        if hasattr(given.events, "buffers"):  # an Arrow array of texts
+            return given.events if given.present is None else _hide(given.events, given.present)
+        return shown_events(self.port.domain, given.fields, given.present)
+
+
+def _hide(column: Any, present: Any) -> Any:
+    """An Arrow array with nulls where there is no event."""
+    from workbench.events import compute as pc
+    from workbench.events.buffers import shown_column
+
+    return pc.if_else(shown_column(BOOL, present), column, None)
+
+
+@dataclass(frozen=True)
+class CarriedColumns:
+    """What the rows of the output have beside outputs, and which of them are written.
+
+    Attributes
+    ----------
+    ports: those of the program.
+    columns: those of the log.
+    with_row: whether there is the number of the row, counted from 1.
+    only_true: whether only rows are written in which an output is true.
+    key: the column of keys, if there is one.
+
+    Raises
+    ------
+    InputError: two columns would have one name, or no output can be true.
+    """
+
+    ports: Ports
+    columns: Sequence[CarriedColumn] = ()
+    with_row: bool = False
+    only_true: bool = False
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        added = ([self.key] if self.key else []) + [each.port.name for each in self.columns] + [ROW] * self.with_row
+        for name in added:
+            if name in self.ports.shown:
+                what = "the number of the row" if name == ROW and self.with_row else "a column that is carried"
+                raise InputError(f"an output of {self.ports.of} is called '{name}', as {what} is")
+            if added.count(name) > 1:
+                raise InputError(f"two columns of the output would be called '{name}'", hint="name each column once")
+        if self.only_true and not self.flags:
+            what = f"--only-true: no output of {self.ports.of} is a truth value"
+            raise InputError(what, hint="leave it out, or return a condition such as x > 3")
+
+    def __bool__(self) -> bool:
+        return bool(self.columns) or self.with_row or self.only_true
+
+    @property
+    def flags(self) -> list[str]:
+        """The outputs that may be true."""
+        return [name for name, domain in self.ports.shown.items() if domain == BOOL]
+
+    def read(self, ports: Ports) -> Ports:
+        """The columns that are read: of these, those that are no inputs, too."""
+        beside = tuple(each.port for each in self.columns if not each.is_input and not each.leads)
+        return replace(ports, inputs=(*beside, *ports.inputs)) if beside else ports
+
+    def show(self, ports: Ports) -> Ports:
+        """The columns that are written, where a session gives these."""
+        keys = self.key is not None
+        first = (each.shown for each in self.columns if each.leads)
+        rows = (Port(ROW, INT),) if self.with_row else ()
+        others = (each.shown for each in self.columns if not each.leads)
+        return replace(ports, outputs=(*first, *ports.outputs[:keys], *rows, *others, *ports.outputs[keys:]))
+
+
+class CarryingSession(Session):
+    """A session whose output has cells of the rows that caused it.
+
+    Parameters
+    ----------
+    session: runs the program.
+    carried: what is added to its rows, and which of them are left out.
+    """
+
+    def __init__(self, session: Session, carried: CarriedColumns) -> None:
+        session.tells_causes = True
+        self.session, self._carried = session, carried
+        self.takes, self.size, self.row_by_row = session.takes, session.size, session.row_by_row
+        self.numbered = session.numbered or carried.with_row
+        self.threads, self.stops_at_errors = session.threads, session.stops_at_errors
+        self._beside = {each.port.name for each in carried.columns if not each.is_input}
+
+    @property
+    def outputs(self) -> Ports:  # type: ignore[override]
+        """The columns of what comes out."""
+        return self._carried.show(self.session.outputs)
+
+    def step_batch(self, batch: LogBatch) -> BatchOutput:
+        given = self._given(batch)
+        made = self.session.step_batch(given)
+        return replace(self._added(made, batch), events_in=given.events if made.events_in is None else made.events_in)
+
+    def end(self) -> BatchOutput:
+        return self._added(self.session.end(), None)
+
+    def save(self) -> bytes:
+        return self.session.save()
+
+    def restore(self, state: bytes) -> None:
+        self.session.restore(state)
+
+    def share(self, pool: Pool) -> None:
+        self.session.share(pool)
+
+    def _given(self, batch: LogBatch) -> LogBatch:
+        """What the program sees of a batch."""
+        if not self._beside:
+            return batch
+        if batch.columns is not None:
+            return replace(batch, columns={n: each for n, each in batch.columns.items() if n not in self._beside})
+        rows = [{n: event for n, event in row.items() if n not in self._beside} for row in batch.rows or ()]
+        return replace(batch, rows=rows)
+
+    def _added(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+        """What came out, with cells of the rows that caused it; without a batch, of the end of the log."""
+        if made.columns is not None:
+            import pyarrow as pa
+
+            from workbench.events.output_columns import shown_columns
+
+            shown = self.session.outputs.shown
+            causes, columns = shown_columns(made.columns, shown)
+            made = replace(made, columns=None, table=pa.table(columns, list(shown)), causes=causes)
+        return self._added_to_rows(made, batch) if made.table is None else self._added_to_table(made, batch)
+
+    def _added_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+        carried, added = self._carried, dict[str, Sequence[Value | None]]()
+        if batch is not None and made.rows:
+            added = {each.port.name: each.cells(batch) for each in carried.columns}
+            if carried.with_row:
+                added[ROW] = batch.numbers
+        rows = list[Mapping[str, Value]]()
+        causes = [0] * len(made.rows) if batch is None else made.causes
+        for row, cause in zip(made.rows, causes, strict=True):
+            if carried.only_true and not any(row.get(name) is True for name in carried.flags):
+                continue
+            whole = {**row, **{name: cells[cause] for name, cells in added.items()}}
+            rows.append({name: whole[name] for name in self.outputs.shown if whole.get(name) is not None})
+        events = sum(name in row for row in rows for name in carried.ports.shown)
+        return replace(made, rows=rows, causes=(), events_out=events)
+
+    def _added_to_table(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+        import numpy as np
+        import pyarrow as pa
+
+        from workbench.events.buffers import shown_column
+
+        carried, table, causes = self._carried, made.table, np.asarray(made.causes, np.int64)
+        if carried.only_true:
+            kept = _true(table, carried.flags)
+            table, causes = table.filter(kept), causes[kept.to_numpy()] if batch is not None else causes
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        for each in carried.columns:
+            nothing = pa.nulls(len(table), arrow_type(each.shown.domain))
+            columns[each.port.name] = nothing if batch is None else each.take(batch, causes)
+        if carried.with_row:
+            nothing = pa.nulls(len(table), pa.int64())
+            columns[ROW] = nothing if batch is None else shown_column(INT, batch.number_array()[causes])
+        events = sum(len(table) - columns[name].null_count for name in carried.ports.shown)
+        return replace(made, table=pa.table({n: columns[n] for n in self.outputs.shown}), causes=(), events_out=events)
+
+
+def _true(table: Any, names: Sequence[str]) -> Any:
+    """In which rows of a table one of these columns is true, as an Arrow array."""
+    from workbench.events import compute as pc
+
+    return functools.reduce(pc.or_, (pc.fill_null(table.column(name), False) for name in names))
