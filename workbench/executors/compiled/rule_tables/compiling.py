@@ -93,6 +93,13 @@ def compiled_functions() -> KernelFunctions:
     return KernelFunctions(*map(EntryCall, PLAIN))
 
 
+class PassedArgument(NamedTuple):
+    """What machine code is given for an argument: it, or where the descriptors of its arrays are, which lie here."""
+
+    given: Any
+    descriptors: Any = None
+
+
 class EntryCall:
     """Calls an entry as machine code.
 
@@ -104,7 +111,7 @@ class EntryCall:
     def __init__(self, entry: Callable[..., Any]) -> None:
         self._entry, self._parameters = entry, ENTRIES[entry]
         self._arguments: tuple[Any, ...] = (None,) * len(self._parameters)
-        self._passed: list[Any] = list(self._arguments)
+        self._passed = [PassedArgument(None)] * len(self._parameters)
         self._call: Callable[[], object] = int
 
     def __call__(self, *arguments: Any) -> None:
@@ -117,31 +124,31 @@ class EntryCall:
         known = {id(each): passed for each, passed in zip(self._arguments, self._passed, strict=True)}
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             if id(argument) not in known:
-                known[id(argument)] = _described(argument, parameter)
+                known[id(argument)] = _passed(argument, parameter)
         self._passed = [known[id(each)] for each in arguments]
-        words = [
-            _address(each) if isinstance(argument, tuple) else each
-            for argument, each in zip(arguments, self._passed, strict=True)
-        ]
+        words = [each.given for each in self._passed]
         loop = _machine_loop(self._entry)
         if self._call is int and self._entry is run and not loop.ready(words):
             print(NOTICE, file=sys.stderr, flush=True)
         self._call, self._arguments = loop.bound(*words), arguments
 
 
-def _described(argument: Any, parameter: Any) -> Any:
-    """What is passed for an argument: for tables the descriptors of their arrays, as numba has them."""
+def _passed(argument: Any, parameter: Any) -> PassedArgument:
+    """What is passed for an argument; descriptors are as numba has them."""
     if parameter is int:
-        return argument
+        return PassedArgument(argument)
     if not isinstance(argument, tuple):
         _check_kind(argument, array_kind(parameter), "an argument")
-        return argument
+        # Numpy would describe each field of a record whenever it says where the array is.
+        named = argument.dtype.names is not None
+        return PassedArgument(argument.view(np.ndarray).view(f"V{argument.itemsize}") if named else argument)
     words = list[int]()
     for (name, kind), array in zip(array_kinds(parameter).items(), argument, strict=True):
         _check_kind(array, kind, name)
         counted = (0, 0)  # by who counts references
         words += (*counted, array.size, array.itemsize, _address(array), *array.shape, *array.strides)
-    return np.array(words)
+    descriptors = np.array(words)
+    return PassedArgument(_address(descriptors), descriptors)
 
 
 def _check_kind(array: Any, kind: ArrayKind, name: str) -> None:

@@ -47,8 +47,8 @@ PATIENCE, WAITING = 1024, 256
 CAPACITY = 1024
 """Entries of each array that grows, in the beginning."""
 
-FULL_OF_COMPOSITES, LARGE_OUTPUT = (KernelStatus.FULL_PENDING, KernelStatus.FULL_OUTPUT), 1 << 13
-"""Room for so many composites is enough, unless one event causes more; it is in the processor's cache."""
+FULL_OF_COMPOSITES, LARGE_OUTPUT = (KernelStatus.FULL_PENDING, KernelStatus.FULL_OUTPUT), 1 << 15
+"""Room for so many composites is enough, unless one event causes more: to take that many costs little for each."""
 
 
 class TableRules:
