@@ -15,8 +15,8 @@ from tests.tesla.test_meaning import TYPES
 from tests.tesla.test_rule_threads import APART, JOINED, drawn, fed
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
+from workbench.executors.compiled.rule_tables import compiling, starting
 from workbench.executors.compiled.rule_tables import engine as engine_module
-from workbench.executors.compiled.rule_tables import starting
 from workbench.executors.compiled.rule_tables.compiling import PLAIN
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.threads import table_rules
@@ -84,7 +84,7 @@ class KernelLoop:
     def ready(self, given: Any) -> bool:
         return self.kept
 
-    def fetch(self, given: Any) -> None:
+    def fetch(self, wanted: Any) -> None:
         self.fetched += 1
         self.compiled.wait()
         self.kept = True
@@ -93,7 +93,8 @@ class KernelLoop:
 @pytest.fixture
 def loop(monkeypatch: pytest.MonkeyPatch) -> KernelLoop:
     made = KernelLoop()
-    monkeypatch.setattr("workbench.executors.compiled.rule_tables.compiling._machine_loop", lambda entry: made)
+    monkeypatch.setattr(compiling, "_machine_loop", lambda entry: made)
+    monkeypatch.setattr(compiling, "fetch_together", made.fetch)
     starting._compilation.cache_clear()
     return made
 

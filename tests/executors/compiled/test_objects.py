@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numba
@@ -197,6 +198,20 @@ machine alarms(x: int, y: int, b: bool) -> int {
 pipeline total(x: int) -> int { return cumulate(x, +) }
 pipeline slices(x: int, y: int, b: bool) -> int { return slice_last(x * y, last, total).value }
 """
+
+
+def test_functions_are_compiled_aside_unless_another_process_has_kept_them_meanwhile(folder: Path, one: Path) -> None:
+    loops = [MachineLoop(ONE), MachineLoop(SUM.format(factor=3))]
+    given = 0, 4, np.zeros(1, np.int64), np.arange(4)
+    fetching = Thread(target=machine.fetch_together, args=([(loop, given) for loop in loops],))
+    with objects.alone():  # as the other process
+        fetching.start()
+        kept = Path(shutil.copy(one, folder)).stat()
+    fetching.join()
+    assert (folder / one.name).stat().st_ino == kept.st_ino
+    assert [loop.ready(given) for loop in loops] == [True, True]
+    assert loops[0](*given) == 6
+    assert [loop.compiled for loop in loops] == [0, 0]
 
 
 @pytest.mark.sampled(1)

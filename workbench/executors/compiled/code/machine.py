@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
+from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, alone, keep, kept
 
 if TYPE_CHECKING:
     import subprocess
@@ -30,7 +30,7 @@ class MachineLoop:
     """
 
     def __init__(self, source: str, maker: str = f"{__package__}.kernels") -> None:
-        self._source, self._maker = source, maker
+        self.source, self.maker = source, maker
         self._made: dict[Kinds, ObjectFunction] = {}
         self._lock = threading.Lock()
         self.compiled = 0
@@ -68,26 +68,20 @@ class MachineLoop:
 
     def fetch(self, given: Sequence[Any]) -> None:
         """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""
-        kinds, _ = _passed(given)
-        function = self._kept(kinds)
-        if function is None:
-            with _ASIDE:
-                function = self._kept(kinds)
-                if function is None:
-                    _build_aside(self._maker, self._source, kinds).wait()
-                    function = self._kept(kinds)
-        if function is not None:
-            self._made[kinds] = function
+        fetch_together([(self, given)])
 
     def ready(self, given: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these kinds, or it has been kept."""
-        kinds, _ = _passed(given)
+        return self.finds(_passed(given)[0])
+
+    def finds(self, kinds: Kinds) -> bool:
+        """The same, given the kinds."""
         if kinds not in self._made and (function := self._kept(kinds)) is not None:
             self._made[kinds] = function
         return kinds in self._made
 
     def _kept(self, kinds: Kinds) -> ObjectFunction | None:
-        found = kept(self._source, kinds)
+        found = kept(self.source, kinds)
         if found is None:
             return None
         if not found.complete:
@@ -98,7 +92,18 @@ class MachineLoop:
 
     def _compiled(self, kinds: Kinds) -> ObjectFunction:
         self.compiled += 1
-        return ObjectFunction(build(self._maker, self._source, kinds))
+        return ObjectFunction(build(self.maker, self.source, kinds))
+
+
+def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
+    """Have what is kept of functions for their arguments; another process compiles the others, one after the other."""
+    asked = [(loop, _passed(given)[0]) for loop, given in wanted]
+    with _ASIDE:
+        missing = [(loop.maker, loop.source, kinds) for loop, kinds in asked if not loop.finds(kinds)]
+        if missing:
+            _build_aside(missing).wait()
+    for loop, kinds in asked:
+        loop.finds(kinds)
 
 
 def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
@@ -109,9 +114,13 @@ def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
 
 
 def build_asked() -> None:
-    """`build` what the standard input says."""
-    maker, source, kinds = json.load(sys.stdin)
-    build(maker, source, tuple((kind, axes) for kind, axes in kinds))
+    """`build` what the standard input says, unless another process does so, which is waited for."""
+    asked = json.load(sys.stdin)
+    with alone():
+        for maker, source, listed in asked:
+            kinds = tuple((kind, axes) for kind, axes in listed)
+            if kept(source, kinds) is None:
+                build(maker, source, kinds)
 
 
 def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
@@ -134,16 +143,15 @@ def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
     return tuple(kinds), struct.pack(f"={len(words)}q", *words)
 
 
-def _build_aside(maker: str, source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
-    """A process that compiles a function, and keeps it."""
+def _build_aside(functions: Sequence[tuple[str, str, Kinds]]) -> subprocess.Popen[bytes]:
+    """A process that compiles functions, given their makers, sources and kinds of arguments, and keeps them."""
     import subprocess
     import tempfile
 
     with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
-        asked.write(json.dumps((maker, source, kinds)).encode())
+        asked.write(json.dumps(functions).encode())
         asked.seek(0)
-        nice = 5 if maker.endswith("kernels") else 0  # who waits for events comes first, but for a second
-        path = f"import os, sys; os.nice({nice}); sys.path[:] = {sys.path!r}"
+        path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # who waits for events comes first
         code = f"{path}; from {__name__} import build_asked; build_asked()"
         return subprocess.Popen(
             [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

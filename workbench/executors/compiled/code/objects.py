@@ -15,8 +15,8 @@ import logging
 import os
 import stat
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,14 +76,35 @@ def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
     """Keep it, where that is possible; else the next process makes it again."""
     mark = _mark(source, kinds)
     with suppress(OSError, InputError):
-        cache_folder().parent.mkdir(parents=True, exist_ok=True)
-        cache_folder().mkdir(mode=0o700, exist_ok=True)
+        _make_folder()
         if not _is_own_folder(cache_folder()):
             return
         with replacing(_path(mark)) as aside:
             aside.chmod(0o600)
             aside.write_bytes(sealed(mark, json.dumps(file.symbols).encode() + b"\n" + file.code))
         _bound_folder()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait until no other process that keeps its machine code here is in such a block."""
+    import fcntl
+
+    opened_folder = None
+    with suppress(OSError):  # who keeps nothing waits for nobody
+        _make_folder()
+        opened_folder = os.open(cache_folder(), os.O_RDONLY)
+        fcntl.flock(opened_folder, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if opened_folder is not None:
+            os.close(opened_folder)
+
+
+def _make_folder() -> None:
+    cache_folder().parent.mkdir(parents=True, exist_ok=True)
+    cache_folder().mkdir(mode=0o700, exist_ok=True)
 
 
 def cache_folder() -> Path:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.machine import MachineLoop, fetch_together
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.rule_tables import kernel, records
 from workbench.executors.compiled.rule_tables.kernel.consumption import add_words
@@ -168,8 +168,9 @@ def is_kept() -> bool:
 
 def compile_aside() -> None:
     """Have another process compile the kernel, and what changes its tables; the kernel comes last."""
-    for entry in (rebuild_chains, add_words, add_silences, run):
-        _machine_loop(entry).fetch(_examples(entry))
+    fetch_together(
+        [(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_words, add_silences, run)]
+    )
 
 
 def _examples(entry: Callable[..., Any]) -> list[Any]:
