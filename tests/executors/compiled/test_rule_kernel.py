@@ -275,6 +275,27 @@ def test_rules_are_found_by_a_constant_in_their_order(x, expected):
     assert running.scratch.asked[:count].tolist() == expected
 
 
+def test_a_rule_that_is_found_by_a_constant_does_not_ask_for_it_again():
+    tables = memory(CONSTANTS + "\nrule r8: from A(x == 3, y > 0) emit Q(x = 1)").rule_tables
+    assert tables.tables.constants.constant.tolist().count(3) == 3
+    printed = format_tables(tables)
+    assert "rule r7\n  trigger A, found by own.0 == 3 -> r1, r2 = own.1\n" in printed
+    assert "rule r8\n  trigger A, found by own.0 == 3, if own.1 0 > require -> r1\n" in printed
+
+
+def test_rules_that_are_alike_share_their_code():
+    assert len(memory(CONSTANTS).plan.code) == 2  # an attribute, and a parameter
+
+
+def test_what_is_pushed_is_a_part_of_the_operation_behind_it():
+    plan = memory("from A((x + 1) % 7 == y, y > 0) emit Q(x = 1)").plan
+    line = plan.steps[0]
+    assert [Opcode(each.op) for each in plan.code[line.residual : line.residual_end]] == [
+        Opcode.CELL, Opcode.ADD, Opcode.MOD, Opcode.EQ, Opcode.CELL, Opcode.GT,
+    ]  # fmt: skip
+    assert plan.code.required[line.residual : line.residual_end].tolist() == [0, 0, 0, 1, 0, 1]
+
+
 def test_chains_are_known_before_an_event_is_processed():
     """Those in which it is looked up, and that which it joins; not those whose key is known later."""
     running = memory(

@@ -342,10 +342,10 @@ def _is_constant(expression: t.Expression) -> bool:
 
 def _find_indexes(step: RuleStep) -> list[TriggerIndex]:
     """What an index can ask of a trigger."""
-    return [found for each in own_filters(step) if (found := _find_index(each)) is not None]
+    return [found for each in own_filters(step) if (found := index_of(each)) is not None]
 
 
-def _find_index(condition: t.Expression) -> TriggerIndex | None:
+def index_of(condition: t.Expression) -> TriggerIndex | None:
     """A comparison of an attribute with a constant of its type."""
     for mine, operator, constant in own_comparisons(condition):
         if operator != "!=" and isinstance(constant, t.Literal):

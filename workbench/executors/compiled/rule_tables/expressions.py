@@ -5,21 +5,24 @@ The rule of this module: it writes what `refusals` has let through; nothing is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from workbench.core.domain import FLOAT, INT, STR, Domain
-from workbench.executors.compiled.rule_tables.records import OWN, Opcode
+from workbench.executors.compiled.rule_tables.records import NONE, OWN, Opcode
+from workbench.executors.compiled.rule_tables.shared_parts import ListPart, SharedParts
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout
 from workbench.tesla.operators import is_comparison, readings
 from workbench.tesla.resolved import OWN as OWN_PLACE
 from workbench.tesla.resolved import TIME, RuleSlot, domain_of
 
-InstructionWords = tuple[int, int, int]
+PostfixLine = tuple[int, int, int]
+"""What is pushed, and of where; or an operation."""
+LEAVES = (Opcode.CELL, Opcode.REGISTER, Opcode.TIME, Opcode.CONST)
 OPCODES: Mapping[tuple[str, int], Opcode] = {
     ("+", 2): Opcode.ADD, ("-", 2): Opcode.SUB, ("*", 2): Opcode.MUL, ("%", 2): Opcode.MOD, ("neg", 1): Opcode.NEG,
     ("==", 2): Opcode.EQ, ("!=", 2): Opcode.NE, ("<", 2): Opcode.LT, ("<=", 2): Opcode.LE, (">", 2): Opcode.GT,
@@ -48,25 +51,26 @@ class PostfixCode:
 
     Attributes
     ----------
+    instructions: of all expressions, as `records.INSTRUCTION` has them.
     deepest: how large a stack they need at most.
     """
 
     def __init__(self, code_of: Callable[[str], int]) -> None:
         self._code_of = code_of
-        self.instructions: list[InstructionWords] = []
+        self.instructions = SharedParts[tuple[int, ...]]()
         self.deepest = 1
 
-    def value(self, expression: t.Expression, layout: MatchLayout, target: Domain | None = None) -> tuple[int, int]:
+    def value(self, expression: t.Expression, layout: MatchLayout, target: Domain | None = None) -> ListPart:
         """Write what an expression is worth; a whole number as a float where the target is one."""
         lines = self._lines(expression, layout)
         real = target == FLOAT and domain_of(expression) == INT
         return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
 
-    def own_cell(self, cell: int, *, real: bool) -> tuple[int, int]:
+    def own_cell(self, cell: int, *, real: bool) -> ListPart:
         """Write an attribute of the candidate; `real`: a whole number as a float."""
         return self._write([(Opcode.CELL, OWN, cell), *([(Opcode.TO_REAL, 0, 0)] if real else [])])
 
-    def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> tuple[int, int]:
+    def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> ListPart:
         """Write the word by which values of an own type are found that are equal to a value."""
         lines, domain = self._lines(value, layout), domain_of(value)
         if own == FLOAT:
@@ -75,25 +79,23 @@ class PostfixCode:
             lines.append((Opcode.KEY_WHOLE, 0, 0))
         return self._write(lines)
 
-    def silence(self, value: t.Expression, layout: MatchLayout) -> tuple[int, int]:
+    def silence(self, value: t.Expression, layout: MatchLayout) -> ListPart:
         """Write the word of a value for which a rule is silent on its own; NaN and -0.0 are what all of them are."""
         lines = self._lines(value, layout)
         return self._write([*lines, (Opcode.SAME_REAL, 0, 0)] if domain_of(value) == FLOAT else lines)
 
-    def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> tuple[int, int]:
+    def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> ListPart:
         """Write code that ends early unless all conditions hold."""
-        lines = list[InstructionWords]()
+        lines = list[PostfixLine]()
         for each in conditions:
             lines += [*self._lines(each, layout), (Opcode.REQUIRE, 0, 0)]
         return self._write(lines)
 
-    def _write(self, lines: Sequence[InstructionWords]) -> tuple[int, int]:
-        begin = len(self.instructions)
-        self.instructions += lines
+    def _write(self, lines: Sequence[PostfixLine]) -> ListPart:
         self.deepest = max(self.deepest, len(lines))
-        return begin, len(self.instructions)
+        return self.instructions.add(_join_lines(lines))
 
-    def _lines(self, expression: t.Expression, layout: MatchLayout) -> list[InstructionWords]:
+    def _lines(self, expression: t.Expression, layout: MatchLayout) -> list[PostfixLine]:
         if isinstance(expression, t.Literal):
             return [(Opcode.CONST, self.word(expression.value), 0)]
         if isinstance(expression, RuleSlot):
@@ -106,9 +108,7 @@ class PostfixCode:
             return [*chain.from_iterable(operands), *self._text_lines(expression.operator)]
         return [*chain.from_iterable(operands), (OPCODES[expression.operator, len(operands)], 0, 0)]
 
-    def _real_lines(
-        self, expression: t.Operation, operands: Sequence[list[InstructionWords]]
-    ) -> list[InstructionWords]:
+    def _real_lines(self, expression: t.Operation, operands: Sequence[list[PostfixLine]]) -> list[PostfixLine]:
         """Instructions of an operation on floats; a whole number becomes one, but where it is compared exactly."""
         kinds = list(map(domain_of, expression.operands))
         if INT in kinds and is_comparison(expression):
@@ -124,14 +124,14 @@ class PostfixCode:
         return [*chain.from_iterable(reals), (REAL_OPCODES[expression.operator, len(operands)], 0, 0)]
 
     @staticmethod
-    def _text_lines(operator: str) -> list[InstructionWords]:
+    def _text_lines(operator: str) -> list[PostfixLine]:
         """Instructions that join two texts, or compare their order."""
         if operator == "+":
             return [(Opcode.JOIN_TEXTS, 0, 0)]
         return [(Opcode.COMPARE_TEXTS, 0, 0), (Opcode.CONST, 0, 0), (OPCODES[operator, 2], 0, 0)]
 
     @staticmethod
-    def _leaf(slot: RuleSlot, layout: MatchLayout) -> InstructionWords:
+    def _leaf(slot: RuleSlot, layout: MatchLayout) -> PostfixLine:
         if slot.is_parameter:
             return Opcode.REGISTER, register_of(layout[slot.place, slot.name]), 0
         register = OWN if slot.place == OWN_PLACE else register_of(layout[slot.place, EVENT])
@@ -142,3 +142,19 @@ class PostfixCode:
         if isinstance(value, str):
             return self._code_of(value)
         return int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)
+
+
+def _join_lines(lines: Iterable[PostfixLine]) -> list[tuple[int, ...]]:
+    """Let what is pushed, the operation behind it, and that its result is required be one instruction."""
+    found = list[tuple[int, ...]]()
+    for op, a, b in lines:
+        last = found[-1] if found else (NONE,)
+        if op in LEAVES:
+            found.append((op, op, a, b, 0))
+        elif last[0] in LEAVES:
+            found[-1] = (op, *last[1:])
+        elif op == Opcode.REQUIRE:
+            found[-1] = (*last[:4], 1)
+        else:
+            found.append((op, NONE, 0, 0, 0))
+    return found

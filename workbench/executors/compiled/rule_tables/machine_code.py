@@ -44,7 +44,10 @@ INLINED = tuple(
     each.__name__ for each in (ahead, candidates, consumption, index, match, process, search, triggers, undo, values)
 )
 """Modules whose functions every event needs: they are inlined, but for long ones that are called in many places."""
-CALLED = (candidates.sort_words, candidates.sift_down, values.evaluate_code, undo.roll_back)
+CALLED = (
+    candidates.sort_words, candidates.sift_down, values.evaluate_code, values.operate, values.product_fits,
+    undo.roll_back,
+)  # fmt: skip
 
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.bounds import banded_cell
-from workbench.executors.compiled.rule_tables.constants import find_constants, index_constants
+from workbench.executors.compiled.rule_tables.constants import constraints_to_ask, find_constants, index_constants
 from workbench.executors.compiled.rule_tables.entry_lists import EntryLists, TableEntry
 from workbench.executors.compiled.rule_tables.expressions import register_of
 from workbench.executors.compiled.rule_tables.lookups import add_lookups
@@ -117,11 +117,11 @@ class _TableBuilder:
         tables = records.PlanTables(
             rules=records.named_table(rules, records.RULE),
             steps=records.named_table(self._steps, records.STEP),
-            bounds=records.table(self._lists.bounds, records.BOUND),
-            actions=records.table(self._lists.actions, records.ACTION),
-            keys=records.table(self._lists.keys, records.ACTION),
-            code=records.table(self._code.instructions, records.INSTRUCTION),
-            slots=np.array([*self._lists.registers, 0], np.int64),
+            bounds=records.table(self._lists.bounds.entries, records.BOUND),
+            actions=records.table(self._lists.actions.entries, records.ACTION),
+            keys=records.table(self._lists.keys.entries, records.ACTION),
+            code=records.table(self._code.instructions.entries, records.INSTRUCTION),
+            slots=np.array([*self._lists.registers.entries, 0], np.int64),
             triggered=np.array([*always, 0], np.int64),
             rules_of_type=_starts([triggers[rule] for rule in always], numbers),
             columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
@@ -196,7 +196,7 @@ class _TableBuilder:
         """The entry of a step at a place of the search."""
         step, searches, takes = entries[place]
         if step is plan.trigger:
-            line = self._writer.trigger(plan)
+            line = self._writer.trigger(plan, constraints_to_ask(self._plan, number))
         elif searches:
             line = self._writer.step(plan, self._plan.steps[number][step.number - 1]) | {"later": int(not takes)}
         else:
@@ -208,14 +208,14 @@ class _TableBuilder:
         counts = plan.rule.limit is not None or plan.pause is not None or bool(plan.consumed_slots)
         if line["kind"] not in (StepKind.EACH, StepKind.TAKE) or plan.absent is not None or counts or self._profiled:
             return False
-        actions = self._lists.actions[line["actions"] : line["actions_end"]]
+        actions = self._lists.actions.entries[line["actions"] : line["actions_end"]]
         return all(
             slot >= self._cells and end == code + 1 and self._copies(code, line["slot"]) for slot, code, end in actions
         )
 
     def _copies(self, at: int, register: int) -> bool:
         """Whether an instruction pushes a value of the row in a register, or of the candidate."""
-        opcode, operand, _ = self._code.instructions[at]
+        opcode, _, operand, *_ = self._code.instructions.entries[at]
         return opcode in (records.Opcode.CELL, records.Opcode.TIME) and operand in (register, records.OWN)
 
     def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:

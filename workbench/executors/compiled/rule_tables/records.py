@@ -95,14 +95,15 @@ BOUND = _words("range", "cell", "relation", "code", "code_end")
 ACTION = _words("slot", "code", "code_end")
 """An expression, and the register that gets its value: of the match, or of a cell of the composite. Without a register
 it is a condition, and the match ends where it does not hold."""
-INSTRUCTION = _words("op", "a", "b")
+INSTRUCTION = _words("op", "leaf", "a", "b", "required")
+"""What is pushed first (or `NONE`), and of where; the operation, if it is more than that; whether that has to hold."""
 INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count", "banded")
 """Which events of a type a column retains, by what values they are found, and how far back rules look for them.
 
 `banded` is an attribute that all rules bound on both sides: its values without their last bits are part of the key."""
 CONSTANT_INDEX = _words("cell", "chains", "chain_mask")
-CONSTANT = _words("constant", "rule", "next")
-"""A rule that is triggered only where an attribute is a constant; rules of one hash value are a chain."""
+CONSTANT = _words("constant", "rule")
+"""A rule that is triggered only where an attribute is a constant; rules of one hash value follow one another."""
 LOOKUP = _words("column", "cells", "cells_end", "joins", "banded")
 """A chain that an event of a type is looked up in, or joins, found by attributes of its own alone."""
 
@@ -186,6 +187,7 @@ class PlanTables(NamedTuple):
     slots: lists of registers, of rivals and of what is consumed, and of cells that are a key.
     triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`, but for
         those that are found by a constant.
+    constant_chains: where the rules of each hash value begin, and behind the last one where they end.
     columns_of_type: where the columns of each type begin, and behind the last type where they end; lookups likewise.
     trees: those that aggregates may have; where their nodes are is said by the history.
     """

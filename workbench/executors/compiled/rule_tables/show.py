@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.executors.compiled.code.text_number import text_code
 from workbench.executors.compiled.rule_tables import records
+from workbench.executors.compiled.rule_tables.constants import constant_index
 from workbench.executors.compiled.rule_tables.expressions import OPCODES, REAL_OPCODES
 from workbench.executors.compiled.rule_tables.plan import RuleTables, build_tables
 from workbench.executors.compiled.rule_tables.refusals import refuse_unsupported
@@ -114,6 +115,9 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
         bound = tables.bounds[k]
         code = format_code(tables, bound.code, bound.code_end)
         found += f", own.{bound.cell} {SIGNS[records.Opcode(int(bound.relation))]} {code}"
+    index = constant_index(rule_tables.plan, int(rule.number)) if triggers else None
+    if index is not None:
+        found += f", found by own.{index.attribute} == {index.constant}"
     if step.residual < step.residual_end:
         found += f", if {format_code(tables, step.residual, step.residual_end)}"
     if step.combine < step.combine_end:
@@ -153,15 +157,22 @@ def _format_window(step: Any) -> str:
 
 def format_code(tables: records.PlanTables, begin: int, end: int) -> str:
     """Print a part of the code."""
-    return " ".join(_format_instruction(tables.code[at]) for at in range(begin, end))
+    return " ".join(word for at in range(begin, end) for word in _format_instruction(tables.code[at]))
 
 
-def _format_instruction(instruction: Any) -> str:
-    opcode, register = records.Opcode(int(instruction.op)), f"r{instruction.a}" if instruction.a else "own"
-    if opcode == records.Opcode.CELL:
+def _format_instruction(instruction: Any) -> Iterator[str]:
+    if instruction.leaf != records.NONE:
+        yield _format_leaf(records.Opcode(int(instruction.leaf)), instruction)
+    if instruction.op != instruction.leaf:
+        yield SIGNS[records.Opcode(int(instruction.op))]
+    if instruction.required:
+        yield SIGNS[records.Opcode.REQUIRE]
+
+
+def _format_leaf(leaf: records.Opcode, instruction: Any) -> str:
+    register = f"r{instruction.a}" if instruction.a else "own"
+    if leaf == records.Opcode.CELL:
         return f"{register}.{instruction.b}"
-    if opcode == records.Opcode.REGISTER:
+    if leaf == records.Opcode.REGISTER:
         return register
-    if opcode == records.Opcode.TIME:
-        return f"time({register})"
-    return str(instruction.a) if opcode == records.Opcode.CONST else SIGNS[opcode]
+    return f"time({register})" if leaf == records.Opcode.TIME else str(instruction.a)

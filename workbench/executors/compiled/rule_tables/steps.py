@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.core.domain import FLOAT, INT
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.bounds import attribute_bound
-from workbench.executors.compiled.rule_tables.entry_lists import EntryLists, ListPart, TableEntry
+from workbench.executors.compiled.rule_tables.entry_lists import EntryLists, TableEntry
 from workbench.executors.compiled.rule_tables.expressions import register_of
 from workbench.executors.compiled.rule_tables.records import StepKind, WindowKind
 from workbench.executors.compiled.rule_tables.refusals import AGGREGATES, combined_value
+from workbench.executors.compiled.rule_tables.shared_parts import ListPart
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep
@@ -58,10 +59,10 @@ class StepWriter:
         self.ranges = 2
         self.trees: dict[tuple[int, int, int], int] = {}
 
-    def trigger(self, plan: RulePlan) -> StepLine:
-        """The first step of a rule."""
+    def trigger(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> StepLine:
+        """The first step of a rule, which asks these constraints."""
         line = self._bound_line(plan.trigger)
-        line["residual"], line["residual_end"] = self._residual(plan, plan.trigger.part.constraints)
+        line["residual"], line["residual_end"] = self._residual(plan, constraints)
         return line
 
     def step(self, plan: RulePlan, planned: PlannedStep) -> StepLine:

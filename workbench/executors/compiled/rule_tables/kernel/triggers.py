@@ -1,7 +1,7 @@
 """The rules that an event may trigger, found by what they ask of an attribute of their trigger.
 
 The rule of this module: rules come in their order, whichever way they are found. A rule that an index does not find
-would not be triggered; one that it finds asks all that it asks of its trigger. Nor is a rule found that has no match
+would not be triggered; one that it finds asks what else it asks of its trigger. Nor is a rule found that has no match
 since there is no row of a key that it needs: most events of many rules end here.
 """
 
@@ -50,13 +50,11 @@ def find_by_constant(plan, history, scratch, state, index, found):
     if history.rows[event].nulls >> index.cell & 1:
         return found
     word = history.cells[event, index.cell]
-    at = plan.constant_chains[index.chains + (scatter(word) & index.chain_mask)]
-    while at != NONE:
-        entry = plan.constants[at]
-        if entry.constant == word:
-            insert(scratch.asked, found, entry.rule)
+    chain = index.chains + (scatter(word) & index.chain_mask)
+    for at in range(plan.constant_chains[chain], plan.constant_chains[chain + 1]):
+        if plan.constants[at].constant == word:
+            insert(scratch.asked, found, plan.constants[at].rule)
             found += 1
-        at = entry.next
     return found
 
 

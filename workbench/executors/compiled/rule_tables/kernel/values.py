@@ -90,6 +90,10 @@ def evaluate_code(plan, history, scratch, state, begin, end):
     stack, top = scratch.stack, 0
     for at in range(begin, end):
         i = plan.code[at]
+        if i.leaf != NONE:
+            if not push(history, scratch, top, i):
+                return False
+            top += 1
         if i.op <= Opcode.OR:
             top -= 1
             x, y = stack[top - 1], stack[top]
@@ -100,32 +104,39 @@ def evaluate_code(plan, history, scratch, state, begin, end):
                 return False
             stack[top - 1] = combine(i.op, x, y)
         elif i.op <= Opcode.CONST:
-            if not push(history, scratch, top, i):
-                return False
-            top += 1
+            continue
         elif i.op == Opcode.REQUIRE:
             top -= 1
             if stack[top] == 0:
                 return False
-        elif i.op == Opcode.NEGATE:
-            stack[top - 1] = int(stack[top - 1] == 0)
-        elif i.op == Opcode.TO_REAL:
-            scratch.reals[top - 1] = float(stack[top - 1])
-        elif i.op >= Opcode.COMPARE_TEXTS:
-            top -= 1
-            stack[top - 1] = combine_texts(history, state, i.op, stack[top - 1], stack[top])
-            if state.status != KernelStatus.DONE:
-                return False
-        elif i.op > Opcode.TO_REAL:
-            top = evaluate_real(stack, scratch.reals, top, i.op)
+        else:
+            top = operate(history, scratch, state, top, i.op)
             if top == NONE:
                 return False
-        elif stack[top - 1] == LEAST_WORD:
-            state.status = KernelStatus.BEYOND
-            return False
-        else:
-            stack[top - 1] = -stack[top - 1]
+        if i.required:
+            top -= 1
+            if stack[top] == 0:
+                return False
     return True
+
+
+def operate(history, scratch, state, top, op):
+    """Carry out an instruction that is for few rules; how high the stack is then, `NONE` where there is no result."""
+    stack = scratch.stack
+    if op == Opcode.NEGATE:
+        stack[top - 1] = int(stack[top - 1] == 0)
+    elif op == Opcode.TO_REAL:
+        scratch.reals[top - 1] = float(stack[top - 1])
+    elif op >= Opcode.COMPARE_TEXTS:
+        top -= 1
+        stack[top - 1] = combine_texts(history, state, op, stack[top - 1], stack[top])
+    elif op > Opcode.TO_REAL:
+        return evaluate_real(stack, scratch.reals, top, op)
+    elif stack[top - 1] == LEAST_WORD:
+        state.status = KernelStatus.BEYOND
+    else:
+        stack[top - 1] = -stack[top - 1]
+    return top if state.status == KernelStatus.DONE else NONE
 
 
 def combine_texts(history, state, op, one, other):
@@ -137,16 +148,16 @@ def combine_texts(history, state, op, one, other):
 
 def push(history, scratch, top, i):
     """Push what an instruction names; whether it is not null."""
-    slot = scratch.registers[i.a] if i.op != Opcode.CONST else 0
-    if i.op == Opcode.CELL:
+    slot = scratch.registers[i.a] if i.leaf != Opcode.CONST else 0
+    if i.leaf == Opcode.CELL:
         if history.rows[slot].nulls >> i.b & 1:
             return False
         scratch.stack[top] = history.cells[slot, i.b]
-    elif i.op == Opcode.REGISTER:
+    elif i.leaf == Opcode.REGISTER:
         scratch.stack[top] = slot
         return scratch.null[i.a] == 0
     else:
-        scratch.stack[top] = i.a if i.op == Opcode.CONST else history.rows[slot].time
+        scratch.stack[top] = i.a if i.leaf == Opcode.CONST else history.rows[slot].time
     return True
 
 
