@@ -111,8 +111,8 @@ class _Printer:
         known = [*self.domains.values(), *_find_domains(system)]
         inside = {*map(_local, self.domains), *(role for i in system.instances for role, _ in i.roles)}
         self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(inside - self.taken)})
-        self.names = {name: self._global(name) for name in self.domains}
-        self.locals = {name: self._local(name) for name in self.domains}
+        self.locals = self._name_locals()
+        self.names = {name: f"{self.instance_names[instance_of(name)]}.{self.locals[name]}" for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
         self.members = by_instance(system.names())
         self.leaves = by_instance(dict.fromkeys((*system.free, *self.driven)))
@@ -123,13 +123,18 @@ class _Printer:
         """Per name that several modules want, the number that the last of them has got."""
         self.modules: list[str] = []
 
-    def _local(self, name: str) -> str:
-        """The name inside its module; NuSMV wants it to be no constant of the surroundings either."""
-        text = _local(name)
-        return f"{text}_" if text in self.taken else text
-
-    def _global(self, name: str) -> str:
-        return f"{self.instance_names[instance_of(name)]}.{self._local(name)}"
+    def _name_locals(self) -> dict[str, str]:
+        """The names inside their modules; NuSMV wants them to be no constants of the surroundings either."""
+        found: dict[str, str] = {}
+        for names in by_instance(self.domains).values():
+            used = set(self.taken)
+            for name in names:
+                text = _local(name)
+                while text in used:  # of different names: `slot_1.1` and `slot.1.1`
+                    text += "_"
+                used.add(text)
+                found[name] = text
+        return found
 
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
         lines = []
@@ -192,18 +197,18 @@ class _Printer:
         lines = []
         if variables or free:
             lines.append("  VAR")
-            lines += [f"    {self._local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
+            lines += [f"    {self.locals[n]} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
         definitions = [name for name in own if name not in self.initial]
         if definitions or given:
             lines.append("  DEFINE")
-            lines += [f"    {self._local(n)} := {text};" for n, text in given.items()]
-            lines += [f"    {self._local(n)} := {bare(terms(own[n]))};" for n in definitions]
+            lines += [f"    {self.locals[n]} := {text};" for n, text in given.items()]
+            lines += [f"    {self.locals[n]} := {bare(terms(own[n]))};" for n in definitions]
         if variables:
             lines.append("  ASSIGN")
         for name in variables:
             initial = constant(self.domains[name], self.initial[name].initial, self.labels)
-            lines.append(f"    init({self._local(name)}) := {initial};")
-            lines.append(f"    next({self._local(name)}) := {_print_cases(own[name], terms)};")
+            lines.append(f"    init({self.locals[name]}) := {initial};")
+            lines.append(f"    next({self.locals[name]}) := {_print_cases(own[name], terms)};")
         return "\n".join(lines) + "\n"
 
     def _print_module(self, instance: Instance, body: str) -> str:
