@@ -283,6 +283,18 @@ def test_a_rule_that_is_found_by_a_constant_does_not_ask_for_it_again():
     assert "rule r8\n  trigger A, found by own.0 == 3, if own.1 0 > require -> r1\n" in printed
 
 
+def test_rules_that_a_constant_finds_need_a_row_that_has_it():
+    """There are so many constants that they are the key of one column, in which all rules look up their trigger's."""
+    running = memory(
+        "\n".join(f"from A(x == {k}) and last B(x == {k}) within 9 from A emit Q(x = {k})" for k in range(20))
+    )
+    assert len({int(each.lookup) for each in running.plan.rules}) == 1
+    for time, (x, expected) in enumerate([(4, []), (3, [3]), (None, [])]):
+        fed(running, (1, time, 3), (0, time, x, 0))
+        count = triggers.find_rules(running.plan, running.history, running.scratch, running.state, 0)
+        assert running.scratch.asked[:count].tolist() == expected
+
+
 def test_rules_that_are_alike_share_their_code():
     assert len(memory(CONSTANTS).plan.code) == 2  # an attribute, and a parameter
 

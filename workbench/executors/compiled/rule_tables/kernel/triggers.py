@@ -18,20 +18,32 @@ def find_rules(plan, history, scratch, state, type_):
     """Write the rules that the current event may trigger to `scratch.asked`; how many these are."""
     found = 0
     for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
-        number = plan.triggered[k]
-        if state.profiled or has_needed_row(plan, history, state, plan.rules[number]):
-            scratch.asked[found] = number
-            found += 1
+        scratch.asked[found] = plan.triggered[k]
+        found += 1
     for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
         found = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], found)
-    return found
+    return found if state.profiled else leave_out(plan, history, scratch, state, found)
 
 
-def has_needed_row(plan, history, state, rule):
-    """Whether there is a row of the key that a rule needs one of, as far as the trigger alone tells that key."""
-    if rule.lookup == NONE:
+def leave_out(plan, history, scratch, state, found):
+    """Leave out the rules that have no match since there is no row of a key that they need; how many are left."""
+    left, lookup, has_row = 0, NONE, True
+    for k in range(found):
+        number = scratch.asked[k]
+        if plan.rules[number].lookup != lookup:  # rules that are alike need the same row
+            lookup = plan.rules[number].lookup
+            has_row = has_needed_row(plan, history, state, lookup)
+        if has_row:
+            scratch.asked[left] = number
+            left += 1
+    return left
+
+
+def has_needed_row(plan, history, state, number):
+    """Whether there is a row of the key that a lookup of the trigger is for, if there is a lookup."""
+    if number == NONE:
         return True
-    lookup = plan.lookups[rule.lookup]
+    lookup = plan.lookups[number]
     column, key = history.columns[lookup.column], 0
     for k in range(lookup.cells, lookup.cells_end):
         key = mix(key, history.cells[state.event, plan.slots[k]])

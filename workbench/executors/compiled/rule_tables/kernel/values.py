@@ -67,62 +67,58 @@ def combine(op, x, y):
 
 def evaluate(plan, history, scratch, state, begin, end):
     """Evaluate an expression onto the stack; whether it is not null, and all that it requires holds."""
-    if end - begin == 1:  # most are a single cell, register, constant or time
+    if end - begin == 1:
         i = plan.code[begin]
-        if i.op == Opcode.CELL:
-            slot = scratch.registers[i.a]
-            scratch.stack[0] = history.cells[slot, i.b]
-            return history.rows[slot].nulls >> i.b & 1 == 0
-        if i.op == Opcode.REGISTER:
-            scratch.stack[0] = scratch.registers[i.a]
-            return scratch.null[i.a] == 0
-        if i.op == Opcode.CONST:
-            scratch.stack[0] = i.a
-            return True
-        if i.op == Opcode.TIME:
-            scratch.stack[0] = history.rows[scratch.registers[i.a]].time
-            return True
+        if i.op == i.leaf:  # most are a single cell, register, constant or time
+            known, value = read_leaf(history, scratch, i)
+            scratch.stack[0] = value
+            return known
     return evaluate_code(plan, history, scratch, state, begin, end)
 
 
 def evaluate_code(plan, history, scratch, state, begin, end):
-    """Evaluate an expression instruction by instruction."""
-    stack, top = scratch.stack, 0
+    """Evaluate an expression instruction by instruction. The top of the stack is in no memory: what waits for it is."""
+    stack, top, value = scratch.stack, 0, 0
     for at in range(begin, end):
         i = plan.code[at]
         if i.leaf != NONE:
-            if not push(history, scratch, top, i):
+            known, other = read_leaf(history, scratch, i)
+            if not known:
                 return False
-            top += 1
-        if i.op <= Opcode.OR:
+        else:  # the operands are the two on the top
+            other = value
             top -= 1
-            x, y = stack[top - 1], stack[top]
-            if not result_fits(i.op, x, y):
+            value = stack[top]
+        if i.op <= Opcode.OR:
+            if not result_fits(i.op, value, other):
                 state.status = KernelStatus.BEYOND
                 return False
-            if i.op == Opcode.MOD and y == 0:
+            if i.op == Opcode.MOD and other == 0:
                 return False
-            stack[top - 1] = combine(i.op, x, y)
-        elif i.op <= Opcode.CONST:
-            continue
-        elif i.op == Opcode.REQUIRE:
-            top -= 1
-            if stack[top] == 0:
-                return False
+            value = combine(i.op, value, other)
         else:
-            top = operate(history, scratch, state, top, i.op)
-            if top == NONE:
-                return False
+            stack[top] = value
+            top, value = top + 1, other
+            if i.op > Opcode.CONST:
+                stack[top] = value
+                top = operate(history, scratch, state, top + 1, i.op) - 1
+                if top < 0:
+                    return False
+                value = stack[top]
         if i.required:
-            top -= 1
-            if stack[top] == 0:
+            if value == 0:
                 return False
+            top -= 1
+            value = stack[top]
+    stack[0] = value
     return True
 
 
 def operate(history, scratch, state, top, op):
     """Carry out an instruction that is for few rules; how high the stack is then, `NONE` where there is no result."""
     stack = scratch.stack
+    if op == Opcode.REQUIRE:
+        return top - 1 if stack[top - 1] != 0 else NONE
     if op == Opcode.NEGATE:
         stack[top - 1] = int(stack[top - 1] == 0)
     elif op == Opcode.TO_REAL:
@@ -146,19 +142,16 @@ def combine_texts(history, state, op, one, other):
     return compare_texts(history.texts, history.letters, state, one, other)
 
 
-def push(history, scratch, top, i):
-    """Push what an instruction names; whether it is not null."""
-    slot = scratch.registers[i.a] if i.leaf != Opcode.CONST else 0
+def read_leaf(history, scratch, i):
+    """What an instruction pushes: whether it is not null, and its word."""
+    if i.leaf == Opcode.CONST:
+        return True, i.a
+    slot = scratch.registers[i.a]
     if i.leaf == Opcode.CELL:
-        if history.rows[slot].nulls >> i.b & 1:
-            return False
-        scratch.stack[top] = history.cells[slot, i.b]
-    elif i.leaf == Opcode.REGISTER:
-        scratch.stack[top] = slot
-        return scratch.null[i.a] == 0
-    else:
-        scratch.stack[top] = i.a if i.leaf == Opcode.CONST else history.rows[slot].time
-    return True
+        return history.rows[slot].nulls >> i.b & 1 == 0, history.cells[slot, i.b]
+    if i.leaf == Opcode.REGISTER:
+        return scratch.null[i.a] == 0, slot
+    return True, history.rows[slot].time
 
 
 def evaluate_key(plan, history, scratch, state, begin, end):
