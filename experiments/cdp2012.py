@@ -252,7 +252,7 @@ def ordered(size: str, line: str, constraints: str, first: str) -> dict[str, Any
 def constants_(size: str, line: str, rules: int) -> dict[str, Any]:
     """So many rules, a thousandth of which names the constant that an event has: no figure of the paper's.
 
-    Loading is reading, checking and planning, without what it takes to make machine code, which is kept.
+    Loading is reading, checking and planning, without what it takes to compile the kernel, which is kept.
     """
     name = line.rpartition(" ")[0]
     load = constants_load(rules, 10_000 // SIZES[size], EVENTS[size])

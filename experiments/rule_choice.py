@@ -3,8 +3,8 @@
     python experiments/rule_choice.py [--workloads 10] [--seed 1] [--fresh]
 
 A workload is a rule set of one to twelve rules and a CSV file of 2,000 to 400,000 events, both from a seed. Every
-engine runs it as a process of its own, and its processor seconds are taken. Machine code has been made before, and is
-kept; with `--fresh` it is not, and each run begins in Python.
+engine runs it as a process of its own, and its processor seconds are taken. The kernel of rules has been compiled
+before, and is kept; with `--fresh` it is not, and each run compiles it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.tesla.check import load_rules
+from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.tesla.check import rules as checked_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence
 
@@ -56,9 +56,10 @@ def workload(seed: int, folder: Path) -> tuple[Path, Path, str]:
     return text, log, f"{rules} rules, window {window}, {values} values, {events:,} events"
 
 
-def make_code(text: Path) -> None:
+def compile_kernel() -> None:
     """Have machine code be kept."""
-    engine = CompiledRules(load_rules(text), {}, EngineSettings(), code=True)
+    engine = TableRules(checked_rules(TYPES), {}, EngineSettings())
+    engine.use_machine_code()
     engine.process(Occurrence("A", 0, (0, 0)))
 
 
@@ -88,14 +89,14 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds, after which an engine is given up")
     given = parser.parse_args()
     near = 0
+    if not given.fresh:
+        compile_kernel()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for seed in range(given.seed, given.seed + given.workloads):
             text, log, told = workload(seed, folder)
             cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
             cache = folder / f"cache{seed}" if given.fresh else cache
-            if not given.fresh:
-                make_code(text)
             seconds = {engine: taken(text, log, engine, cache, given.limit) for engine in ENGINES}
             best = min(seconds[engine][0] for engine in ENGINES[:-1])
             ratio = seconds["auto"][0] / best

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.rule_loads import SEED, EventLog, Scenario, anchor_r5
-from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rule_tables.by_time import RulesByTime
+from workbench.executors.compiled.rule_tables.threads import ThreadedRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
@@ -109,13 +110,13 @@ def ran(load: ThreadLoad, block: Any, threads: int) -> tuple[float, int, str]:
     seconds = time.perf_counter() - began
     if threads == 1:
         return seconds, made, ""
-    shared = getattr(engine, "stretches", None), getattr(engine, "owners", None)
-    return seconds, made, "time" if shared[0] is not None else "keys" if shared[1] is not None else "rules"
+    partition = engine.partition if isinstance(engine, ThreadedRules) else None
+    return seconds, made, "nothing" if partition is None else "time" if isinstance(partition, RulesByTime) else "keys"
 
 
 def warmed(load: ThreadLoad, block: Any) -> None:
-    """Make machine code, and touch memory."""
-    engine = CompiledRules(rules(load.text), {}, EngineSettings(), code=True)
+    """Load machine code, and touch memory."""
+    engine: Any = rule_engine(rules(load.text), "compiled")
     for _ in engine.process_block(block.part(0, BLOCK)):
         pass
 

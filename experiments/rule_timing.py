@@ -40,14 +40,12 @@ def engines(*forms: str) -> list[str]:
 
 
 def started(rules: RuleSet, name: str) -> RuleEngine:
-    """An engine in one of its forms; one that makes machine code has it from the beginning."""
-    engine = name.split()[0]
-    settings = EngineSettings(indexed=SCANNING not in name)
-    if engine == "compiled":
-        from workbench.executors.compiled.rules.engine import CompiledRules
-
-        return CompiledRules(rules, {}, settings, code=True)
-    return rule_engine(rules, engine, settings=settings)
+    """An engine in one of its forms; one that has machine code has it from the beginning."""
+    made: Any = rule_engine(rules, name.split()[0], settings=EngineSettings(indexed=SCANNING not in name))
+    if hasattr(made, "use_machine_code"):
+        made.use_machine_code()
+    engine: RuleEngine = made
+    return engine
 
 
 class Fed(NamedTuple):
@@ -188,14 +186,15 @@ def found_matches(load: RuleLoad, asked: str, first: int) -> Fed:
     ----------
     asked: `first` (of each trigger), or `columns`.
     """
-    from workbench.executors.compiled.rules.matching_rules import MatchingRules
+    from workbench.executors.compiled.rule_tables.matches import TableMatches
 
     text = load.text.replace("  emit", "limit 1\n  emit") if asked == "first" else load.text
     made = replace(load, text=text).rules
     before, log = load.log.part(0, first), load.log.part(first, len(load.log))
     before = before.where(~np.isin(before.types, load.triggers))  # these leave nothing behind
-    for _ in range(2):  # machine code is made the first time
-        engine = MatchingRules(made, {}, EngineSettings(), True, numbers=True)
+    for _ in range(2):  # machine code is loaded the first time
+        engine = TableMatches(made, {}, EngineSettings(), numbers=True)
+        engine.engine.use_machine_code()
         _found(engine, before)
         count, seconds = _found(engine, log)
     return Fed(len(log), count, seconds)
@@ -205,7 +204,7 @@ def _found(engine: Any, log: EventLog) -> tuple[int, float]:
     """How many matches are told of a log, and in how many CPU seconds."""
     count, seconds = 0, 0.0
     for at in range(0, len(log), BLOCK):
-        block = log.part(at, at + BLOCK).block(engine.matched.rules)
+        block = log.part(at, at + BLOCK).block(engine.engine.rules)
         began = process_time()
         count += sum(map(len, engine.matches(block)))
         seconds += process_time() - began

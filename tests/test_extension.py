@@ -267,7 +267,7 @@ def test_an_aggregate_is_computed_or_refused(extended: Extended) -> None:
     assert (code, said) == (0, "type,time,d\nS,1,\nS,2,0\nS,3,4\nS,4,2\n")
     code, said = extended.said["run", RULE_FILE, "--input", EVENTS, "--backend", "compiled"]
     assert code == 2
-    assert "the engine 'compiled' does not compute SPREAD\n" in said
+    assert "backend 'compiled' has no aggregates that are functions of Python: SPREAD (" in said
 
 
 def test_options_of_a_backend_are_its_own(extended: Extended) -> None:

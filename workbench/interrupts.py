@@ -20,9 +20,9 @@ import threading
 import time
 import weakref
 from _weakrefset import __file__ as _weak_set
-from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FrameType
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any, NoReturn
 
 PATIENCE = 0.15
 """Seconds that a program has until its next checkpoint."""
@@ -38,8 +38,6 @@ AT_ONCE, READY, HELD, POINTS = range(4)
 """What a signal does: it ends the process, it is raised, it waits for the end of `hold`, or for a checkpoint."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program."""
-Callback = TypeVar("Callback", bound=Callable[..., Any])
-_CALLED_BACK: set[CodeType] = set()
 _CALLED_BACK_BY = {"_raw_object_cache_notify": "llvmlite", "_raw_object_cache_getbuffer": "llvmlite"}
 """What others' foreign code calls, and the package that has it."""
 _WEAK = (weakref.__file__, _weak_set)
@@ -128,19 +126,13 @@ class admit:  # noqa: N801
             _state.does = self._before
 
 
-def called_back(function: Callback) -> Callback:
-    """Mark a function that foreign code calls, which has no way for errors: no signal is raised in it."""
-    _CALLED_BACK.add(function.__code__)
-    return function
-
-
 def is_deaf(frame: FrameType) -> bool:
     """Whether an error would be printed there, and forgotten: in what Python calls by itself.
 
     That is what is called when garbage is collected, and when an object goes to which there are weak references, and
     what these call in turn.
     """
-    unasked = [*_CALLED_BACK, *(getattr(each, "__code__", None) for each in gc.callbacks)]
+    unasked = [getattr(each, "__code__", None) for each in gc.callbacks]
     place: FrameType | None = frame
     while place is not None:
         code, place = place.f_code, place.f_back

@@ -8,7 +8,6 @@ import time
 import pytest
 
 import workbench as wb
-from tests.tesla.events import PARTIAL
 from workbench.errors import WorkbenchError
 from workbench.executors.table import engines_here
 
@@ -68,7 +67,7 @@ def files(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("engine", [each for each in engines_here() if each not in PARTIAL])
+@pytest.mark.parametrize("engine", engines_here())
 def test_rules_change_as_time_passes(workbench, files, engine):
     given = ("run", files / "r.tesla", "--input", files / "in.jsonl", "--rules-control", files / "control.jsonl")
     done = workbench(*given, "--backend", engine)

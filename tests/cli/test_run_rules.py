@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.tesla.events import PARTIAL
 from workbench.executors.table import engines_here
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +45,7 @@ PAIR = [event("A", 1, x=7), event("A", 2, x=8), event("B", 11, x=7, name="n"), e
 TOLD = [event("Told", 11, x=7, name="n")]
 
 
-@pytest.mark.parametrize("engine", [each for each in engines_here() if each not in PARTIAL])
+@pytest.mark.parametrize("engine", engines_here())
 def test_composites_are_rows(run, engine):
     """Of the two Bs only the first lies within 10 of the A with the same x."""
     assert run(PAIR, "--backend", engine) == (TOLD, "")

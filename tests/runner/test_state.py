@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from tests.runner.random_runs import outcome, random_run, without
-from tests.tesla.events import PARTIAL
 from workbench.budget import Remaining
 from workbench.core.domain import Integer, Overflowing
 from workbench.errors import InputError, LimitMet, Refused, StateError
@@ -131,8 +130,6 @@ def test_every_backend_of_pipelines(backend, key, cut, tmp_path):
 def test_every_engine_of_rules(rules, backend, options, tmp_path):
     for package in backend_rows()[backend].needs:
         pytest.importorskip(package)
-    if backend in PARTIAL and rules is QUIET:
-        pytest.skip("it refuses absences")
     source, whole, out = tmp_path / "log.csv", tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     rows = [("D" if n % 7 == 5 and rules is QUIET else "C", 10 * n + 13 * (n % 3), n, "uv"[n % 2]) for n in range(30)]
     source.write_text("type,time,n,k\n" + "".join(f"{t},{time},{n},{k}\n" for t, time, n, k in rows))

@@ -2,7 +2,6 @@
 
 import ast
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -23,15 +22,10 @@ from workbench.conformance.compare.rule_engines import (
 )
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.conformance.written_tests.disagreements import rule_disagreement
-from workbench.errors import Refused
-from workbench.executors.compiled.rules import asking
-from workbench.executors.compiled.rules.program import RuleProgram
 from workbench.executors.table import engines_here, rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows
 from workbench.tesla.check import rules
-from workbench.tesla.engines import rule_prefixes
-from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
 
@@ -57,31 +51,9 @@ def test_engines_tell_what_rules_mean_in_many_cases():
         agrees(random_case(seed))
 
 
-def code_of(case):
-    with suppress(Refused):
-        return RuleProgram(SetPlan(case.rules), EngineSettings()).source
-    return ""
-
-
-def test_the_order_of_constraints_changes_nothing(monkeypatch):
-    """Nor does it change while candidates are looked at."""
-    monkeypatch.setattr(asking, "ENOUGH", 3)
-    monkeypatch.setattr(asking, "LESS", 99.0)  # another than the written one, wherever there is one
-    cases = [case for case in map(random_case, range(SOME)) if "asked_first(c" in code_of(case)]
-    assert len(cases) > SOME / 10
-    for case in cases:
-        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
-
-
-def test_what_rules_share_is_the_same_for_each_of_them(monkeypatch):
-    """Also where it is shared by few, and would cost little: with consumption, hierarchies, limits and snapshots."""
-    monkeypatch.setattr(rule_prefixes, "LEAST_SHARING", 2)
-    monkeypatch.setattr(rule_prefixes, "_costly", lambda *_: True)
-    cases = [random_case(seed, alike=True) for seed in range(140)]
-    shared = [rule_prefixes.shared_prefixes(SetPlan(case.rules)) for case in cases]
-    assert sum(each.before is not None for found in shared for each in found.values()) > 10
-    assert sum(each.length > 1 for found in shared for each in found.values()) > 30
-    for case in cases:
+def test_rules_that_are_alike_tell_what_they_mean():
+    """What they have in common is the same for each of them: with consumption, hierarchies, limits and snapshots."""
+    for case in (random_case(seed, alike=True) for seed in range(140)):
         assert held_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
 
 
@@ -95,7 +67,6 @@ def test_engines_that_scan_tell_what_rules_mean():
     assert len(cases) > SOME / 4
     plans = [SetPlan(case.rules, indexed=False) for case in cases]
     assert not any(column.keys for plan in plans for column in plan.columns)
-    assert not any(plan.orders for plan in plans)
     for case in cases[: SOME // 4]:
         assert held_to_meaning(case, {name: partial(scanning, name) for name in ENGINES}) is None
 

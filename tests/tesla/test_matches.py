@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,9 @@ import pytest
 import workbench as wb
 from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
-from workbench.errors import InputError, Refused
+from workbench.errors import InputError
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables.matches import TableMatches
-from workbench.executors.compiled.rules import matching_program
-from workbench.executors.compiled.rules.matching_rules import MatchingRules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.match_block import MatchLabels, block_of_matches, join_matches
@@ -48,13 +45,6 @@ def test_events_are_called_by_their_rows_and_composites_by_their_ids():
 # --- held to what rules mean ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def little_room(monkeypatch):
-    """All that grows, or is given in parts, does so soon."""
-    monkeypatch.setattr(matching_program, "FIRST_ROOM", 1)
-    monkeypatch.setattr(matching_program, "MOST_ROOM", 4)
-
-
 def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
     """The matches of the formulas' composites: rows are counted from 1 on, composites are told by their place."""
     told = evaluate_meaning(case)
@@ -65,20 +55,14 @@ def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
     return [(each.rule, tuple(labels[number] for number in each.sources)) for each in told]
 
 
-def compiled_matches(case: RuleCase, *, numbers: bool) -> MatchingRules:
-    return MatchingRules(case.rules, case.facts, EngineSettings(trex=case.trex), False, numbers=numbers)
-
-
 def table_matches(case: RuleCase, *, numbers: bool) -> TableMatches:
+    """All that grows, or is given in parts, does so soon."""
     return TableMatches(case.rules, case.facts, EngineSettings(trex=case.trex, plain=True), 1, numbers=numbers)
 
 
-ENGINES = {"compiled": compiled_matches, "tables": table_matches}
-
-
-def found(case: RuleCase, start: Callable[..., Any], *, numbers: bool) -> Any:
-    """The matches that an engine finds, or the engine that has counted them."""
-    engine, texts = start(case, numbers=numbers), TextCodes([])
+def found(case: RuleCase, *, numbers: bool) -> Any:
+    """The matches that the engine finds, or the engine that has counted them."""
+    engine, texts = table_matches(case, numbers=numbers), TextCodes([])
     parts = []
     for first in range(0, len(case.events), 5):
         some = case.events[first : first + 5]
@@ -92,25 +76,18 @@ def found(case: RuleCase, start: Callable[..., Any], *, numbers: bool) -> Any:
     return list(itertools.chain.from_iterable(parts)) if numbers else engine
 
 
-def agrees(case: RuleCase, start: Callable[..., Any]) -> None:
+def agrees(case: RuleCase) -> None:
     """Whether matches are those that are meant, and as many."""
     expected = meant(case)
-    assert found(case, start, numbers=True) == expected
-    engine = found(case, start, numbers=False)
+    assert found(case, numbers=True) == expected
+    engine = found(case, numbers=False)
     counts = [sum(rule == each.name for rule, _ in expected) for each in case.rules.rules]
     assert engine.counts == counts
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_matches_of_random_rules_are_those_that_are_meant(little_room, engine):
-    agreed = 0
+def test_matches_of_random_rules_are_those_that_are_meant():
     for seed in range(30):
-        try:
-            agrees(random_case(seed), ENGINES[engine])
-            agreed += 1
-        except Refused:  # the engine has no such operator
-            continue
-    assert agreed > 15
+        agrees(random_case(seed))
 
 
 CONSTRAINTS = (
@@ -152,10 +129,9 @@ def chain(seed: int) -> RuleCase:
     return RuleCase(wb.rules(text + "emit E"), events)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_matches_of_chains_are_those_that_are_meant(little_room, engine):
+def test_matches_of_chains_are_those_that_are_meant():
     for seed in range(50):
-        agrees(chain(seed), ENGINES[engine])
+        agrees(chain(seed))
 
 
 # --- large numbers --------------------------------------------------------------------------------------
@@ -197,7 +173,7 @@ def test_an_engine_that_makes_composites_tells_the_same():
     rows = wb.run(rules, events, matches="rows")
     assert rows == rules.matches(events).to_arrow().to_pylist()
     assert wb.run(rules, events, matches="count") == [{"rule": "all", "type": "E", "matches": 8}]
-    for backend in ("cdp", "tables"):
+    for backend in ("cdp", "compiled"):
         assert wb.run(rules, events, matches="rows", backend=backend) == rows
         assert wb.run(rules, events, matches="count", backend=backend) == [{"rule": "all", "type": "E", "matches": 8}]
 
@@ -207,6 +183,6 @@ def test_machine_code_finds_the_same():
     from experiments.rule_loads import anchor_w1, anchor_w2
 
     for load, numbers in ((anchor_w2(30_000, 1000), True), (anchor_w1(30_000), False)):
-        engine = MatchingRules(load.rules, {}, EngineSettings(), True, numbers=numbers)
+        engine = TableMatches(load.rules, {}, EngineSettings(), numbers=numbers)
         told = sum(map(len, engine.matches(load.log.block(load.rules))))
         assert told + sum(engine.counts) == int(load.expected.sum())

@@ -1,27 +1,18 @@
-"""Rules in several threads, or on two engines: what comes out, and in what order, is what one of them gives."""
+"""How rules are divided among threads, and why they are not; and the rules that `test_table_threads` divides."""
 
-import random
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.tesla.events import A, B, KeptCode, Kind
-from workbench.conformance.compare.rule_engines import same_occurrence
-from workbench.conformance.generate.rule_cases import RuleCase
-from workbench.conformance.generate.rule_streams import stream_case
+from tests.tesla.events import A, B, Kind
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules import engine, layout, matching, stretches
-from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.program import RuleProgram
-from workbench.executors.compiled.rules.threads import RuleThreads
 from workbench.tesla.check import rules
 from workbench.tesla.engines import key_buckets
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.key_buckets import KeyBuckets
-from workbench.tesla.engines.rule_split import RuleSplit, balance_work, rule_split
-from workbench.tesla.engines.time_split import TimeSplit, time_split
+from workbench.tesla.engines.rule_split import balance_work, rule_split
+from workbench.tesla.engines.time_split import TimeSplit
 from workbench.tesla.event_block import LargeNumberError, event_block, join_blocks
 from workbench.tesla.occurrence import Occurrence
 
@@ -83,120 +74,14 @@ def fed(running, case, cuts, singly=()):
     return found if case.until is None else found + running.advance(case.until)
 
 
-@pytest.mark.parametrize("pool", [JOINED, APART], ids=["keys", "rules"])
-def test_several_threads_tell_what_one_tells(pool, monkeypatch):
-    """From the beginning, or (of every other case) when one thread has done some of it, for there was no code."""
-    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
-    monkeypatch.setattr(engine, "FEW", 20)
-    monkeypatch.setattr(engine, "STRETCH", 7)
-    composites = late = 0
-    for seed in range(6):
-        monkeypatch.setattr(matching, "MUCH_OUTPUT", 1 << 19)
-        rng = random.Random(seed)
-        chosen = rng.sample(pool, len(pool) - 1)
-        made = rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(chosen)).replace("'", '"'))
-        case, split = stream_case(made, seed, 60), rule_split(made)
-        assert split.keys if pool is JOINED else len(split.groups) > 1
-        split = RuleSplit([range(len(made.rules))], split.keys) if pool is JOINED else RuleSplit(split.groups)
-        cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((1, 4))))
-        one = CompiledRules(made, case.facts, EngineSettings(), code=False)
-        for module in (matching, layout):  # much is given out in parts
-            monkeypatch.setattr(module, "MUCH_OUTPUT", 20)
-        settings = EngineSettings(threads=rng.choice((2, 3)))
-        several = RuleThreads(made, case.facts, settings, split, code=None if seed % 2 else False)
-        expected, found = fed(one, case, cuts), fed(several, case, cuts)
-        assert len(found) == len(expected), seed
-        assert all(map(same_occurrence, found, expected)), seed
-        assert (several.owners is not None) == (pool is JOINED and bool(several.parts))
-        composites, late = composites + len(found), late + (seed % 2 and bool(several.parts))
-    assert composites > 80
-    assert late
-
-
 def drawn(pool, rng, count):
     """A rule set of some rules of a pool."""
     texts = (f"rule r{i}: {each}" for i, each in enumerate(rng.sample(pool, count)))
     return rules(TYPES + "\n".join(texts).replace("'", '"'))
 
 
-STRETCHES = 60
-"""Cases, by their numbers."""
-
-
-def by_time(made, facts, threads, code):
-    """An engine in threads that shares out nothing but time."""
-    split = RuleSplit([range(len(made.rules))], time=time_split(made))
-    assert not split.time.reason
-    return RuleThreads(made, facts, EngineSettings(threads=threads), split, code=code)
-
-
-def random_cuts(rng):
-    """Stretches of any lengths, to threads in any order."""
-
-    def cuts(self, block):
-        order = rng.sample(self.threads, len(self.threads))
-        many = min(rng.randint(1, len(order)), len(block))
-        return order, [*sorted(rng.sample(range(1, len(block)), many - 1)), len(block)]
-
-    return cuts
-
-
-def test_stretches_of_time_tell_what_one_thread_tells(monkeypatch):
-    """Whatever the threads know of what lies before a stretch, and wherever it begins."""
-    monkeypatch.setattr(RuleProgram, "machine", lambda self: KeptCode(self))
-    monkeypatch.setattr(engine, "FEW", 20)
-    monkeypatch.setattr(engine, "STRETCH", 7)
-    seen = {"composites": 0, "stretches": 0, "fed": 0, "repeated": 0, "named": 0, "late": 0}
-    for seed in range(STRETCHES):
-        rng = random.Random(seed)
-        made = drawn(STRETCHED, rng, rng.randint(1, 6))
-        case = stream_case(made, seed, 80)
-        cuts = sorted(rng.choices(range(len(case.events) + 1), k=rng.choice((0, 1, 6))))
-        monkeypatch.setattr(stretches, "LEAST", rng.choice((2, 5, 20)))
-        monkeypatch.setattr(stretches, "MOST_UNSEEN", rng.choice((3, 1000)))
-        monkeypatch.setattr(stretches, "DEAREST", rng.choice((0.1, 1.0)))
-        with monkeypatch.context() as patched:
-            if seed % 3:
-                patched.setattr(stretches.Stretches, "cuts", random_cuts(rng))
-            for module in (matching, layout):  # of every other case much is given out in parts
-                patched.setattr(module, "MUCH_OUTPUT", 20 if seed % 4 > 1 else 1 << 19)
-            several = by_time(made, case.facts, rng.choice((2, 3)), None if seed % 2 else False)
-            singly = [place for place in range(7) if rng.random() < 0.3]
-            found = fed(several, case, cuts, singly)
-        expected = fed(CompiledRules(made, case.facts, EngineSettings(), code=False), case, cuts)
-        assert len(found) == len(expected), seed
-        assert all(map(same_occurrence, found, expected)), seed
-        if several.stretches is not None:
-            threads = several.stretches.threads
-            seen["stretches"] += sum(each.own[1] > 0 for each in threads) > 1
-            seen["repeated"] += any(each.repeated[1] for each in threads)
-            seen["fed"] += several.split.time.fed and bool(found)
-            seen["late"] += seed % 2
-        seen["composites"] += len(found)
-        seen["named"] += sum(len(each.sources) > 1 for each in found)
-    assert min(seen.values()) > STRETCHES // 8, seen
-
-
 ONE = "from B and each A within 5 from B emit P(x = A.x, f = A.f)"
 TWO = "from N and each P within 4 from N emit Z(n = 1)"
-
-
-@pytest.mark.parametrize(
-    ("texts", "events", "sources"),
-    [
-        ([ONE], [A(0, 1, 1.0), A(1, 2, 1.0), B(5, 1, "b"), B(6, 2, "b")], [(2, 0), (2, 1), (5, 1)]),
-        ([ONE, TWO], [A(0, 1, 1.0), B(5, 1, "b"), N(9), N(10)], [(1, 0), (3, 2)]),
-    ],
-    ids=["window", "windows of two rules"],
-)  # fmt: skip
-def test_a_stretch_knows_what_lies_at_the_end_of_its_reach(texts, events, sources, monkeypatch):
-    """An event as old as the window is long is in it. The second thread begins with the trigger."""
-    monkeypatch.setattr(stretches, "LEAST", 2)
-    monkeypatch.setattr(stretches.Stretches, "cuts", lambda self, block: (self.threads, [2, len(block)]))
-    several = by_time(rules(TYPES + " ".join(texts)), {}, 2, False)
-    found = fed(several, RuleCase(several.rules, events, {}, None), [])
-    assert [each.sources for each in found] == sources
-    assert several.stretches.threads[1].repeated[1] == 2
 
 
 FAR = """
@@ -208,63 +93,18 @@ FAR_EVENTS = [A(0, 1, 1.0), N(19), B(20, 7, "b"), N(25), N(26)]
 """Of rule `fed` the second slice needs no more than 7, and names what stands behind a composite of rule `far`."""
 
 
-def test_what_is_repeated_has_the_numbers_of_all_that_an_event_causes(monkeypatch):
-    monkeypatch.setattr(stretches, "LEAST", 2)
-    monkeypatch.setattr(stretches.Stretches, "cuts", lambda self, block: (self.threads, [3, len(block)]))
-    found = fed(by_time(rules(TYPES + FAR), {}, 2, False), RuleCase(rules(TYPES + FAR), FAR_EVENTS, {}, None), [])
-    assert [each.sources for each in found] == [(2, 0), (2, 1), (5, 4)]
-
-
-def test_nobody_is_asked_twice_where_costs_are_counted():
-    """What could only be shared out by time then runs in one part."""
-    made, events = rules(TYPES + ONE), [A(i, i, 1.0) if i % 2 else B(i, i, "b") for i in range(20)]
-    case, settings = RuleCase(made, events, {}, None), EngineSettings(threads=2, profiled=True)
-    one = CompiledRules(made, {}, replace(settings, threads=1), code=False)
-    several = RuleThreads(made, {}, settings, rule_split(made), code=False)
-    assert fed(several, case, [7]) == fed(one, case, [7])
-    assert several.stretches is None
-    assert [replace(each, seconds=0) for each in several.profile()] == [
-        replace(each, seconds=0) for each in one.profile()
-    ]
-
-
-def test_what_came_before_an_error_in_a_stretch_is_told(monkeypatch):
-    monkeypatch.setattr(stretches, "LEAST", 2)
-    made = rules(TYPES + "rule one: from B and each A within 2 from B emit Q(x = A.x, s = B.s)")
-    case = RuleCase(made, [A(i, i, 1.0) if i % 2 else B(i, i, "b") for i in range(12)], {}, None)
-    expected = fed(CompiledRules(made, {}, EngineSettings(), code=False), case, [])
-    several = by_time(made, {}, 2, False)
-    assert fed(several, case, []) == expected
-    failing = several.stretches.threads[several.stretches.threads[0].own[1] > 6].engine
-    whole = failing.parts_of
-
-    def parts_of(block, made, told):
-        """One event, and then an error."""
-        yield from whole(block.part(0, 1), made, told)
-        raise InputError("what is wrong")
-
-    later = [A(20, 1, 1.0), B(21, 2, "b"), A(22, 1, 1.0), B(23, 2, "b"), A(24, 1, 1.0), B(25, 2, "c"), B(25, 2, "d")]
-    both = fed(CompiledRules(made, {}, EngineSettings(), code=False), replace(case, events=[*case.events, *later]), [])
-    told = several.process_block(event_block(made, later, several.texts.put), sources=True)
-    monkeypatch.setattr(failing, "parts_of", parts_of)
-    found = []
-    with pytest.raises(InputError, match="what is wrong"):
-        found.extend(each for part in told for each in part.occurrences(made))
-    assert found == both[len(expected) :][: len(found)]
-
-
 def split_of(*texts):
     return rule_split(rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts))))
 
 
 def test_what_cannot_be_split_says_why():
-    unkeyed = split_of("from A and each B within 2 from A emit Z(n = B.x) consuming B").reason
+    unkeyed = split_of("from A and each B within 2 from A emit Z(n = B.x) consuming B").in_turn
     assert "`each B within 2 from A` needs an equation" in unkeyed
     assert unkeyed.endswith(", and rule 'r0' consumes events")
     counted = "from A[$x = x] and each B(x == $x) within 5 events from A emit Z(n = $x)"
-    assert split_of(counted).reason.startswith("rule 'r0' counts events")
+    assert split_of(counted).in_turn.startswith("rule 'r0' counts events")
     again = "from Q[$x = x] and absent B(x == $x) within 2 after Q emit Q(x = $x, s = Q.s)"
-    assert split_of(again).reason.startswith("rule 'r0' waits for what must not come since an absence was told")
+    assert split_of(again).in_turn.startswith("rule 'r0' waits for what must not come since an absence was told")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The engine `tables`: it emits what rules mean, or refuses them; every array grows, and nothing is lost with it."""
+"""The engine `compiled`: it emits what rules mean, or refuses them; every array grows, and nothing is lost with it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ from workbench.core.domain import INT
 from workbench.errors import EndlessChain, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rule_tables import engine as engine_module
-from workbench.executors.compiled.rule_tables import memory, transfer
+from workbench.executors.compiled.rule_tables import memory
 from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunctions, compiled_functions
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.memory import KernelMemory
 from workbench.executors.compiled.rule_tables.records import KernelStatus
 from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS
 from workbench.tesla.check import rules
+from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
+from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -72,7 +74,7 @@ def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch
     )
     stream = [A(0, 1), A(0, 2), A(1, 3), C(2, 0), C(3, 0)]
     for seed, case in enumerate([*map(own_cases, range(PLAIN_CASES)), generator.RuleCase(consuming, stream)]):
-        assert held_to_meaning(case, {"tables": from_capacity_one()}) is None, seed
+        assert held_to_meaning(case, {"compiled": from_capacity_one()}) is None, seed
     full = {each for each in KernelStatus if each.name.startswith("FULL")}
     assert grown.keys() == full
 
@@ -117,7 +119,7 @@ def test_no_index_is_negative(own_cases):
         np.zeros(2).view(CheckedWords)[-1]
     start = from_capacity_one(PLAIN._replace(run=checked_run))
     for seed in range(CHECKED_CASES):
-        assert held_to_meaning(own_cases(seed), {"tables": start}) is None, seed
+        assert held_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
 
 
 @pytest.mark.slow
@@ -126,14 +128,14 @@ def test_machine_code_emits_what_rules_mean(own_cases):
     """Mistakes of a compiler's making have shown in one case of thousands."""
     start = from_capacity_one(compiled_functions())
     for seed in range(COMPILED_CASES):
-        assert held_to_meaning(own_cases(seed), {"tables": start}) is None, seed
+        assert held_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
 
 
 def test_numbers_beyond_words_come_at_any_time(own_cases, monkeypatch):
     """What has been consumed and retained by then goes along to `cdp`, and comes back with a snapshot."""
     monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
     for seed in range(20):
-        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+        assert held_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
 
 
 # --- blocks ---------------------------------------------------------------------------------------------
@@ -231,7 +233,7 @@ def test_an_endless_chain_is_reported_as_by_cdp(monkeypatch):
     monkeypatch.setattr(memory, "LONGEST_CHAIN", 10)  # and from there on it is `cdp` that follows the chain
     text = TYPES + "from A(x > 0) emit A(x = A.x + 1)"
     errors = []
-    for name in ("cdp", "tables"):
+    for name in ("cdp", "compiled"):
         engine = rule_engine(rules(text), name)
         assert engine.process(A(0, 0)) == []
         with pytest.raises(EndlessChain) as raised:
@@ -241,23 +243,32 @@ def test_an_endless_chain_is_reported_as_by_cdp(monkeypatch):
 
 
 def test_rules_that_come_later_know_what_has_been_retained():
-    engine = rule_engine(rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"), "tables")
+    engine = rule_engine(rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"), "compiled")
     assert engine.process(A(0, 1)) == engine.process(A(5, 2)) == engine.advance(6) == []
     assert engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)") == {"last": -math.inf}
     engine.remove("all")
     assert [each.values for each in engine.process(C(8, 0))] == [(2,)]
 
 
-@pytest.mark.parametrize(("saved", "resumed"), [("compiled", "tables"), ("tables", "compiled")])
-def test_a_state_is_resumed_by_the_other_compiled_engine(monkeypatch, saved, resumed):
-    """Whatever they retain in the middle, if it names the engine that resumes it."""
-    monkeypatch.setattr(transfer, "ENGINE", "compiled")
+def start_publisher(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Publisher:
+    """What wrote the states of compiled rules before there were tables."""
+    return Publisher("compiled", rules, facts, settings, CDPMatcher)
+
+
+@pytest.mark.parametrize(
+    ("saved", "resumed"),
+    [(TableRules, TableRules), (start_publisher, TableRules), (TableRules, start_publisher)],
+    ids=["its own", "from objects", "to objects"],
+)
+def test_a_state_is_resumed(saved, resumed):
+    """Whatever is retained in the middle; states have the form of those of `cdp`."""
     resumptions = 0
     for seed in range(10):
         rng = random.Random(seed)
         made = drawn((*JOINED, *APART), rng, 8)
         case, settings = stream_case(made, seed, 60), EngineSettings(plain=True)
-        first, second, cdp = (rule_engine(made, name, case.facts, settings) for name in (saved, resumed, "cdp"))
+        first, second = (start(made, case.facts, settings) for start in (saved, resumed))
+        cdp = rule_engine(made, "cdp", case.facts, settings)
         middle = len(case.events) // 2
         for event in case.events[:middle]:
             assert len(first.process(event)) == len(cdp.process(event))
@@ -279,7 +290,7 @@ def test_the_kernel_takes_the_state_back_from_cdp(own_cases, monkeypatch):
     taken, take_back = Counter[bool](), TableRules._take_back
     monkeypatch.setattr(TableRules, "_take_back", lambda self: _counted(taken, take_back(self)))
     for seed in range(20):
-        assert held_to_meaning(own_cases(seed), {"tables": from_capacity_one()}) is None, seed
+        assert held_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
     assert min(taken[True], taken[False]) > 5
 
 
@@ -292,7 +303,7 @@ def test_rules_that_change_run_on_the_kernel_again(monkeypatch):
     """One whose events nobody has retained does so once its window has passed."""
     monkeypatch.setattr(engine_module, "PATIENCE", 1)
     text = TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"
-    engines = [rule_engine(rules(text), name) for name in ("cdp", "tables")]
+    engines = [rule_engine(rules(text), name) for name in ("cdp", "compiled")]
     changes: dict[int, Callable[[Any], Any]] = {
         5: lambda engine: engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)"),
         9: lambda engine: engine.remove("all"),
@@ -315,9 +326,9 @@ def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
     made = rules(
         MIXED + 'rule late: from T and each S(name > "a", name + "!" == T.name) within 9 from T emit T(name = "")'
     )
-    before = rule_engine(made, "tables")
+    before = rule_engine(made, "compiled")
     assert before.process(Occurrence("S", 0, ("b", 1.0, True))) == []
-    after = rule_engine(made, "tables")
+    after = rule_engine(made, "compiled")
     after.restore(before.snapshot())
     assert [each.type for each in after.process(Occurrence("T", 1, ("b!",)))] == ["T"]
 
@@ -325,7 +336,7 @@ def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
 def test_a_log_is_run():
     made = rules(TYPES + "from B and each A within 5 from B emit D(x = A.x + B.x)")
     rows = [{"type": "A", "time": 0, "x": 1}, {"type": "A", "time": 3, "x": 2}, {"type": "B", "time": 6, "x": 10}]
-    found = [list(wb.run(made, rows, backend=name)) for name in ("cdp", "tables")]
+    found = [list(wb.run(made, rows, backend=name)) for name in ("cdp", "compiled")]
     assert len(found[0]) == 1
     assert found[0] == found[1]
 
@@ -338,17 +349,17 @@ GCD = {"GCD": (math.gcd, 0)}
 REFUSED = {
     "aggregates that are functions of Python": (
         "from B and $m = GCD(A().x within 5 from B) emit D(x = $m)",
-        "from B and $m = MAX(A().x within 5 from B) emit D(x = $m)",
+        "from B and $m = MAX(A().x within 5 from B) emit D(x = $m)", "GCD",
     ),
     "whole numbers of more than 64 bits in expressions": (
-        f"from A(x < {2**63}) emit D(x = 1)", f"from A(x < {2**63 - 1}) emit D(x = 1)",
+        f"from A(x < {2**63}) emit D(x = 1)", f"from A(x < {2**63 - 1}) emit D(x = 1)", f"{2**63}",
     ),
     "types with more than 62 attributes": (
         f"declare Wide({WIDE})\nfrom Wide emit D(x = Wide.x0)",
-        f"declare Wide({WIDE.replace(', x62: int', '')})\nfrom Wide emit D(x = Wide.x0)",
+        f"declare Wide({WIDE.replace(', x62: int', '')})\nfrom Wide emit D(x = Wide.x0)", "Wide",
     ),
 }  # fmt: skip
-"""Constructs of `CONSTRUCTS`, each with a rule that has it, and one like it that is taken."""
+"""Constructs of `CONSTRUCTS`, each with a rule that has it, one like it that is taken, and what is named."""
 
 
 def test_every_refusal_has_a_test():
@@ -357,8 +368,8 @@ def test_every_refusal_has_a_test():
 
 @pytest.mark.parametrize("construct", REFUSED)
 def test_what_is_refused_is_named(construct):
-    refused, taken = REFUSED[construct]
-    with pytest.raises(Refused, match=f"backend 'tables' has no {construct} yet"):
+    refused, taken, named = REFUSED[construct]
+    with pytest.raises(Refused, match=f"backend 'compiled' has no {construct}: {named} \\("):
         TableRules(rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
     TableRules(rules(BEGIN + taken), {}, EngineSettings())
 

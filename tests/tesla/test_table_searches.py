@@ -1,4 +1,4 @@
-"""How the engine `tables` searches: orders, and bounds that lie in two bands of a column, change nothing of matches."""
+"""How compiled rules search: orders, and bounds that lie in two bands of a column, change nothing of matches."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from workbench.executors.compiled.rule_tables.bounds import attribute_bound
 from workbench.executors.compiled.rule_tables.engine import TableRules
 from workbench.executors.compiled.rule_tables.records import NONE
 from workbench.executors.compiled.rule_tables.search_order import search_order, written_order
+from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
@@ -128,3 +129,15 @@ def test_what_is_named_in_a_rule_is_searched_before():
 def test_orders_of_searches_are_none_of_matches(parts, emission):
     bound = [name for name in ("$n", "$m", "X.x", "B.y") if name.split(".")[0] in parts]
     held_to_cdp(rules(f"{TYPES}from B and {parts} {emission.format(f'O(x = A.x, y = {bound[0]})')}"), len(parts))
+
+
+def test_the_plan_says_what_is_searched_first_and_where_bands_are():
+    parts = "each A(x >= B.x, x < B.y) within 30 from B and last X(k == B.k) within 30 from B"
+    backwards = " and ".join(reversed(parts.split(" and ")))
+    shown = []
+    for text in (parts, backwards):
+        made = rules(f"{TYPES}rule one: from B and {text} emit O(x = A.x, y = X.y)")
+        shown.append(plan_text(SetPlan(made), made, timed=False))
+        assert ": A in bands of x, kept for 30; for one: each A\n" in shown[-1]
+    assert "\n  compiled looks for them in this order: last X, each A\n" in shown[0]
+    assert "in this order" not in shown[1]

@@ -1,4 +1,4 @@
-"""The engine `tables` before there is machine code: `cdp` computes, and nobody waits for a compiler."""
+"""The engine `compiled` before there is machine code: `cdp` computes, and nobody waits for a compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine `tables` in several threads: what comes out, its order, its numbers and sources are those of one."""
+"""The engine `compiled` in several threads: what comes out, its order, its numbers and sources are those of one."""
 
 import random
 from collections import Counter

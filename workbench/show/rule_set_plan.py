@@ -12,20 +12,21 @@ from typing import Any
 from workbench.core.readable import plural
 from workbench.core.units import format_time
 from workbench.errors import Refused
-from workbench.executors.compiled.rules.asked_source import rivals_of
-from workbench.executors.compiled.rules.asking import ENOUGH, cheapest
+from workbench.executors.compiled.rule_tables.search_order import search_order
+from workbench.extensions import later
 from workbench.show.dot import FAINT, digraph
 from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
-from workbench.show.search_plan import describe_searches, part_head, search_data
 from workbench.tesla import tree as t
-from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.independent import find_dependences
 from workbench.tesla.engines.matches import MatchedRules
-from workbench.tesla.engines.rule_prefixes import SharedPrefix, shared_prefixes
 from workbench.tesla.engines.rule_sample import RulesSampled
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
+
+banded_attribute = later("workbench.executors.compiled.rule_tables.bounds", "banded_attribute")
+refuse_unsupported = later("workbench.executors.compiled.rule_tables.refusals", "refuse_unsupported")
+"""What needs numpy, which pictures do not."""
 
 MOST_LISTED = 8
 """Predicates that are listed with a column; of more the number is told."""
@@ -40,24 +41,22 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
     timed: whether windows are microseconds; else they are in the unit of the log.
     sample: what predicates have found in the first events of a log.
     """
-    prefixes = shared_prefixes(plan)
     return {
         "rules": plan.rules.name,
         "columns": [
             {
                 "number": each.number, "type": each.type, "filters": list(map(str, each.filters)),
                 "keys": list(map(str, each.keys)), "ordered_by": list(map(str, each.ordering)), "facts": each.fact,
-                "reach": _reach(each, timed), "used_by": _users(plan, each),
+                "banded_by": banded_attribute(plan, each), "reach": _reach(each, timed), "used_by": _users(plan, each),
             }
             for each in plan.columns
         ],
         "triggers": {type: list(_indexes(plan, type)) for type in plan.triggered},
         "steps": [
             {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0),
-             "shares": _shares(plan, number, prefixes.get(number)),
-             "searches": search_data(plan, number, prefixes.get(number), sample), "steps": [
+             "searched": _searched(plan, number), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
-                 "reason": each.reason, "once": each is not absent and each.step.number in plan.once(number),
+                 "reason": each.reason,
                  "asked": list(map(str, each.constraints)), **_sample_data(sample, number, each),
                  "where": _conditions(plan, number, each.step.number)}
                 for part, each in zip(_all_parts(rule), _all_steps(plan, number), strict=True)
@@ -76,7 +75,8 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
     data = plan_data(plan, written, timed=timed, sample=sample)
     lines = ["columns"]
     for column, each in zip(plan.columns, data["columns"], strict=True):
-        lines.append(f"  {column.number}: {column}, {each['reach']}; for {_some(each['used_by'])}")
+        banded = f" in bands of {each['banded_by']}" * bool(each["banded_by"])
+        lines.append(f"  {column.number}: {column}{banded}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
     lines += ["engine", _engine_line(data["engine"])]
@@ -85,11 +85,10 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
         for step in each["steps"]:
             lines += [f"  {step['predicate']}", f"    column {step['column']}: {step['access']} ({step['reason']})"]
-            lines += ["    looked for once for a trigger: nothing that 'each' binds decides it"] if step["once"] else []
             lines += _describe_sample(step)
             lines += _where(step)
-        lines += [_describe_shared(shared) for shared in each["shares"]]
-        lines += describe_searches(each["searches"])
+        searched = ", ".join(each["searched"])
+        lines += [f"  compiled looks for them in this order: {searched}"] if searched else []
         lines.append(f"  matches {found['found']}" + (f": {found['reason']}" if found["reason"] else ""))
         lines.append(f"  on a GPU: {gpu['told']}")
     return "\n".join(lines) + "\n"
@@ -101,11 +100,7 @@ def _sample_data(sample: RulesSampled | None, rule: int, planned: PlannedStep) -
     if sample is None or found is None or planned.step.policy.later:
         return {}
     told = zip(found.constraints, found.passed, strict=True)
-    rivals = rivals_of(planned) if found.candidates else []
-    passed = {id(each): count for each, count in zip(planned.step.part.constraints, found.passed, strict=True)}
-    seen = [-1, found.candidates, *(found.candidates - passed[id(each)] for each, _ in rivals)]
-    first = {"first": str(rivals[cheapest(0, len(rivals), seen + [takes for _, takes in rivals])][0])} if rivals else {}
-    return {**first, "sample": {
+    return {"sample": {
         "events": sample.events, "begun": sample.rules[rule].begun, "asked": found.asked, "looked": found.looked,
         "candidates": found.candidates, "fitting": found.fitting, "found": found.found,
         "passed": [{"constraint": constraint, "candidates": count} for constraint, count in told],
@@ -127,29 +122,16 @@ def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
         )
     if len(step["asked"]) > 1:
         yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
-    if "first" in step:
-        yield f"    by what fits, compiled asks this one first after {ENOUGH:,} candidates: {step['first']}"
 
 
 def _part(count: int, found: dict[str, Any]) -> str:
     return f"{100 * count / found['candidates']:.3g} %"
 
 
-def _shares(plan: SetPlan, rule: int, longest: SharedPrefix | None) -> list[dict[str, Any]]:
-    """What a rule shares: how many parts behind its trigger, evaluated once for all of these rules."""
-    names = [each.name for each in plan.rules.rules]
-    return [
-        {"parts": each.length, "with": [names[other] for other in each.rules if other != rule]}
-        for each in (longest.chain if longest is not None else [])
-    ]
-
-
-def _describe_shared(found: dict[str, Any]) -> str:
-    """In words."""
-    parts = (
-        f"the first {found['parts']} behind the trigger are" if found["parts"] > 1 else "what is behind the trigger is"
-    )
-    return f"  {parts} looked for once, for {_some(found['with'])}, too"
+def _searched(plan: SetPlan, rule: int) -> list[str]:
+    """The predicates of a rule in the order in which they are looked for; none where that is the written one."""
+    steps = [each.step for each in search_order(plan, rule)[1:] if each.searches]
+    return [] if steps == plan.plans[rule].steps[1:] else [part_head(step.part) for step in steps]
 
 
 def _some(names: list[str]) -> str:
@@ -183,10 +165,8 @@ def _devices(plan: SetPlan) -> list[dict[str, str]]:
 
 def _engine(plan: SetPlan) -> dict[str, str]:
     """Which engine has the rules where there are many events, and why not a faster one."""
-    from workbench.executors.compiled.rules.program import RuleProgram
-
     try:
-        RuleProgram(plan, EngineSettings())
+        refuse_unsupported(plan.plans)
     except Refused as error:
         return {"name": "cdp", "reason": "; ".join(filter(None, [error.what, str(error.where or "")]))}
     return {"name": "compiled", "reason": ""}
@@ -202,13 +182,13 @@ def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:
     names = [[plan.rules.rules[rule].name for rule in group] for group in split.groups]
     time = {"fed": split.time.fed, "reason": split.time.reason}
     time |= {} if split.time.reason else {"reach": _span(split.time.reach, timed)}
-    return {"groups": names, "keys": dict(split.keys), "reason": split.reason, "time": time}
+    return {"groups": names, "keys": dict(split.keys), "reason": split.in_turn, "time": time}
 
 
 def _split_lines(found: dict[str, Any]) -> Iterator[str]:
     if found["reason"]:
         yield f"one: {found['reason']}"
-    elif len(groups := found["groups"]) > 1:
+    if len(groups := found["groups"]) > 1:
         shown = " | ".join(
             ", ".join(group[:MOST_LISTED]) + ", ..." * (len(group) > MOST_LISTED) for group in groups[:8]
         )
@@ -246,6 +226,13 @@ def _column_table(column: PlannedColumn) -> str:
 def _all_steps(plan: SetPlan, rule: int) -> list[PlannedStep]:
     absent = plan.absent[rule]
     return [*plan.steps[rule], *([absent] if absent else [])]
+
+
+def part_head(part: t.Predicate | t.Aggregate) -> str:
+    """What a part is called."""
+    if isinstance(part, t.Aggregate):
+        return f"{part.function} of {part.type}"
+    return f"{part.policy.value} {part.name}".strip()
 
 
 def _users(plan: SetPlan, column: PlannedColumn) -> list[str]:

@@ -13,7 +13,6 @@ from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import retained
@@ -144,9 +143,8 @@ def random_rows(rules, name, count, draw):
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("start", [partial(CompiledRules, code=False), TableRules])
 @pytest.mark.parametrize("seed", range(8))
-def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, start, seed):
+def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, seed):
     """Of tables that are too large to be kept. Where a block looks at too much it is split, or `cdp` asks."""
     monkeypatch.setattr(retained, "MOST_FACTS", 30)
     monkeypatch.setattr(retained, "MOST_ASKED", (1000, 50, 12)[seed % 3])
@@ -156,7 +154,7 @@ def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, sta
         tables.add(name, random_rows(found, name, count, draw))
     stream = [Occurrence("A", time, row) for time, row in enumerate(random_rows(found, "A", 60, draw))]
     try:
-        engine = start(found, tables.facts(), EngineSettings(plain=True))
+        engine = TableRules(found, tables.facts(), EngineSettings(plain=True))
     except Refused:  # a view has no row ids
         assert any(name.startswith("view") for name in map(str, tables.names.values()))
         return

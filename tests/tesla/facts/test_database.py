@@ -36,7 +36,6 @@ declare Notice(line: string)
 rule lines: from Late[$b = bus] and each Line[$l = name](bus == $b) emit Notice(line = $l)
 rule named: from Named and each Line(name == Named.name) as It emit Notice(line = It.name)
 """
-COMPILED = "compiled", "tables"
 Late, Named = Kind("Late"), Kind("Named")
 ENDLESS = """
 WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS bus, 'a' AS name FROM n WHERE x % 2 = 2
@@ -153,9 +152,9 @@ def test_pages_that_are_damaged_while_rules_run(file, tmp_path, tables):
 # --- what changes ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["cdp", "aip", "compiled", "tables"])
+@pytest.mark.parametrize("name", ["cdp", "aip", "compiled"])
 def test_a_change_is_seen_at_the_next_event(file, tables, name):
-    running = engine(tables(), name, plain=name in COMPILED)
+    running = engine(tables(), name, plain=name == "compiled")
     assert lines(running.process(Late(0, 1))) == ["north", "ring"]
     file.execute("UPDATE Line SET name = 'metro' WHERE name = 'ring'")
     assert lines(running.process(Late(1, 1))) == ["north", "metro"]
@@ -242,10 +241,10 @@ def test_events_that_share_a_look_do_so_until_it_is_over(file, tables, monkeypat
         assert len(running.process(Late(0, 1))) == 0
 
 
-@pytest.mark.parametrize("name", ["cdp", "compiled", "tables"])
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
 def test_columns_that_change_while_rules_run(file, tables, name):
     """SQLite takes a name of no column for a text; what is only in another place, or beside, changes nothing."""
-    running = engine(tables(), name, plain=name in COMPILED)
+    running = engine(tables(), name, plain=name == "compiled")
     assert lines(running.process(Late(0, 2))) == ["south"]
     file.execute("ALTER TABLE Line ADD COLUMN more TEXT")
     assert lines(running.process(Late(1, 2))) == ["south"]
@@ -332,11 +331,11 @@ def test_caches_are_emptied_by_a_change_and_hold_what_was_answered(file, tables)
 # --- what does not answer -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["cdp", "compiled", "tables"])
+@pytest.mark.parametrize("name", ["cdp", "compiled"])
 @pytest.mark.parametrize("failure", ["error", "drop"])
 def test_a_locked_database(file, tables, failure, name):
     facts = tables(failure=failure, seconds=0.01)
-    running = engine(facts, name, plain=name in COMPILED)
+    running = engine(facts, name, plain=name == "compiled")
     assert len(running.process(Late(0, 1))) == 2
     file.execute("BEGIN EXCLUSIVE")
     if failure == "error":
@@ -399,9 +398,8 @@ def test_a_slow_view(file, tables):
     with pytest.raises(FactsError, match=r"longer than 0\.02 seconds") as error:
         running.process(Named(0, "a"))
     assert error.value.reason == "slow"
-    for name in COMPILED:
-        with pytest.raises(Refused, match="takes too long to be read"):
-            engine(tables(seconds=0.02), name)
+    with pytest.raises(Refused, match="takes too long to be read"):
+        engine(tables(seconds=0.02), "compiled")
 
 
 def test_a_slow_view_can_be_interrupted(file, tables):
@@ -462,7 +460,7 @@ def test_a_snapshot_goes_on_with_the_facts_of_then(file, tables):
     assert lines(again.advance(99)) == ["south"]
 
 
-@pytest.mark.parametrize("name", ["cdp", "aip", "compiled", "tables"])
+@pytest.mark.parametrize("name", ["cdp", "aip", "compiled"])
 def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
     """Facts that change may do so in between as well, unless they are promised not to."""
     file.execute("PRAGMA journal_mode = WAL")
@@ -486,15 +484,14 @@ def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
         engine(other, name).restore(state)
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch, name):
+def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch):
     monkeypatch.setattr(retained, "MOST_FACTS", 2)
     monkeypatch.setattr(retained, "MOST_SCANNED", 2)
     text = LINES.replace("(bus == $b)", "(bus <= $b)")
     with pytest.raises(Refused, match="has more than 2 rows"):
-        engine(tables(text), name, text)
+        engine(tables(text), "compiled", text)
     file.execute("DELETE FROM Line WHERE name = 'ring'")
-    found = engine(tables(), name, plain=True)
+    found = engine(tables(), "compiled", plain=True)
     assert not found.by_blocks
     assert lines(found.process(Late(0, 1))) == ["north"]
     file.execute("INSERT INTO Line VALUES (1, 'more')")  # then the database is asked
@@ -502,12 +499,11 @@ def test_compiled_rules_keep_tables_that_are_small(file, tables, monkeypatch, na
     assert found.by_blocks
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, monkeypatch, name):
+def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, monkeypatch):
     """What changes is seen at the next block; what fails is asked event by event, and told then."""
     monkeypatch.setattr(retained, "MOST_FACTS", 2)
     facts = tables(failure="drop")
-    found = engine(facts, name, plain=True)
+    found = engine(facts, "compiled", plain=True)
     assert found.by_blocks
     assert lines(found.process(Late(0, 1))) == ["north", "ring"]
     file.execute("INSERT INTO Line VALUES (1, 'more')")
@@ -519,8 +515,7 @@ def test_compiled_rules_ask_for_each_block_where_tables_are_large(file, tables, 
     assert facts.dropped.total() == 1
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch, name):
+def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypatch):
     """By numbers, whole and not, from two sides, of triggers and of facts; where that is too much `cdp` asks."""
     monkeypatch.setattr(retained, "MOST_SCANNED", 2)
     monkeypatch.setattr(retained, "MOST_RANGED", 12)
@@ -543,7 +538,7 @@ def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypa
     file.execute("CREATE TABLE Step (size REAL, count INTEGER)")
     rows = [(i / 2 if i % 7 else None, i % 9 if i % 5 else None) for i in range(30)]
     file.executemany("INSERT INTO Step VALUES (?, ?)", rows)
-    found, events = engine(tables(text), name, text, plain=True), []
+    found, events = engine(tables(text), "compiled", text, plain=True), []
     assert found.by_blocks
     for i in range(60):
         low, high = i * 7 % 11 / 1, i % 13 / 2 + i * 7 % 11
@@ -558,7 +553,7 @@ def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypa
     assert [each for part in told for each in part] == expected
     one_sided = text.replace(", count <= $b", "")
     with pytest.raises(Refused, match="by equations or two bounds"):
-        engine(tables(one_sided), name, one_sided)
+        engine(tables(one_sided), "compiled", one_sided)
 
 
 def test_rules_that_ask_the_same_have_one_query(file, tables):

@@ -1,4 +1,4 @@
-"""The compiled executor: a pipeline as one loop of machine code, and rules over columns of events."""
+"""The compiled executor: a pipeline as one loop of machine code, and rules as tables that one kernel interprets."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
 
 ROW = BackendRow(
     "compiled",
-    "machine code for columns of events; for rules, with shared indexes",
+    "machine code for columns of events; rules are tables, which one kernel interprets",
     _make,
     _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
-    engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),
+    engine=later("workbench.executors.compiled.rule_tables.threads", "table_rules"),
     like="numba",
     options=(
         BackendOption(
             "--threads",
-            "number of threads: blocks of a long stream, reading and writing; rules by key, rule or time (default: 1)",
+            "number of threads: blocks of a long stream, reading and writing; rules by key or time (default: 1)",
             THREADS,
         ),
         BackendOption(

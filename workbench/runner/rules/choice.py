@@ -69,8 +69,8 @@ def _refusal(make: MakesNamed, given: EventsGiven) -> str:
     """Why there can be no machine code; empty if there can."""
     if given == "keyed":
         return "an engine for each key is none for machine code"
-    if find_spec("llvmlite") is None:
-        return "llvmlite is not installed, which makes machine code"
+    if find_spec("numba") is None:
+        return "numba is not installed, which makes machine code"
     try:
         made = make(MACHINE_CODE)
     except Refused as error:

@@ -37,7 +37,6 @@ def match_table(matches: MatchBlock) -> Any:
     return pa.table(list(columns.values()), list(columns))
 
 
-COMPILED_MATCHES = later("workbench.executors.compiled.rules.matching_rules", "MatchingRules")
 TABLE_MATCHES = later("workbench.executors.compiled.rule_tables.matches", "TableMatches")
 COUNT, ROWS = "count", "rows"
 """What is wanted of matches: how many each rule has, or which events they consist of."""
@@ -153,12 +152,9 @@ def _engine(opened: OpenedRules, numbers: bool) -> Any:
     """What looks for the matches: machine code, where it takes the rules."""
     made, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
     asked, opened.backend = opened.start.options.backend, "compiled"
-    if asked == "tables":
-        opened.backend = asked
-        return TABLE_MATCHES(made, facts, settings, numbers=numbers)
     try:
         if asked in (AUTO, opened.backend):
-            return COMPILED_MATCHES(made, facts, settings, numbers=numbers)
+            return TABLE_MATCHES(made, facts, settings, numbers=numbers)
     except Refused as error:
         if asked == opened.backend:
             raise

@@ -213,8 +213,7 @@ class OpenedRules:
             choice.tell(start.say)
         if threads > 1:
             split = rule_split(made)
-            reasons = {MACHINE_CODE: split.reason, "tables": split.in_turn}
-            if reason := reasons.get(self.backend, split.undivided):
+            if reason := split.in_turn if self.backend == MACHINE_CODE else split.undivided:
                 start.say(f"the rules run in one thread: {reason}")
         return make(self.backend)
 

@@ -9,7 +9,6 @@ from itertools import islice
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
-from workbench.executors.compiled.rules.search_sample import sampled_orders
 from workbench.runner.order import read_first
 from workbench.runner.rules.log import RuleLog
 from workbench.runner.source import LogSource
@@ -40,5 +39,4 @@ def sampled_log(
         for piece in pieces:
             yield from piece.occurrences(made) if isinstance(piece, EventBlock) else piece
 
-    first = list(islice(events(), count))
-    return sample_rules(made, facts, first)._replace(orders=sampled_orders(made, facts, first))
+    return sample_rules(made, facts, list(islice(events(), count)))

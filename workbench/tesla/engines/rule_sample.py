@@ -6,7 +6,7 @@ for people, and nothing hangs on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.search_order import SampledOrder
 from workbench.tesla.engines.slices import make_slice_finder
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -64,16 +63,10 @@ class RuleSample:
 
 
 class RulesSampled(NamedTuple):
-    """What all rules find, and in how many events.
-
-    Attributes
-    ----------
-    orders: of rules and levels the order that machine code would choose, where there is a choice (`search_order`).
-    """
+    """What all rules find, and in how many events."""
 
     rules: list[RuleSample]
     events: int
-    orders: Mapping[tuple[int, int], SampledOrder] = {}
 
 
 class SampledMatcher(CDPMatcher):

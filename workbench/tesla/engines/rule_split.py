@@ -34,11 +34,6 @@ class RuleSplit:
     in_turn: str = ""
 
     @property
-    def reason(self) -> str:
-        """Why nothing can be split; empty where something can."""
-        return self.in_turn if len(self.groups) < 2 else ""
-
-    @property
     def undivided(self) -> str:
         """Why all rules stay together; empty where they can be shared out."""
         if len(self.groups) > 1:

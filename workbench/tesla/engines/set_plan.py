@@ -12,15 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
-from workbench.tesla.engines.bands import Band, band_of
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.parser import uncollected
-from workbench.tesla.resolved import RuleSlot, expanded, own_comparisons
+from workbench.tesla.resolved import expanded, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -58,23 +57,10 @@ class PlannedColumn:
     latest: int = 0
     users: list[tuple[int, RuleStep]] = field(default_factory=list)
 
-    @property
-    def whole(self) -> bool:
-        """Whether it is all events of its type, found by their time."""
-        return not (self.filters or self.keys or self.fact)
-
     def __str__(self) -> str:
         text = f"{self.type}({', '.join(map(str, self.filters))})" if self.filters else self.type
         text += f" by {', '.join(map(str, self.keys))}" if self.keys else ""
         return text + (f" ordered by {', '.join(map(str, self.ordering))}" if self.ordering else "")
-
-
-class PlannedOrder(NamedTuple):
-    """A column's events in the order of an attribute."""
-
-    number: int
-    column: int
-    attribute: str
 
 
 @dataclass(frozen=True)
@@ -86,30 +72,20 @@ class PlannedStep:
     column: the number of the one that it looks into.
     equations: what the column's keys are of an event, and what they have to be equal to.
     filtered: whether what is in it has passed the predicate's own filter.
-    decided: whether column and key decide all that an event of its own can tell.
     access, reason: how it looks there, and why so.
-    band, order: the bounds by which a sorted column finds them, and which that is, where there are any.
     """
 
     step: RuleStep
     column: int
     equations: tuple[tuple[t.Expression, t.Expression], ...]
     filtered: bool
-    decided: bool
     access: str
     reason: str
-    band: Band | None = None
-    order: PlannedOrder | None = None
 
     @property
     def constraints(self) -> list[t.Expression]:
         """The constraints that candidates are asked; these are strict, so what takes least comes first."""
         return _order_constraints(self.step, self.filtered)
-
-    @property
-    def counted(self) -> bool:
-        """Whether the window and the bounds decide all."""
-        return self.band is not None and not self.equations and len(self.band.bounds) == len(self.constraints)
 
 
 @dataclass(frozen=True)
@@ -132,14 +108,13 @@ class SetPlan:
 
     Parameters
     ----------
-    indexed: whether there are keys and sorted columns; else all events of a window are looked at, as in the paper.
+    indexed: whether there are keys; else all events of a window are looked at, as in the paper.
 
     Attributes
     ----------
     name: of the rules.
     plans: of each rule where a match has what.
     columns: what is kept.
-    orders: in which orders.
     steps: of each rule those behind the trigger.
     absent: of each rule what must not come.
     """
@@ -149,7 +124,6 @@ class SetPlan:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
         self.plans = [RulePlan(rule, indexed) for rule in rules.resolved]
         self.columns: list[PlannedColumn] = []
-        self.orders: list[PlannedOrder] = []
         self._places: dict[Any, PlannedColumn] = {}
         wanted = {
             (step.type, own_filters(step), tuple(own for own, _ in own_equations(step)))
@@ -183,22 +157,8 @@ class SetPlan:
         column.reach = None if None in (column.reach, reach) else max(column.reach or 0, reach or 0)
         filtered = not step.fact and not crowded
         decided = not step.fact and len(named) == (len(filters) if crowded else 0)
-        band = None
-        plain = all(isinstance(each, RuleSlot) for each in keys)  # which ask nothing of texts
-        if self.indexed and not step.fact and (not keys or (plain and not column.filters)):
-            band = band_of(_order_constraints(step, filtered))
-        order = None if band is None else self._order(column.number, band.attribute)
         access, reason = self._access(step, column, CROWDED[decided] if crowded else "", decided)
-        if band is not None:
-            access, reason = _describe_sorted_access(step, band, access, reason)
-        return PlannedStep(step, column.number, equations, filtered, decided, access, reason, band, order)
-
-    def _order(self, column: int, attribute: str) -> PlannedOrder:
-        found = next((each for each in self.orders if each[1:] == (column, attribute)), None)
-        if found is None:
-            found = PlannedOrder(len(self.orders), column, attribute)
-            self.orders.append(found)
-        return found
+        return PlannedStep(step, column.number, equations, filtered, access, reason)
 
     def _column(
         self, type: str, filters: tuple[t.Expression, ...], keys: tuple[t.Expression, ...], fact: bool,
@@ -229,11 +189,6 @@ class SetPlan:
         if step.policy.newest_first:
             return "the window's events, newest first, up to the first that fits", "no equation" + later
         return "the window's events, found by time", "no equation" + later
-
-    @cached_property
-    def required_types(self) -> frozenset[str]:
-        """The types that rules look at."""
-        return frozenset(step.type for plan in self.plans for step in (plan.trigger, *plan.steps, plan.absent) if step)
 
     # --- triggers ---------------------------------------------------------------------------------------
 
@@ -268,22 +223,6 @@ class SetPlan:
 
         return max(_find_indexes(step), key=telling, default=None)
 
-    # --- order ------------------------------------------------------------------------------------------
-
-    def once(self, rule: int) -> frozenset[int]:
-        """The steps behind an `each` that find the same for all that it binds: it is looked for once."""
-        plan = self.plans[rule]
-        loops = [step.number for step in plan.steps if step.policy.many]
-        fixed, found = set(range(loops[0] if loops else len(plan.steps))), set()
-        for step in plan.steps[len(fixed) :]:
-            needs = needs_of(plan, step)
-            rivals = any(other.selects and other.type == step.type for other in plan.steps[1 : step.number])
-            alone = not step.selects or not (rivals or plan.consumed_slots)
-            if not step.policy.many and needs <= fixed and alone:
-                found.add(step.number)
-                fixed.add(step.number)
-        return frozenset(found)
-
     # --- filters ----------------------------------------------------------------------------------------
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
@@ -305,15 +244,6 @@ def _order_constraints(step: RuleStep, filtered: bool) -> list[t.Expression]:
     passed = set(map(id, step.code.local)) if filtered else set()
     asked = [each for each in step.part.constraints if id(each) not in passed]
     return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
-
-
-def _describe_sorted_access(step: RuleStep, band: Band, access: str, reason: str) -> tuple[str, str]:
-    """How a predicate with bounds looks, and why so."""
-    if isinstance(step.part, t.Aggregate) and step.attribute is None and len(band.bounds) == len(step.part.constraints):
-        how = f"counted in the window's blocks, sorted by {band.attribute}, once that pays; until then {access}"
-    else:
-        how = f"{access}; blocks of them are sorted by {band.attribute} once that pays, and passed over where none fits"
-    return how, f"{reason}, but {band}"
 
 
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:

@@ -26,7 +26,7 @@ class MachineLoop:
     Parameters
     ----------
     source: Python, which may call what its maker knows.
-    maker: the module whose `object_file` compiles it: `kernels` by numba, `llvm_program` without.
+    maker: the module whose `object_file` compiles it.
     """
 
     def __init__(self, source: str, maker: str = f"{__package__}.kernels") -> None:
@@ -43,16 +43,6 @@ class MachineLoop:
         """The same as a call for later ones with the same arguments, whose arrays have to stay where they are."""
         kinds, words = _passed(given)
         return partial(self._function(kinds), words)
-
-    def before(self, *last: Any) -> Callable[..., int]:
-        """What is called with the other arguments, those before these; their arrays have to stay where they are."""
-        kinds, words = _passed(last)
-
-        def run(*first: Any) -> int:
-            more, begin = _passed(first)
-            return self._function(more + kinds)(begin + words)
-
-        return run
 
     def located(self, *given: Any) -> tuple[int, list[int]]:
         """The same for machine code: where it lies, as long as this object lives, and the words that it takes."""

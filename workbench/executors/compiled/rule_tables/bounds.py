@@ -7,13 +7,14 @@ other side of a comparison: `x - $v > 3` is `x > 3 + $v`. What that makes of it 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from workbench.core.domain import BOOL, INT, STR
 from workbench.executors.compiled.rule_tables import records
 from workbench.executors.compiled.rule_tables.expressions import OPCODES
 from workbench.tesla import tree as t
-from workbench.tesla.engines.set_plan import PlannedStep
+from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
 
@@ -76,3 +77,10 @@ def banded_cell(users: Iterable[PlannedStep]) -> int:
         closed = [cell for cell, found in signs.items() if found >= {"<", ">"}]
         common = closed if common is None else [cell for cell in common if cell in closed]
     return common[0] if common else records.NONE
+
+
+def banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
+    """The name of that attribute of a column."""
+    steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
+    cell = banded_cell(each for each in steps if each.column == column.number)
+    return None if cell == records.NONE else plan.rules.declarations[column.type].attributes[cell].name

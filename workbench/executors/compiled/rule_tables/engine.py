@@ -1,4 +1,4 @@
-"""The engine `tables`: a rule set as tables that one kernel interprets, over columns of events.
+"""The engine `compiled` of rules: a rule set as tables that one kernel interprets, over columns of events.
 
 The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain,
 facts that a database does not give) is undone, and the engine `cdp` goes on with the state. After some events the

@@ -1,4 +1,4 @@
-"""The engine `tables` where only matches are wanted: as columns of the numbers of their events, or counted.
+"""The engine `compiled` where only matches are wanted: as columns of the numbers of their events, or counted.
 
 The rule of this module: composites have no attributes, and the orders of their sources are the matches. They take no
 place in the order of events unless rules look at them, or count or consume events.

@@ -221,11 +221,17 @@ class KernelMemory:
     def _sweep_silences(self) -> None:
         """Forget when rules emitted something that are silent no more; where that is little, double the table, too."""
         entries, words = self.history.silences, self.history.silence_words
-        used = entries.rule != records.NONE
-        silent = used.copy()
-        silent[used] = self.state.now - entries.time[used] < self.plan.rules.pause[entries.rule[used]]
+        used, silent = entries.rule != records.NONE, self.silent
         swept = silent.sum() < used.sum() and 4 * silent.sum() <= len(entries)
         self.set_silences(entries[silent], words[silent], len(entries) if swept else 2 * len(entries))
+
+    @property
+    def silent(self) -> Any:
+        """Which entries of silences say for what a rule is silent still."""
+        entries = self.history.silences
+        found: Any = entries.rule != records.NONE
+        found[found] = self.state.now - entries.time[found] < self.plan.rules.pause[entries.rule[found]]
+        return found
 
     def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
         """Let these entries be when rules have emitted something, in a table of at least some size."""

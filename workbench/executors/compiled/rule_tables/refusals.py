@@ -15,7 +15,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.scope import RuleScope
 
-HINT = "--backend compiled or --backend cdp runs it"
+HINT = "--backend cdp runs it"
 AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
     "COUNT": dict.fromkeys((INT, FLOAT, STR, BOOL, None), StepKind.COUNT),
     "SUM": {INT: StepKind.SUM, FLOAT: StepKind.SUM_REAL},
@@ -30,9 +30,9 @@ AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
 def refuse_unsupported(plans: list[RulePlan]) -> None:
     """Raise Refused, with the construct and its rule, where rules are not for the kernel."""
     for plan in plans:
-        for what, occurs in CONSTRUCTS.items():
-            if occurs(plan):
-                text = f"backend 'tables' has no {what} yet (rule '{plan.rule.name}')"
+        for what, find in CONSTRUCTS.items():
+            if found := next(find(plan), None):
+                text = f"backend 'compiled' has no {what}: {found} (rule '{plan.rule.name}')"
                 raise Refused(text, where=plan.rule.where, hint=HINT)
 
 
@@ -57,22 +57,24 @@ def combined_value(declared: t.DeclaredAggregate) -> t.Expression:
     return RuleScope(declared.scope).resolve(declared.combined)
 
 
-def _has_long_literals(plan: RulePlan) -> bool:
+def _long_literals(plan: RulePlan) -> Iterator[str]:
     literals = (leaf.value for leaf in _leaves(plan) if isinstance(leaf, t.Literal))
-    return any(isinstance(value, int) and not LEAST_WORD <= value <= GREATEST_WORD for value in literals)
+    return (str(each) for each in literals if isinstance(each, int) and not LEAST_WORD <= each <= GREATEST_WORD)
 
 
-def _calls_python(plan: RulePlan) -> bool:
-    parts = (step.part for step in plan.steps if isinstance(step.part, t.Aggregate))
-    return any(
-        part.function not in AGGREGATES if part.declared is None else part.declared.combined is None for part in parts
-    )
+def _python_functions(plan: RulePlan) -> Iterator[str]:
+    for part in (step.part for step in plan.steps if isinstance(step.part, t.Aggregate)):
+        if part.function not in AGGREGATES if part.declared is None else part.declared.combined is None:
+            yield part.function
 
 
-CONSTRUCTS: Mapping[str, Callable[[RulePlan], bool]] = {
-    "aggregates that are functions of Python": _calls_python,
-    "whole numbers of more than 64 bits in expressions": _has_long_literals,
-    f"types with more than {MOST_ATTRIBUTES} attributes":
-        lambda plan: any(len(plan.declared[name].attributes) > MOST_ATTRIBUTES for name in plan.rule.types),
-}  # fmt: skip
-"""Constructs of rules by their names, and whether a rule has one."""
+def _wide_types(plan: RulePlan) -> Iterator[str]:
+    return (name for name in plan.rule.types if len(plan.declared[name].attributes) > MOST_ATTRIBUTES)
+
+
+CONSTRUCTS: Mapping[str, Callable[[RulePlan], Iterator[str]]] = {
+    "aggregates that are functions of Python": _python_functions,
+    "whole numbers of more than 64 bits in expressions": _long_literals,
+    f"types with more than {MOST_ATTRIBUTES} attributes": _wide_types,
+}
+"""Constructs of rules by their names, and what finds those that a rule has."""

@@ -1,4 +1,4 @@
-"""The engine `tables` in several threads: events are partitioned by key, or each block is cut into time slices.
+"""The engine `compiled` in several threads: events are partitioned by key, or each block is cut into time slices.
 
 The rule of this module: what is published, its order, its numbers and its sources are those of one thread. Which way
 it is, is decided by the first events, and stays.
@@ -36,7 +36,7 @@ KEY_COST = 0.05
 
 
 def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules | ThreadedRules:
-    """Make the engine `tables`, with the number of threads in the settings where events can be divided."""
+    """Make the engine `compiled`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):
         return TableRules(rules, facts, settings, waits=True)

@@ -25,7 +25,7 @@ from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.resolved import domain_of
 
-ENGINE = "tables"
+ENGINE = "compiled"
 """The engine that saved states name."""
 
 if TYPE_CHECKING:
@@ -69,10 +69,9 @@ def _wait(
 
 
 def _silences(memory: KernelMemory) -> Iterator[tuple[Any, Any]]:
-    """When rules have emitted something last, and for which values."""
-    entries = memory.history.silences
-    for place in np.flatnonzero(entries.rule != records.NONE):
-        yield entries[place], memory.history.silence_words[place]
+    """When rules that are silent still have emitted something last, and for which values."""
+    for place in np.flatnonzero(memory.silent):
+        yield memory.history.silences[place], memory.history.silence_words[place]
 
 
 def _silent_values(plan: RulePlan, entry: Any, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
@@ -190,7 +189,9 @@ def _placed_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[in
 def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
     """Say from when on columns have all events that they accept, where some have been forgotten."""
     for place, column in _placed_columns(exact, memory):
-        known = [memory.since[place]] if place in memory.since else []
+        known = [] if column.since is None else [(column.since, column.place)]
+        if place in memory.since:
+            known.append(memory.since[place])
         if memory.history.columns[place].first:
             rows, state = memory.rows_of(place), memory.state
             oldest = (int(rows[0].time), int(rows[0].order)) if len(rows) else (int(state.now), int(state.order))
