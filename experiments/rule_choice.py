@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rules.engine import TableRules
 from workbench.tesla.check import rules as checked_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.rule_loads import SEED, EventLog, Scenario, anchor_r5
-from workbench.executors.compiled.rule_tables.by_time import RulesByTime
-from workbench.executors.compiled.rule_tables.threads import ThreadedRules
+from workbench.executors.compiled.rules.by_time import RulesByTime
+from workbench.executors.compiled.rules.threads import ThreadedRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 

@@ -186,7 +186,7 @@ def found_matches(load: RuleLoad, asked: str, first: int) -> Fed:
     ----------
     asked: `first` (of each trigger), or `columns`.
     """
-    from workbench.executors.compiled.rule_tables.matches import TableMatches
+    from workbench.executors.compiled.rules.matches import TableMatches
 
     text = load.text.replace("  emit", "limit 1\n  emit") if asked == "first" else load.text
     made = replace(load, text=text).rules

@@ -45,7 +45,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
-        "rule_tables": {"code", "execute", "gpu"},
+        "rules": {"code", "execute", "gpu"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -90,10 +90,10 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/code/link_time.py", "numba"),
     ("executors/compiled/code/table_references.py", "llvmlite"),
     ("executors/compiled/code/table_references.py", "numba"),
-    ("executors/compiled/rule_tables/cuda_device.py", "numba"),
-    ("executors/compiled/rule_tables/machine_code.py", "numba"),
+    ("executors/compiled/rules/cuda_device.py", "numba"),
+    ("executors/compiled/rules/machine_code.py", "numba"),
     *(
-        (f"executors/compiled/rule_tables/{name}.py", "numpy")
+        (f"executors/compiled/rules/{name}.py", "numpy")
         for name in (
             "blocks",
             "by_key",

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import TypingError
-from workbench.executors.compiled.rule_tables.refusals import AGGREGATES
+from workbench.executors.compiled.rules.refusals import AGGREGATES
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row, aggregate_rows
 

@@ -13,9 +13,9 @@ from tests.tesla.events import rule_engine
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
-from workbench.executors.compiled.rule_tables import engine as engine_module
-from workbench.executors.compiled.rule_tables.blocks import retained_events
-from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rules import engine as engine_module
+from workbench.executors.compiled.rules.blocks import retained_events
+from workbench.executors.compiled.rules.engine import TableRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings

@@ -11,7 +11,7 @@ import pytest
 from tests.tesla.events import ENGINES, A, B, C, Kind, minutes, rule_engine
 from tests.tesla.test_meaning import FIGURE_3, R1, R4, TYPES
 from workbench.errors import InputError, PipelineError, Refused
-from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rules.engine import TableRules
 from workbench.executors.table import rule_engines
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules

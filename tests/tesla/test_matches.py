@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import InputError
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables.matches import TableMatches
+from workbench.executors.compiled.rules.matches import TableMatches
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.match_block import MatchLabels, block_of_matches, join_matches

@@ -14,8 +14,8 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate import rule_cases as generator
 from workbench.core.domain import INT
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.stretches import PlainDevice, StretchRules
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.stretches import PlainDevice, StretchRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -102,7 +102,7 @@ def test_together_is_one_by_one(seeds: range) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_numbers")
 def test_events_join_the_history_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.executors.compiled.rule_tables.engine.SHORT_RUN", 0)
+    monkeypatch.setattr("workbench.executors.compiled.rules.engine.SHORT_RUN", 0)
     assert sum(see_stretches(seed, EngineSettings()) for seed in range(300)) > 75
 
 

@@ -26,13 +26,13 @@ from workbench.conformance.generate.rule_streams import stream_case
 from workbench.core.domain import INT
 from workbench.errors import EndlessChain, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables import engine as engine_module
-from workbench.executors.compiled.rule_tables import memory
-from workbench.executors.compiled.rule_tables.compiling import PLAIN, KernelFunctions, compiled_functions
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.executors.compiled.rule_tables.records import KernelStatus
-from workbench.executors.compiled.rule_tables.refusals import CONSTRUCTS
+from workbench.executors.compiled.rules import engine as engine_module
+from workbench.executors.compiled.rules import memory
+from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compiled_functions
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.records import KernelStatus
+from workbench.executors.compiled.rules.refusals import CONSTRUCTS
 from workbench.tesla.check import rules
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine

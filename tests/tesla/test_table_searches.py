@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("numba")
 
 from tests.tesla.events import rule_engine
-from workbench.executors.compiled.rule_tables.bounds import attribute_bound
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.records import NONE
-from workbench.executors.compiled.rule_tables.search_order import search_order, written_order
+from workbench.executors.compiled.rules.bounds import attribute_bound
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.records import NONE
+from workbench.executors.compiled.rules.search_order import search_order, written_order
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings

@@ -15,11 +15,11 @@ from tests.tesla.test_meaning import TYPES
 from tests.tesla.test_rule_threads import APART, JOINED, drawn, fed
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
-from workbench.executors.compiled.rule_tables import compiling, starting
-from workbench.executors.compiled.rule_tables import engine as engine_module
-from workbench.executors.compiled.rule_tables.compiling import PLAIN
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.threads import table_rules
+from workbench.executors.compiled.rules import compiling, starting
+from workbench.executors.compiled.rules import engine as engine_module
+from workbench.executors.compiled.rules.compiling import PLAIN
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.threads import table_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 

@@ -13,11 +13,11 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rule_tables import by_time
-from workbench.executors.compiled.rule_tables.by_key import RulesByKey
-from workbench.executors.compiled.rule_tables.by_time import RulesByTime
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.threads import ThreadedRules, table_rules
+from workbench.executors.compiled.rules import by_time
+from workbench.executors.compiled.rules.by_key import RulesByKey
+from workbench.executors.compiled.rules.by_time import RulesByTime
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.threads import ThreadedRules, table_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_split import RuleSplit, rule_split

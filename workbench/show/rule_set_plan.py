@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.readable import plural
 from workbench.core.units import format_time
 from workbench.errors import Refused
-from workbench.executors.compiled.rule_tables.search_order import search_order
+from workbench.executors.compiled.rules.search_order import search_order
 from workbench.extensions import later
 from workbench.show.dot import FAINT, digraph
 from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
@@ -24,8 +24,8 @@ from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
 from workbench.tesla.rule_set import RuleSet
 
-banded_attribute = later("workbench.executors.compiled.rule_tables.bounds", "banded_attribute")
-refuse_unsupported = later("workbench.executors.compiled.rule_tables.refusals", "refuse_unsupported")
+banded_attribute = later("workbench.executors.compiled.rules.bounds", "banded_attribute")
+refuse_unsupported = later("workbench.executors.compiled.rules.refusals", "refuse_unsupported")
 """What needs numpy, which pictures do not."""
 
 MOST_LISTED = 8

@@ -7,8 +7,8 @@ from tests.executors.compiled.ptx import Kernel
 from tests.tesla.test_stretches import published
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
-from workbench.executors.compiled.rule_tables.cuda_device import CudaDevice
-from workbench.executors.compiled.rule_tables.stretches import StretchRules
+from workbench.executors.compiled.rules.cuda_device import CudaDevice
+from workbench.executors.compiled.rules.stretches import StretchRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence

@@ -16,9 +16,9 @@ pytest.importorskip("numpy")
 import numpy as np
 
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rule_tables import records
-from workbench.executors.compiled.rule_tables.compiling import PLAIN, compiled_functions
-from workbench.executors.compiled.rule_tables.kernel import (
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rules.kernel import (
     candidates,
     consumption,
     exact_sums,
@@ -30,16 +30,16 @@ from workbench.executors.compiled.rule_tables.kernel import (
     triggers,
     values,
 )
-from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.executors.compiled.rule_tables.plan import build_tables
-from workbench.executors.compiled.rule_tables.records import (
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.plan import build_tables
+from workbench.executors.compiled.rules.records import (
     GREATEST_WORD,
     LEAST_WORD,
     KernelStatus,
     Opcode,
 )  # fmt: skip
-from workbench.executors.compiled.rule_tables.show import format_tables
-from workbench.executors.compiled.rule_tables.texts import add_texts, empty_table
+from workbench.executors.compiled.rules.show import format_tables
+from workbench.executors.compiled.rules.texts import add_texts, empty_table
 from workbench.tesla.check import rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.exact_sums import nearest

@@ -13,11 +13,11 @@ pytest.importorskip("numpy")
 
 from tests.executors.compiled.test_rule_kernel import fed, memory
 from tests.tesla.events import rule_engine
-from workbench.executors.compiled.rule_tables.engine import TableRules
-from workbench.executors.compiled.rule_tables.kernel import nodes, undo
-from workbench.executors.compiled.rule_tables.kernel.search import ScanWindow
-from workbench.executors.compiled.rule_tables.memory import KernelMemory
-from workbench.executors.compiled.rule_tables.records import GREATEST_WORD, LEAST_WORD, KernelStatus
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.kernel import nodes, undo
+from workbench.executors.compiled.rules.kernel.search import ScanWindow
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, KernelStatus
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence

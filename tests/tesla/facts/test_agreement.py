@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import held_to_meaning, same_occ
 from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
-from workbench.executors.compiled.rule_tables.engine import TableRules
+from workbench.executors.compiled.rules.engine import TableRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import retained

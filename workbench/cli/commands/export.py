@@ -69,7 +69,7 @@ def _tables(rules: RuleSet, stage: str) -> str:
     """The tables of rules; of windows with a unit in microseconds."""
     if stage != "plan":
         raise InputError(f"rules have no stage '{stage}'", hint="--show plan prints the tables that they become")
-    from workbench.executors.compiled.rule_tables.show import format_rules
+    from workbench.executors.compiled.rules.show import format_rules
     from workbench.tesla.occurrence import has_units, in_units
 
     return format_rules(in_units(rules, "us" if has_units(rules) else None))

@@ -66,7 +66,7 @@ ROW = BackendRow(
     _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
-    engine=later("workbench.executors.compiled.rule_tables.cuda_device", "gpu_rules"),
+    engine=later("workbench.executors.compiled.rules.cuda_device", "gpu_rules"),
     missing=_missing,
     like="numba",
     options=(KEY,),

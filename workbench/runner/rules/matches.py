@@ -37,7 +37,7 @@ def match_table(matches: MatchBlock) -> Any:
     return pa.table(list(columns.values()), list(columns))
 
 
-TABLE_MATCHES = later("workbench.executors.compiled.rule_tables.matches", "TableMatches")
+TABLE_MATCHES = later("workbench.executors.compiled.rules.matches", "TableMatches")
 COUNT, ROWS = "count", "rows"
 """What is wanted of matches: how many each rule has, or which events they consist of."""
 STRETCH = 1 << 14

@@ -1,0 +1,173 @@
+"""Blocks of events as words for the kernel, and its composites as blocks.
+
+The rule of this module: a word is what `records` says of its type; a null's word is never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.records import KernelStatus
+from workbench.executors.compiled.rules.texts import make_room
+from workbench.tesla.event_block import AttributeColumn, EventBlock, join_blocks
+from workbench.tesla.occurrence import Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
+
+
+SPARSE = 16
+"""Rows of a block's columns for each event, from which on it takes longer to copy them than to gather the events'."""
+
+
+def event_words(block: EventBlock, width: int) -> records.EventWords:
+    """The events of a block as words; those that have places in the order keep them.
+
+    Parameters
+    ----------
+    width: attributes that a row has room for.
+    """
+    rows = _find_rows(block)
+    if sum(map(len, rows)) > SPARSE * len(block):
+        block = join_blocks([block])
+        rows = _find_rows(block)
+    begins, words, end = np.full((len(block.names), width + 1), records.NONE), [records.zeros(1)], 1
+    for type_, (columns, own) in enumerate(zip(block.columns, rows, strict=True)):
+        if not columns or not own:
+            continue
+        some = [AttributeColumn(*(_cut(each, own) for each in (column.values, column.nulls))) for column in columns]
+        found = list(enumerate(_words(column.values) for column in some))
+        if any(column.nulls is not None for column in some):
+            found.append((width, _null_masks(some)))
+        for k, column in found:
+            begins[type_, k] = end
+            words.append(column)
+            end += len(column)
+    orders = np.full(len(block), records.NONE) if block.numbers is None else block.numbers
+    places, firsts = block.places, np.array([own.start for own in rows], np.int64)
+    if firsts.any():
+        places = places - firsts[block.types]
+    # Machine code is for arrays that may be written to, and those of a block may not: numba would compile it again.
+    types, times, orders, places = (
+        np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, places)
+    )
+    return records.EventWords(types, times, orders, places, begins, np.concatenate(words))
+
+
+def _find_rows(block: EventBlock) -> list[range]:
+    """From which row of the columns of each type to which one there are events: a part of a block has some of them."""
+    found = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
+    if sum(map(len, found)) > len(block):
+        for type_ in filter(found.__getitem__, range(len(found))):
+            places = block.places[block.types == type_]
+            found[type_] = range(int(places.min()), int(places.max()) + 1) if len(places) else range(0)
+    return found
+
+
+def _cut(array: Any, rows: range) -> Any:
+    return None if array is None else array[rows.start : rows.stop]
+
+
+def _words(values: Any) -> Any:
+    return values.view(np.int64) if values.dtype == np.float64 else values.astype(np.int64, copy=False)
+
+
+def _null_masks(columns: Sequence[AttributeColumn]) -> Any:
+    """Of each row a bit for each attribute that is null."""
+    masks = records.zeros(len(columns[0].values))
+    for k, column in enumerate(columns):
+        if column.nulls is not None:
+            masks |= column.nulls.astype(np.int64) << k
+    return masks
+
+
+def append_events(memory: KernelMemory, words: records.EventWords, codes: TextCodes, known: Iterable[int] = ()) -> bool:
+    """Let events whose orders are known join the history; False where one is not for the kernel.
+
+    Parameters
+    ----------
+    codes, known: texts by their numbers, and the numbers of those that the events have.
+    """
+    memory.state.reached = 0
+    while memory.state.reached < len(words.types):
+        status = memory.run(words)
+        if status >= KernelStatus.BEYOND:
+            return False
+        if status != KernelStatus.DONE:
+            make_room(memory, status, codes, known)
+    return True
+
+
+def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
+    """The composites of the output as a block.
+
+    Parameters
+    ----------
+    texts: by their numbers.
+    sources: whether they name the events of their matches.
+    """
+    rules, found = memory.rule_tables.plan.rules, memory.take_output()
+    columns, has_nulls = list(rules.no_columns), found.nulls.any()
+    places, rows_by_type = _divide_by_type(found.types)
+    for type_, rows in rows_by_type:
+        domains = rules.declarations[rules.events[type_]].domains.values()
+        masks = found.nulls[rows] if has_nulls else None
+        nulls = [None if masks is None else masks >> k & 1 for k in range(len(domains))]
+        columns[type_] = tuple(map(_column, [found.cells[k][rows] for k in range(len(domains))], nulls, domains))
+    return EventBlock(
+        rules.events, found.types, found.times, places, tuple(columns), texts, found.orders, found.rules,
+        rules.rule_names, *(_sources(memory, found) if sources else ()),
+    )  # fmt: skip
+
+
+def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
+    """How many of its type come before each composite, and where those of each type are."""
+    places, found, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
+    if not (types != types[:1]).any():
+        return places, [(type_, slice(None)) for type_ in types[:1].tolist()]
+    by_type, counts = types.argsort(kind="stable"), np.bincount(types)
+    for type_ in counts.nonzero()[0].tolist():
+        rows = by_type[begin : begin + counts[type_]]
+        places[rows] = np.arange(len(rows))
+        found.append((type_, rows))
+        begin += len(rows)
+    return places, found
+
+
+def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
+    """An attribute of some composites, and of all of these whether it is null, where one of them may be."""
+    values = words.view(np.float64) if domain == FLOAT else words != 0 if domain == BOOL else words
+    return AttributeColumn(values, nulls.astype(bool) if nulls is not None and nulls.any() else None)
+
+
+def _sources(memory: KernelMemory, composites: records.CompositeWords) -> tuple[Any, Any]:
+    """Where the sources of each composite begin, and the orders of all of them."""
+    counts = memory.plan.rules.sources[composites.rules]
+    starts = np.concatenate([records.zeros(1), np.cumsum(counts)])
+    return starts, composites.sources[np.arange(composites.sources.shape[1]) < counts[:, None]]
+
+
+def retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:
+    """The events that columns retain; one in several columns comes several times."""
+    rules: RuleSet = memory.rule_tables.plan.rules
+    for number in range(memory.rule_tables.event_columns):
+        name = rules.events[int(memory.plan.columns[number].type)]
+        domains = list(rules.declarations[name].domains.values())
+        for row, cells in zip(memory.rows_of(number), memory.history.cells[memory.slots_of(number)], strict=True):
+            nulls = int(row.nulls)
+            values = (None if nulls >> k & 1 else value_of(cells[k], domain, texts) for k, domain in enumerate(domains))
+            yield Occurrence(name, int(row.time), tuple(values), int(row.order))
+
+
+def value_of(word: Any, domain: Domain, texts: Mapping[int, str]) -> Value:
+    """The value that a word stands for."""
+    if domain == FLOAT:
+        return float(word.view(np.float64))
+    return texts[int(word)] if domain == STR else bool(word) if domain == BOOL else int(word)

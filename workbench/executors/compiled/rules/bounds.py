@@ -1,0 +1,86 @@
+"""Constraints that compare a whole attribute of a candidate with what is bound before it.
+
+The rule of this module: numbers of rules are exact, so a term that the candidate has no part in may be moved to the
+other side of a comparison: `x - $v > 3` is `x > 3 + $v`. What that makes of it is evaluated once a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from workbench.core.domain import BOOL, INT, STR
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.expressions import OPCODES
+from workbench.tesla import tree as t
+from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
+from workbench.tesla.operators import readings
+from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
+
+MIRRORS = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+"""Comparisons of what is subtracted, with the sides changed."""
+
+
+class AttributeBound(NamedTuple):
+    """A comparison of an attribute of the candidate, which is on its left, with what the candidate has no part in."""
+
+    cell: int
+    sign: str
+    value: t.Expression
+
+    @property
+    def relation(self) -> int:
+        """The instruction that compares."""
+        return int(OPCODES[self.sign, 2])
+
+
+def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
+    """A constraint as such a comparison, if it is one."""
+    for sign, one, other in readings(expanded(constraint, own=True)):
+        if sign == "!=" or _is_own(other):
+            continue
+        mine, sign, bound = _isolate(one, sign, other)
+        if not isinstance(mine, RuleSlot) or mine.place != OWN or not mine.is_attribute:
+            continue
+        domains = {domain_of(mine), domain_of(bound)}
+        if domains == {INT} or (sign == "==" and domains in ({BOOL}, {STR})):
+            return AttributeBound(mine.index, sign, bound)
+    return None
+
+
+def _isolate(mine: t.Expression, sign: str, bound: t.Expression) -> tuple[t.Expression, str, t.Expression]:
+    """Move what the candidate has no part in to the right of a comparison of whole numbers."""
+    if not (isinstance(mine, t.Operation) and mine.operator in ("+", "-") and domain_of(mine) == INT):
+        return mine, sign, bound
+    one, other = mine.operands
+    if domain_of(bound) != INT or (_is_own(one) and _is_own(other)):
+        return mine, sign, bound
+    if _is_own(one):
+        return _isolate(one, sign, t.Operation("-" if mine.operator == "+" else "+", (bound, other)))
+    if mine.operator == "+":
+        return _isolate(other, sign, t.Operation("-", (bound, one)))
+    return _isolate(other, MIRRORS[sign], t.Operation("-", (one, bound)))
+
+
+def _is_own(expression: t.Expression) -> bool:
+    return any(leaf.place == OWN for leaf in slots(expression))
+
+
+def banded_cell(users: Iterable[PlannedStep]) -> int:
+    """The attribute that all who look into a column bound on both sides; `NONE` if there is none."""
+    common: list[int] | None = None
+    for planned in users:
+        signs: dict[int, set[str]] = {}
+        for each in filter(None, map(attribute_bound, planned.constraints)):
+            signs.setdefault(each.cell, set()).add(each.sign[0])
+        closed = [cell for cell, found in signs.items() if found >= {"<", ">"}]
+        common = closed if common is None else [cell for cell in common if cell in closed]
+    return common[0] if common else records.NONE
+
+
+def banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
+    """The name of that attribute of a column."""
+    steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
+    cell = banded_cell(each for each in steps if each.column == column.number)
+    return None if cell == records.NONE else plan.rules.declarations[column.type].attributes[cell].name

@@ -1,0 +1,191 @@
+"""Rules in several threads by key: each thread has all rules, and the events of some keys.
+
+The rule of this module: what comes out is what one thread publishes, in its order. All that an event causes is in one
+part, in its order. What a deadline causes comes behind all events up to its time; of several deadlines at one time the
+first rule comes first, and of one rule the first trigger, whichever part it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.key_buckets import KeyBuckets
+from workbench.tesla.engines.total_order import longest_reach
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, join_blocks
+from workbench.tesla.occurrence import Occurrence
+
+T = TypeVar("T")
+
+
+class PartOutput(NamedTuple):
+    """What a part has published of a block.
+
+    Attributes
+    ----------
+    order: the places in the block of the part's events.
+    found: the composites; None where there are none.
+    piece: the part's events and what is late, as it numbers them.
+    entries: where each entry of the piece is among the part's events, behind which is what is late.
+    places: of each composite, how many events of the block come before it.
+    late: whether a deadline causes it.
+    due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
+    """
+
+    order: Any
+    found: EventBlock | None
+    piece: NumberedPiece
+    entries: Any
+    places: Any
+    late: Any
+    due: Any
+    rules: Any
+    triggers: Any
+
+
+class RulesByKey:
+    """A rule set by key.
+
+    Parameters
+    ----------
+    parts: engines of the whole rule set, one for each thread.
+    owners: of each bucket of keys the number of its part.
+    """
+
+    def __init__(
+        self, parts: Sequence[TableRules], buckets: KeyBuckets, owners: Any, manager: ThreadManager
+    ) -> None:  # fmt: skip
+        rules, trex = parts[0].rules, parts[0].settings.trex
+        self._parts, self._buckets, self._owners, self._manager = parts, buckets, owners, manager
+        self._numbers = [PartNumbers(longest_reach(rules, trex)) for _ in parts]
+        self._rules = {rule.name: number for number, rule in enumerate(rules.rules)}
+        self._waiting = [number for number, rule in enumerate(rules.rules) if rule.absence is not None]
+        self._count = self._events = 0
+
+    def run(self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool) -> Iterator[EventBlock]:
+        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
+        if isinstance(events, EventBlock):
+            owners = self._buckets.owners_of(events, self._owners, self._in_threads)
+        else:
+            owners = self._owners[[self._buckets.bucket_of_event(each) for each in events]]
+        run_part = partial(self._run_part, events, owners, times, int(times[-1]) - 1, sources)
+        yield from self._merge(self._manager.run_all(self._for_parts(run_part)), times, sources)
+
+    def advance(self, time: int) -> Iterator[EventBlock]:
+        """The composites that the clock causes up to a time."""
+        nothing: Any = np.zeros(0, np.int64)
+        if self._waiting:
+            run_part = partial(self._run_part, [], nothing, nothing, time, True)
+            yield from self._merge(self._manager.run_all(self._for_parts(run_part)), nothing, True)
+
+    def _for_parts(self, function: Callable[[int], T]) -> list[Callable[[], T]]:
+        """Calls of a function for each part, by its number."""
+        return [partial(function, number) for number in range(len(self._parts))]
+
+    def _in_threads(self, function: Callable[[int, int], None]) -> None:
+        count = len(self._parts)
+        self._manager.run_all(self._for_parts(lambda number: function(number, count)))
+
+    def _run_part(
+        self, events: EventBlock | list[Occurrence], owners: Any, times: Any, until: int, sources: bool, number: int
+    ) -> PartOutput:
+        """Let a part process its own of some events, and the deadlines up to a time."""
+        part, order = self._parts[number], np.flatnonzero(owners == number)
+        sources, begun, found = sources or bool(self._waiting), part.count, list[Any]()
+        if isinstance(events, EventBlock):
+            found += part.run_block(events.take(order), sources=sources) if len(order) else ()
+        else:
+            found += (part.process(events[place]) for place in order.tolist())
+        if self._waiting:
+            found += part.run_until(until, sources=sources)
+        return self._place(number, order, begun, self._joined(found), times)
+
+    def _joined(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
+        rules, put = self._parts[0].rules, self._parts[0].texts.put
+        try:
+            blocks = [each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in found if each]
+        except LargeNumberError as error:
+            raise LargeNumberError(error.what, hint="one thread has it: leave --threads out") from error
+        blocks = [replace(each, texts={}) for each in blocks]
+        return join_blocks(blocks) if len(blocks) > 1 else blocks[0] if blocks else None
+
+    # --- the order of the whole -------------------------------------------------------------------------
+
+    def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
+        """Number what parts have published of some events, and put it in the order of the whole."""
+        places, late, *more = (
+            np.concatenate([getattr(each, name) for each in made])
+            for name in ("places", "late", "due", "rules", "triggers")
+        )
+        order = np.lexsort([*reversed(more), late, places]) if late.any() else places.argsort(kind="stable")
+        numbers: Any = np.empty(len(order), np.int64)
+        numbers[order] = self._count + places[order] + np.arange(len(order))
+        before = self._count + np.bincount(places, minlength=len(times) + 1).cumsum()
+        own = np.split(numbers, np.cumsum([len(each.places) for each in made[:-1]]))
+        runs = self._for_parts(lambda part: self._number(part, made[part], own[part], before, sources))
+        blocks = [each for each in self._manager.run_all(runs) if each is not None]
+        self._count, self._events = self._count + len(times) + len(order), self._events + len(times)
+        if blocks:
+            whole = join_blocks(blocks) if len(blocks) > 1 else blocks[0]
+            yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
+
+    def _place(self, number: int, order: Any, begun: int, found: EventBlock | None, times: Any) -> PartOutput:
+        """Find out where the composites of a part belong; `begun` is its number of the first event of a block."""
+        numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
+        causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
+        places = order[causes] + 1 if len(order) else nothing
+        starts, events = starts_of(causes, begun, len(order)), self._events + order
+        piece = NumberedPiece(starts, events, np.empty_like(starts), self._last(number, times))
+        made = PartOutput(order, found, piece, slice(None), places, nothing.astype(bool), nothing, nothing, nothing)
+        if self._waiting and found is not None:
+            made = self._place_late(made, found, causes, times)
+        self._numbers[number].add(made.piece)
+        if made.late.any() and found is not None and found.starts is not None and found.sources is not None:
+            triggers = found.sources[found.starts[made.triggers[made.late]]]
+            made.triggers[made.late] = self._numbers[number].events_of(triggers)
+        return made
+
+    def _place_late(self, made: PartOutput, found: EventBlock, causes: Any, times: Any) -> PartOutput:
+        """Find out which composites deadlines cause; `triggers` is where the composite is that the deadline emits."""
+        ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
+        here: Any = np.arange(len(ids))
+        begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
+        late = (begins >= 0) & (causes[begins] == causes)
+        due = np.where(late, found.times, 0)
+        places = np.where(late, np.searchsorted(times, due, "right"), made.places)
+        assert found.numbers is not None
+        starts = np.concatenate([made.piece.starts, found.numbers[late]])
+        entries = starts.argsort(kind="stable")
+        events = np.concatenate([made.piece.events, self._events + places[late]])[entries]
+        return made._replace(
+            piece=NumberedPiece(starts[entries], events, np.empty_like(starts), made.piece.last), entries=entries,
+            places=places, late=late, due=due, rules=np.where(late, ids[begins], 0), triggers=np.where(late, begins, 0),
+        )  # fmt: skip
+
+    def _number(self, part: int, made: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:
+        """Give what a part has published its numbers in the whole.
+
+        Parameters
+        ----------
+        numbers: of its composites.
+        before: of each event of the block, how many there have been before it, but for events of this block.
+        """
+        of_events = made.order + before[made.order]
+        made.piece.numbers[:] = np.concatenate([of_events, numbers[made.late]])[made.entries]
+        if made.found is None:
+            return None
+        if not sources:
+            return replace(made.found, numbers=numbers, starts=None, sources=None)
+        return replace(made.found, numbers=numbers, sources=self._numbers[part].of_whole(made.found.sources))
+
+    def _last(self, number: int, times: Any) -> int:
+        """The time of the last event, as far as it is known."""
+        pieces = self._numbers[number].pieces
+        return int(times[-1]) if len(times) else pieces[-1].last if pieces else 0

@@ -1,0 +1,193 @@
+"""Rules in several threads by time: each thread has all rules, and a slice of each block of events.
+
+The rule of this module: what an event causes is decided by the events of the *reach* before it. So before its slice a
+thread lets these join its history: they trigger nothing there or, where rules feed each other, they trigger what
+another thread publishes. The thread that has had the end of a block has the beginning of the next one, and nothing to
+repeat. Where the reach begins before the block, others begin with a copy of what that thread knows.
+
+Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
+(DEBS 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from time import thread_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import WorkbenchError
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.time_split import TimeSplit
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.occurrence import Occurrence
+
+MIN_SLICE = 1 << 12
+"""Events that are worth a thread."""
+ROUNDS = 3
+"""Steps in which the lengths of slices are found."""
+REPLAY_COST = 0.5
+"""The part of the time for an event that it takes to repeat it, until that is known."""
+MAX_REPLAY_COST = 1.5
+"""Most that it takes; more is chance."""
+FADING = 0.7
+"""The weight of earlier blocks in what it takes."""
+
+
+class SliceOutput(NamedTuple):
+    """What a thread has published of its slice.
+
+    Attributes
+    ----------
+    repeated: its numbers of the events that it has repeated.
+    begun: its number of the first event of the slice.
+    seconds: for what is repeated, and for its own.
+    error: that ended it.
+    """
+
+    repeated: Any
+    begun: int
+    found: Sequence[EventBlock | list[Occurrence]]
+    seconds: tuple[float, float]
+    error: WorkbenchError | None
+
+
+class RulesByTime:
+    """A rule set by time.
+
+    Parameters
+    ----------
+    parts: engines of the whole rule set, one for each thread.
+    """
+
+    def __init__(self, parts: Sequence[TableRules], split: TimeSplit, manager: ThreadManager) -> None:
+        self._parts, self._split, self._manager = parts, split, manager
+        self._leader, self._count, self._events = 0, 0, 0
+        self._numbers = [PartNumbers(self._split.repeated) for _ in parts]
+        self._of_events = PartNumbers(self._split.repeated)
+        self._replay_cost, self._seconds, self._counts = REPLAY_COST, np.zeros(2), np.zeros(2)
+
+    def run(
+        self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool
+    ) -> Iterator[EventBlock | list[Occurrence]]:
+        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
+        leader, slices = self._parts[self._leader], list(pairwise([0, *self.cut(times)]))
+        if not isinstance(events, EventBlock) or not leader.takes_block(1):
+            slices = [(0, len(times))]
+        threads = [(self._leader + place) % len(self._parts) for place in range(len(slices))]
+        begins = [first if first == 0 else self._begin_of(times, first) for first, _ in slices]
+        for thread, begin in zip(threads[1:], begins[1:], strict=True):
+            self._start(thread, begin > 0)
+        runs = [
+            partial(self._run_slice, self._parts[thread], events, (begin, *each), sources)
+            for thread, begin, each in zip(threads, begins, slices, strict=True)
+        ]
+        for thread, begin, each, made in zip(threads, begins, slices, self._manager.run_all(runs), strict=True):
+            yield from self._publish(self._numbers[thread], made, (begin, *each), times)
+            self._account(made.seconds, (each[0] - begin, each[1] - each[0]))
+            if made.error is not None:
+                raise made.error
+        self._leader, self._events = threads[-1], self._events + len(times)
+
+    def advance(self, time: int) -> Iterator[EventBlock]:
+        """The composites that the clock causes: none, since nothing waits for a deadline."""
+        del time
+        return iter(())
+
+    def _begin_of(self, times: Any, first: int) -> int:
+        """Where in the block a thread begins to repeat events before its slice."""
+        return int(np.searchsorted(times, times[first] - self._split.repeated))
+
+    def cut(self, times: Any) -> list[int]:
+        """Where the slices of a block end, so that all of them take the same time."""
+        count = len(times)
+        for slices in range(min(len(self._parts), count // MIN_SLICE), 1, -1):
+            sizes = np.full(slices, count / slices)
+            for _ in range(ROUNDS):
+                begins = (np.cumsum(sizes) - sizes).astype(np.int64).tolist()
+                more = [self._replay_cost * (first - self._begin_of(times, first)) for first in begins[1:]]
+                sizes = (count + sum(more)) / slices - np.array([0.0, *more])
+                if sizes.min() < MIN_SLICE / 2:
+                    break
+            else:
+                return [*np.cumsum(sizes)[:-1].astype(np.int64).tolist(), count]
+        return [count]
+
+    def _start(self, thread: int, within: bool) -> None:
+        """Let a thread know nothing, where the block has all that it asks for, or what the leader knows."""
+        part, numbers = self._parts[thread], self._numbers[thread]
+        part.forget_events()
+        numbers.pieces = []
+        if not within:
+            part.copy_history(self._parts[self._leader])
+            numbers.pieces = list(self._numbers[self._leader].pieces)
+
+    def _run_slice(
+        self, part: TableRules, events: EventBlock | list[Occurrence], places: tuple[int, int, int], sources: bool
+    ) -> SliceOutput:
+        """Repeat the events from the first place to the second one, and process those up to the third one."""
+        begin, first, last = places
+        if not isinstance(events, EventBlock):
+            begun = part.count
+            return SliceOutput([], begun, [part.process(each) for each in events], (0.0, 0.0), None)
+        started, found, error = thread_time(), list[Any](), None
+        repeated = self._repeat(part, events.part(begin, first)) if begin < first else []
+        began, begun = thread_time(), part.count
+        try:
+            found.extend(part.run_block(events.part(first, last), sources=sources))
+        except WorkbenchError as wrong:
+            error = wrong
+        return SliceOutput(repeated, begun, found, (began - started, thread_time() - began), error)
+
+    def _repeat(self, part: TableRules, block: EventBlock) -> Any:
+        """Let a thread know some events; its numbers of them."""
+        begun = part.count
+        if self._split.fed:
+            made = [number for each in part.run_block(block, sources=False) for number in _numbers_of(each).tolist()]
+        else:
+            made = part.read_block(block)
+        return starts_of(causes_of(np.array(made, np.int64), begun), begun, len(block))
+
+    def _publish(
+        self, part: PartNumbers, made: SliceOutput, places: tuple[int, int, int], times: Any
+    ) -> Iterator[EventBlock | list[Occurrence]]:
+        """Give what a thread has published the numbers that it has in the whole."""
+        begin, first, last = places
+        if len(made.repeated):
+            again: Any = self._events + np.arange(begin, first)
+            part.add(NumberedPiece(made.repeated, again, self._of_events.of_whole(again), int(times[first - 1])))
+        composites = np.concatenate([_numbers_of([]), *map(_numbers_of, made.found)])
+        starts, shift = starts_of(causes_of(composites, made.begun), made.begun, last - first), self._count - made.begun
+        events: Any = self._events + np.arange(first, last)
+        part.add(NumberedPiece(starts, events, starts + shift, int(times[last - 1])))
+        self._of_events.add(NumberedPiece(events, events, starts + shift, int(times[last - 1])))
+        self._count += last - first + len(composites)
+        for each in made.found:
+            if isinstance(each, EventBlock):
+                named = None if each.sources is None else part.of_whole(each.sources)
+                yield replace(each, numbers=_numbers_of(each) + shift, sources=named)
+            else:
+                yield [
+                    replace(
+                        one, number=one.number + shift, sources=tuple(part.of_whole(np.array(one.sources)).tolist())
+                    )
+                    for one in each
+                ]
+
+    def _account(self, seconds: tuple[float, float], counts: tuple[int, int]) -> None:
+        """Learn what it takes to repeat an event."""
+        self._seconds, self._counts = FADING * self._seconds + seconds, FADING * self._counts + counts
+        if self._counts.min() >= MIN_SLICE and self._seconds[1] > 0:
+            repeated, own = self._seconds / self._counts
+            self._replay_cost = min(MAX_REPLAY_COST, repeated / own)
+
+
+def _numbers_of(found: EventBlock | Sequence[Occurrence]) -> Any:
+    """The numbers of composites."""
+    return found.numbers if isinstance(found, EventBlock) else np.array([each.number for each in found], np.int64)

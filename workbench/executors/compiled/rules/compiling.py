@@ -1,0 +1,186 @@
+"""The kernel's entries, as plain Python or as machine code.
+
+The rule of this module: an entry takes tables (named tuples of arrays), arrays and whole numbers. Machine code is given
+the address of the descriptors of tables; these are written anew only where the tables are others than at the last call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from operator import is_not
+from pathlib import Path
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from workbench.executors.compiled.code.machine import MachineLoop, fetch_together
+from workbench.executors.compiled.code.objects import code_of
+from workbench.executors.compiled.rules import kernel, records
+from workbench.executors.compiled.rules.kernel.consumption import add_words
+from workbench.executors.compiled.rules.kernel.index import rebuild_chains
+from workbench.executors.compiled.rules.kernel.process import run
+from workbench.executors.compiled.rules.kernel.silence import add_silences
+from workbench.executors.compiled.rules.kernel.stretch import join_events
+from workbench.executors.compiled.rules.records import ArrayKind, array_kind, array_kinds
+
+NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
+
+
+class KernelFunctions(NamedTuple):
+    """The entries of the kernel."""
+
+    run: Callable[..., Any]
+    rebuild_chains: Callable[..., Any]
+    add_words: Callable[..., Any]
+    add_silences: Callable[..., Any]
+    join_events: Callable[..., Any]
+
+
+COMPILERS = (
+    f"{__package__}.machine_code", __name__,
+    *(f"{MachineLoop.__module__.rpartition('.')[0]}.{each}" for each in ("link_time", "table_references")),
+)  # fmt: skip
+"""The module that compiles the kernel, and those that decide with it what becomes of it."""
+
+PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences, join_events)
+"""The kernel in plain Python: some 200 us for an event."""
+
+Silences, SilenceWords = Annotated[Any, records.SILENCE], Annotated[Any, records.WORD, 2]
+ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
+    run: (
+        records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
+        records.CompositeWords, records.CompositeWords,
+    ),
+    rebuild_chains: (records.EventHistory, int),
+    add_words: (records.WordArray, records.WordArray),
+    add_silences: (Silences, SilenceWords, Silences, SilenceWords),
+    join_events: (
+        records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
+        Annotated[Any, records.TRIGGER], int,
+    ),
+}  # fmt: skip
+"""The parameters of each entry: classes of tables, annotations of arrays, or whole numbers."""
+
+
+def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: dict[Any, Any]) -> Any:
+    """A function of the kernel for a compiler, and what it calls: functions find each other by global names.
+
+    Parameters
+    ----------
+    compiled: makes what the compiler needs of a copy whose names are replaced, given the function, too.
+    known: what there is already.
+    """
+    if function not in known:
+        names = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            called = names.get(name)
+            if isinstance(called, FunctionType) and called.__module__.startswith(kernel.__name__):
+                names[name] = link_functions(called, compiled, known)
+        copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+        copied.__module__ = function.__module__
+        known[function] = compiled(copied, function)
+    return known[function]
+
+
+def compiled_functions() -> KernelFunctions:
+    """The kernel as machine code, for the arrays of one running rule set.
+
+    It is compiled once for a machine and version, which a line on stderr says.
+    """
+    return KernelFunctions(*map(EntryCall, PLAIN))
+
+
+class PassedArgument(NamedTuple):
+    """What machine code is given for an argument: it, or where the descriptors of its arrays are, which lie here."""
+
+    given: Any
+    descriptors: Any = None
+
+
+class EntryCall:
+    """Calls an entry as machine code.
+
+    Parameters
+    ----------
+    entry: the same in plain Python.
+    """
+
+    def __init__(self, entry: Callable[..., Any]) -> None:
+        self._entry, self._parameters = entry, ENTRIES[entry]
+        self._arguments: tuple[Any, ...] = (None,) * len(self._parameters)
+        self._passed = [PassedArgument(None)] * len(self._parameters)
+        self._call: Callable[[], object] = int
+
+    def __call__(self, *arguments: Any) -> None:
+        if any(map(is_not, arguments, self._arguments)):
+            self._bind(arguments)
+        self._call()
+
+    def _bind(self, arguments: tuple[Any, ...]) -> None:
+        """Let the next call have other arguments; one that was there before is described already."""
+        known = {id(each): passed for each, passed in zip(self._arguments, self._passed, strict=True)}
+        for argument, parameter in zip(arguments, self._parameters, strict=True):
+            if id(argument) not in known:
+                known[id(argument)] = _passed(argument, parameter)
+        self._passed = [known[id(each)] for each in arguments]
+        words = [each.given for each in self._passed]
+        loop = _machine_loop(self._entry)
+        if self._call is int and self._entry is run and not loop.ready(words):
+            print(NOTICE, file=sys.stderr, flush=True)
+        self._call, self._arguments = loop.bound(*words), arguments
+
+
+def _passed(argument: Any, parameter: Any) -> PassedArgument:
+    """What is passed for an argument; descriptors are as numba has them."""
+    if parameter is int:
+        return PassedArgument(argument)
+    if not isinstance(argument, tuple):
+        _check_kind(argument, array_kind(parameter), "an argument")
+        # Numpy would describe each field of a record whenever it says where the array is.
+        named = argument.dtype.names is not None
+        return PassedArgument(argument.view(np.ndarray).view(f"V{argument.itemsize}") if named else argument)
+    words = list[int]()
+    for (name, kind), array in zip(array_kinds(parameter).items(), argument, strict=True):
+        _check_kind(array, kind, name)
+        counted = (0, 0)  # by who counts references
+        words += (*counted, array.size, array.itemsize, _address(array), *array.shape, *array.strides)
+    descriptors = np.array(words)
+    return PassedArgument(_address(descriptors), descriptors)
+
+
+def _check_kind(array: Any, kind: ArrayKind, name: str) -> None:
+    if not kind.describes(array):
+        raise TypeError(f"{name} is no array of {kind}")
+
+
+def _address(array: Any) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def is_kept() -> bool:
+    """Whether the kernel has been compiled; it is loaded then."""
+    return _machine_loop(run).ready(_examples(run))
+
+
+def compile_aside() -> None:
+    """Have another process compile the kernel, and what changes its tables; the kernel comes last."""
+    fetch_together(
+        [(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_words, add_silences, run)]
+    )
+
+
+def _examples(entry: Callable[..., Any]) -> list[Any]:
+    """Arguments as machine code of an entry is given them."""
+    kinds = (None if isinstance(each, type) else array_kind(each) for each in ENTRIES[entry])
+    return [0 if kind is None else np.zeros((1,) * kind.axes, kind.dtype) for kind in kinds]
+
+
+@cache
+def _machine_loop(entry: Callable[..., Any]) -> MachineLoop:
+    """An entry as machine code."""
+    names = [f"{kernel.__name__}.{path.stem}" for path in sorted(Path(str(kernel.__file__)).parent.glob("*.py"))]
+    return MachineLoop(code_of(entry.__module__, entry.__name__, records.__name__, *COMPILERS, *names), COMPILERS[0])

@@ -1,0 +1,71 @@
+"""What rules have cost, for `--profile`.
+
+The rule of this module: counts are the kernel's. The time that it took is divided by the ticks that it counted for
+each rule; what columns cost that rules share is nobody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import thread_time
+from typing import Any
+
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.records import EventWords, KernelStatus
+from workbench.tesla.engines.engine import RuleCost
+
+
+class CostCounter:
+    """Counts events, and the processor time of the kernel.
+
+    Attributes
+    ----------
+    seconds: of processor time.
+    """
+
+    def __init__(self, types: int) -> None:
+        self._events = records.zeros(types)
+        self.seconds = 0.0
+
+    def run(self, memory: KernelMemory, events: EventWords) -> KernelStatus:
+        """Let the kernel process events, and account for them."""
+        began, first = thread_time(), int(memory.state.reached)
+        status = memory.run(events)
+        self.seconds += thread_time() - began
+        self._add(events.types[first : int(memory.state.reached)])
+        self._add(memory.output.types[: int(memory.state.outputs)])
+        return status
+
+    def _add(self, types: Any) -> None:
+        """Count events and composites by their types."""
+        for type_ in types.tolist():
+            self._events[type_] += 1
+
+    def costs(self, memory: KernelMemory) -> list[RuleCost]:
+        """What each rule has cost."""
+        plan, ticks, found = memory.rule_tables.plan, max(1, int(memory.state.ticks)), list[RuleCost]()
+        for each, cost in zip(plan.plans, memory.scratch.total_costs, strict=False):
+            kept = (step for step in (*each.steps[1:], each.absent) if step is not None and not step.fact)
+            types = {each.trigger.type, *(step.type for step in kept)}
+            events = sum(int(self._events[plan.rules.events.index(type_)]) for type_ in types)
+            partial, matches, composites = int(cost.partial), int(cost.matches), int(cost.composites)
+            seconds = self.seconds * int(cost.ticks) / ticks
+            found.append(RuleCost(each.rule.name, events, partial, matches, composites, seconds))
+        return found
+
+
+def add_costs(costs: Sequence[RuleCost], before: Sequence[RuleCost]) -> list[RuleCost]:
+    """Add what rules of the same names have cost before."""
+    known, found = {each.rule: each for each in before}, list[RuleCost]()
+    for each in costs:
+        other = known.get(each.rule, RuleCost(each.rule))
+        found.append(
+            replace(
+                each, events=each.events + other.events, partial=each.partial + other.partial,
+                matches=each.matches + other.matches, composites=each.composites + other.composites,
+                seconds=each.seconds + other.seconds,
+            )
+        )  # fmt: skip
+    return found

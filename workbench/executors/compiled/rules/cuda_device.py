@@ -1,0 +1,89 @@
+"""The kernel of rules on an NVIDIA GPU: a thread for each trigger of a stretch. Imports numba's CUDA target.
+
+The rule of this module: functions of the kernel become functions of the device as they stand. The history is sent for
+each stretch; triggers, the states of threads and composites come back.
+
+Source: Cugola and Margara, 5.3.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from workbench.errors import EngineMissing
+from workbench.executors.compiled.gpu.available import missing_device
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.compiling import link_functions
+from workbench.executors.compiled.rules.kernel.ahead import fetch
+from workbench.executors.compiled.rules.kernel.stretch import match_triggers
+from workbench.executors.compiled.rules.stretches import StretchRules
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+
+BLOCKS, THREADS = 128, 64
+"""Blocks of a launch, and threads of each."""
+
+
+def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> StretchRules:
+    """Run rules on a GPU.
+
+    Raises
+    ------
+    EngineMissing: there is none.
+    Refused: a rule is not for it.
+    """
+    if why := missing_device():
+        hint = "`workbench doctor` shows devices, and what they need; --backend compiled needs none"
+        raise EngineMissing(f"the engine 'gpu' needs an NVIDIA GPU: {why}", hint=hint)
+    return StretchRules(rules, facts, settings, CudaDevice())
+
+
+class CudaDevice:
+    """A GPU.
+
+    Parameters
+    ----------
+    blocks, block_threads: of a launch; a thread has one trigger after the other.
+    """
+
+    def __init__(self, blocks: int = BLOCKS, block_threads: int = THREADS) -> None:
+        self._blocks, self._block_threads = blocks, block_threads
+        self.threads = blocks * block_threads
+
+    def match(
+        self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: records.CompositeWords
+    ) -> None:
+        """Match all triggers; see `TriggerDevice`."""
+        sent = [_send(each) for each in (plan, history, scratches, states, triggers, output)]
+        sent[2] = sent[2]._replace(reals=sent[2].stack.view(np.float64))  # the same memory as that of whole numbers
+        _kernel()[self._blocks, self._block_threads](*sent)
+        for mine, there in zip((states, triggers, *output), (sent[3], sent[4], *sent[5]), strict=True):
+            mine[...] = there.copy_to_host()
+
+
+def _send(given: Any) -> Any:
+    """An array, or a tuple of arrays, on the device."""
+    if isinstance(given, tuple):
+        return type(given)(*map(_send, given))
+    return cuda.to_device(np.ascontiguousarray(given))
+
+
+@cache
+def _kernel() -> Any:
+    """What every thread does."""
+    known = {fetch: cuda.jit(device=True)(_fetch_nothing)}
+    match = link_functions(match_triggers, lambda copied, _: cuda.jit(device=True)(copied), known)
+
+    def kernel(plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: Any) -> None:
+        match(plan, history, scratches, states, triggers, output, cuda.grid(1), cuda.gridsize(1))
+
+    return cuda.jit(kernel)
+
+
+def _fetch_nothing(array: Any, place: Any) -> None:
+    """Fetch nothing ahead: while a thread waits for memory, a GPU runs others."""

@@ -1,0 +1,160 @@
+"""Expressions of rules as instructions in postfix, for the kernel's stack.
+
+The rule of this module: it writes what `refusals` has let through; nothing is refused here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from workbench.core.domain import FLOAT, INT, STR, Domain
+from workbench.executors.compiled.rules.records import NONE, OWN, Opcode
+from workbench.executors.compiled.rules.shared_parts import ListPart, SharedParts
+from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import EVENT, MatchLayout
+from workbench.tesla.operators import is_comparison, readings
+from workbench.tesla.resolved import OWN as OWN_PLACE
+from workbench.tesla.resolved import TIME, RuleSlot, domain_of
+
+PostfixLine = tuple[int, int, int]
+"""What is pushed, and of where; or an operation."""
+LEAVES = (Opcode.CELL, Opcode.REGISTER, Opcode.TIME, Opcode.CONST)
+OPCODES: Mapping[tuple[str, int], Opcode] = {
+    ("+", 2): Opcode.ADD, ("-", 2): Opcode.SUB, ("*", 2): Opcode.MUL, ("%", 2): Opcode.MOD, ("neg", 1): Opcode.NEG,
+    ("==", 2): Opcode.EQ, ("!=", 2): Opcode.NE, ("<", 2): Opcode.LT, ("<=", 2): Opcode.LE, (">", 2): Opcode.GT,
+    (">=", 2): Opcode.GE, ("and", 2): Opcode.AND, ("or", 2): Opcode.OR, ("not", 1): Opcode.NEGATE,
+}  # fmt: skip
+"""The instructions of operators, by sign and number of operands."""
+REAL_OPCODES: Mapping[tuple[str, int], Opcode] = {
+    ("+", 2): Opcode.ADD_REAL, ("-", 2): Opcode.SUB_REAL, ("*", 2): Opcode.MUL_REAL, ("/", 2): Opcode.DIV_REAL,
+    ("%", 2): Opcode.MOD_REAL, ("neg", 1): Opcode.NEG_REAL, ("==", 2): Opcode.EQ_REAL, ("!=", 2): Opcode.NE_REAL,
+    ("<", 2): Opcode.LT_REAL, ("<=", 2): Opcode.LE_REAL, (">", 2): Opcode.GT_REAL, (">=", 2): Opcode.GE_REAL,
+}  # fmt: skip
+"""The same where floats are among the operands, and of what makes a float of whole numbers."""
+
+
+def register_of(slot: int) -> int:
+    """The register of a slot of a partial match: the first register is that of the candidate."""
+    return slot + 1
+
+
+class PostfixCode:
+    """Writes expressions behind one another.
+
+    Parameters
+    ----------
+    code_of: the number of a text.
+
+    Attributes
+    ----------
+    instructions: of all expressions, as `records.INSTRUCTION` has them.
+    deepest: how large a stack they need at most.
+    """
+
+    def __init__(self, code_of: Callable[[str], int]) -> None:
+        self._code_of = code_of
+        self.instructions = SharedParts[tuple[int, ...]]()
+        self.deepest = 1
+
+    def value(self, expression: t.Expression, layout: MatchLayout, target: Domain | None = None) -> ListPart:
+        """Write what an expression is worth; a whole number as a float where the target is one."""
+        lines = self._lines(expression, layout)
+        real = target == FLOAT and domain_of(expression) == INT
+        return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
+
+    def own_cell(self, cell: int, *, real: bool) -> ListPart:
+        """Write an attribute of the candidate; `real`: a whole number as a float."""
+        return self._write([(Opcode.CELL, OWN, cell), *([(Opcode.TO_REAL, 0, 0)] if real else [])])
+
+    def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> ListPart:
+        """Write the word by which values of an own type are found that are equal to a value."""
+        lines, domain = self._lines(value, layout), domain_of(value)
+        if own == FLOAT:
+            lines += [*([(Opcode.TO_REAL, 0, 0)] if domain == INT else []), (Opcode.KEY_REAL, 0, 0)]
+        elif domain == FLOAT:
+            lines.append((Opcode.KEY_WHOLE, 0, 0))
+        return self._write(lines)
+
+    def silence(self, value: t.Expression, layout: MatchLayout) -> ListPart:
+        """Write the word of a value for which a rule is silent on its own; NaN and -0.0 are what all of them are."""
+        lines = self._lines(value, layout)
+        return self._write([*lines, (Opcode.SAME_REAL, 0, 0)] if domain_of(value) == FLOAT else lines)
+
+    def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> ListPart:
+        """Write code that ends early unless all conditions hold."""
+        lines = list[PostfixLine]()
+        for each in conditions:
+            lines += [*self._lines(each, layout), (Opcode.REQUIRE, 0, 0)]
+        return self._write(lines)
+
+    def _write(self, lines: Sequence[PostfixLine]) -> ListPart:
+        self.deepest = max(self.deepest, len(lines))
+        return self.instructions.add(_join_lines(lines))
+
+    def _lines(self, expression: t.Expression, layout: MatchLayout) -> list[PostfixLine]:
+        if isinstance(expression, t.Literal):
+            return [(Opcode.CONST, self.word(expression.value), 0)]
+        if isinstance(expression, RuleSlot):
+            return [self._leaf(expression, layout)]
+        assert isinstance(expression, t.Operation)
+        operands = [self._lines(each, layout) for each in expression.operands]
+        if expression.operator == "/" or FLOAT in map(domain_of, expression.operands):
+            return self._real_lines(expression, operands)
+        if expression.operator not in ("==", "!=") and STR in map(domain_of, expression.operands):
+            return [*chain.from_iterable(operands), *self._text_lines(expression.operator)]
+        return [*chain.from_iterable(operands), (OPCODES[expression.operator, len(operands)], 0, 0)]
+
+    def _real_lines(self, expression: t.Operation, operands: Sequence[list[PostfixLine]]) -> list[PostfixLine]:
+        """Instructions of an operation on floats; a whole number becomes one, but where it is compared exactly."""
+        kinds = list(map(domain_of, expression.operands))
+        if INT in kinds and is_comparison(expression):
+            sign, mirrored = (reading[0] for reading in readings(expression))
+            if kinds[0] == FLOAT:
+                sign, operands = mirrored, operands[::-1]
+            compared = [(Opcode.COMPARE_MIXED, 0, 0), (Opcode.CONST, self.word(0.0), 0), (REAL_OPCODES[sign, 2], 0, 0)]
+            return [*chain.from_iterable(operands), *compared]
+        reals = [
+            [*lines, (Opcode.TO_REAL, 0, 0)] if kind == INT else lines
+            for lines, kind in zip(operands, kinds, strict=True)
+        ]
+        return [*chain.from_iterable(reals), (REAL_OPCODES[expression.operator, len(operands)], 0, 0)]
+
+    @staticmethod
+    def _text_lines(operator: str) -> list[PostfixLine]:
+        """Instructions that join two texts, or compare their order."""
+        if operator == "+":
+            return [(Opcode.JOIN_TEXTS, 0, 0)]
+        return [(Opcode.COMPARE_TEXTS, 0, 0), (Opcode.CONST, 0, 0), (OPCODES[operator, 2], 0, 0)]
+
+    @staticmethod
+    def _leaf(slot: RuleSlot, layout: MatchLayout) -> PostfixLine:
+        if slot.is_parameter:
+            return Opcode.REGISTER, register_of(layout[slot.place, slot.name]), 0
+        register = OWN if slot.place == OWN_PLACE else register_of(layout[slot.place, EVENT])
+        return (Opcode.TIME, register, 0) if slot.name == TIME else (Opcode.CELL, register, slot.index)
+
+    def word(self, value: Any) -> int:
+        """The word of a value."""
+        if isinstance(value, str):
+            return self._code_of(value)
+        return int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)
+
+
+def _join_lines(lines: Iterable[PostfixLine]) -> list[tuple[int, ...]]:
+    """Let what is pushed, the operation behind it, and that its result is required be one instruction."""
+    found = list[tuple[int, ...]]()
+    for op, a, b in lines:
+        last = found[-1] if found else (NONE,)
+        if op in LEAVES:
+            found.append((op, op, a, b, 0))
+        elif last[0] in LEAVES:
+            found[-1] = (op, *last[1:])
+        elif op == Opcode.REQUIRE:
+            found[-1] = (*last[:4], 1)
+        else:
+            found.append((op, NONE, 0, 0, 0))
+    return found

@@ -1,0 +1,88 @@
+"""Facts in the columns of the kernel: events of types of their own, which come before all others.
+
+The rule of this module: a column has its facts in the order that its predicate asks for, and loses none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rules.blocks import append_events, event_words
+from workbench.executors.compiled.rules.compiling import compiled_functions
+from workbench.executors.compiled.rules.memory import KernelMemory
+from workbench.executors.compiled.rules.plan import RuleTables
+from workbench.executors.compiled.rules.records import FAR, LEAST_WORD
+from workbench.tesla.engines.facts import fact_tables
+from workbench.tesla.engines.facts.order import sort_facts
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
+from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, attribute_column, dense_places
+from workbench.tesla.occurrence import Facts
+
+if TYPE_CHECKING:
+    from workbench.tesla.engines.facts.retained import RetainedFacts
+
+MANY = 1024
+"""Facts that are worth machine code."""
+
+
+def retained_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
+    """The facts of rules, where some may be in databases; None: all are rows in memory."""
+    if fact_tables(facts) is None:
+        return None
+    from workbench.tesla.engines.facts.retained import RetainedFacts  # most rules do not wait for SQLite
+
+    return RetainedFacts(plan, [each for each in plan.columns if each.fact], facts)
+
+
+def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: bool) -> None:
+    """Put facts of some types into the columns that are for them, in the place of those that are there.
+
+    Parameters
+    ----------
+    plain: by plain Python, however many there are.
+
+    Raises
+    ------
+    LargeNumberError: a number has more than 64 bits.
+    """
+    tables, state = memory.rule_tables, memory.state
+    columns = [number for number in tables.fact_types if tables.plan.columns[number].type in facts]
+    if not columns:
+        return
+    block, functions = fact_block(tables, columns, facts, codes.put), memory.functions
+    if len(block) > MANY and not plain:
+        memory.functions = compiled_functions()
+    order, now, state.now = int(state.order), int(state.now), LEAST_WORD
+    for number in columns:
+        column = memory.history.columns[tables.columns[number]]
+        column.first = column.appended
+    append_events(memory, event_words(block, tables.sizes.width), codes)
+    memory.functions = functions
+    state.reached, state.order, state.now = 0, order, now
+
+
+def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: CodesOfTexts) -> EventBlock:
+    """The facts of some planned columns as events, each column's of a type of their own."""
+    given, types = dict[int, tuple[AttributeColumn, ...]](), list[int]()
+    for number in columns:
+        planned, type_ = tables.plan.columns[number], tables.fact_types[number]
+        rows, domains = _sorted_rows(planned, facts), tables.plan.rules.declarations[planned.type].domains.values()
+        given[type_] = tuple(
+            attribute_column([row[k] for row in rows], each, codes, {}) for k, each in enumerate(domains)
+        )
+        types += [type_] * len(rows)
+    numbers = range(1 + max(tables.fact_types.values()))
+    found, count = np.array(types, np.uint16), len(types)
+    return EventBlock(
+        tuple(map(str, numbers)), found, np.full(count, -FAR), dense_places(found),
+        tuple(given.get(number, ()) for number in numbers), {}, np.zeros(count, np.int64),
+    )  # fmt: skip
+
+
+def _sorted_rows(planned: PlannedColumn, facts: Facts) -> list[tuple[object, ...]]:
+    _, step = planned.users[0]
+    return list(sort_facts(step.part, step.declared, facts[planned.type]))

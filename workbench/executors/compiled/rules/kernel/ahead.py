@@ -1,0 +1,59 @@
+"""Memory that coming events need first, fetched while the events before them are processed.
+
+The rule of this module: it changes nothing and decides nothing. What is fetched and not needed costs a little time.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.kernel.index import bucket_of
+from workbench.executors.compiled.rules.kernel.values import mix
+from workbench.executors.compiled.rules.records import NONE
+
+CHAINS_AHEAD, ROWS_AHEAD = 16, 8
+"""How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
+
+
+def fetch_ahead(plan, history, events, i):
+    """Fetch what the events some places behind an event need first."""
+    if i + CHAINS_AHEAD < len(events.types):
+        fetch_chains(plan, history, events, i + CHAINS_AHEAD)
+        fetch_rows(plan, history, events, i + ROWS_AHEAD)
+
+
+def fetch_chains(plan, history, events, i):
+    """Fetch the beginnings of the chains that an event joins, or is looked up in."""
+    type_ = events.types[i]
+    for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
+        lookup = plan.lookups[k]
+        column = history.columns[lookup.column]
+        fetch(history.buckets, bucket_of(column, key_of(plan, column, events, i, lookup)))
+
+
+def fetch_rows(plan, history, events, i):
+    """Fetch the newest row of each chain in which an event is looked up."""
+    type_ = events.types[i]
+    for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
+        lookup = plan.lookups[k]
+        if lookup.joins:
+            continue
+        column = history.columns[lookup.column]
+        newest = history.buckets[bucket_of(column, key_of(plan, column, events, i, lookup))]
+        if newest >= column.first:
+            fetch(history.rows, column.start + (newest & column.mask))
+
+
+def key_of(plan, column, events, i, lookup):
+    """The word of the key under which an event is looked up; anything where a value is null."""
+    key, type_ = 0, events.types[i]
+    for k in range(lookup.cells, lookup.cells_end):
+        key = mix(key, events.words[events.columns[type_, plan.slots[k]] + events.places[i]])
+    if lookup.banded != NONE:
+        key = mix(key, events.words[events.columns[type_, lookup.banded] + events.places[i]] >> column.shift)
+    return key
+
+
+def fetch(array, place):
+    """Let the processor fetch an entry of an array: in machine code an instruction, in plain Python nothing."""
+    del array, place

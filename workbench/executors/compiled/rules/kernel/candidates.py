@@ -1,0 +1,55 @@
+"""Rows that are put aside by a scan, for later: the newest of them first.
+
+The rule of this module: they lie behind one another, those of each step of a match behind those of the steps before.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.records import KernelStatus
+
+
+def put_aside(scratch, state, slot):
+    """Put a row aside; False if there is no room."""
+    if state.candidates == len(scratch.candidates):
+        state.status = KernelStatus.FULL_CANDIDATES
+        return False
+    scratch.candidates[state.candidates] = slot
+    state.candidates += 1
+    return True
+
+
+def put_range_aside(scratch, state, column, oldest, newest):
+    """Put rows of a column aside that follow one another; whether there are some, and room for them."""
+    begin, count = state.candidates, newest - oldest + 1
+    if begin + count > len(scratch.candidates):
+        state.status = KernelStatus.FULL_CANDIDATES
+        return False
+    start, mask = column.start, column.mask
+    for k in range(count):
+        scratch.candidates[begin + k] = start + ((newest - k) & mask)
+    state.candidates = begin + count
+    return count > 0
+
+
+def sort_words(words, begin, end):
+    """Sort a part of some words, the least first (heapsort)."""
+    size = end - begin
+    for root in range(size // 2 - 1, -1, -1):
+        sift_down(words, begin, root, size)
+    for last in range(size - 1, 0, -1):
+        words[begin], words[begin + last] = words[begin + last], words[begin]
+        sift_down(words, begin, 0, last)
+
+
+def sift_down(words, begin, root, size):
+    """Let the word at the root of a heap sink to where none below it is greater."""
+    while 2 * root + 1 < size:
+        child = 2 * root + 1
+        if child + 1 < size and words[begin + child] < words[begin + child + 1]:
+            child += 1
+        if words[begin + root] >= words[begin + child]:
+            return
+        words[begin + root], words[begin + child] = words[begin + child], words[begin + root]
+        root = child

@@ -1,0 +1,71 @@
+"""Aggregates over all values of the rows that have been put aside: medians, and declared aggregates.
+
+The rule of this module: it is compiled apart, since few rules have such aggregates.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.kernel.candidates import sort_words
+from workbench.executors.compiled.rules.kernel.exact_sums import NAN_WORD, add_real, clear_sum, mean_of, sum_over
+from workbench.executors.compiled.rules.kernel.values import evaluate, sum_fits
+from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, OWN, KernelStatus
+
+
+def evaluate_apart(plan, history, scratch, state, begin, end):
+    """Evaluate an expression as `evaluate` does, where that is not worth code of its own."""
+    return evaluate(plan, history, scratch, state, begin, end)
+
+
+def mean_or_beyond(state, total, count):
+    """The mean of whole numbers, given their sum."""
+    if total == LEAST_WORD:
+        state.status = KernelStatus.BEYOND
+        return 0.0
+    return mean_of(total, count)
+
+
+def median(history, scratch, state, step, first):
+    """The median of the whole numbers of rows that have been put aside."""
+    values, end = scratch.candidates, state.candidates
+    for k in range(first, end):
+        values[k] = history.cells[values[k], step.cell]
+    sort_words(values, first, end)
+    one, other = values[(first + end - 1) >> 1], values[(first + end) >> 1]
+    if (end - first) & 1:
+        return mean_or_beyond(state, one, 1)
+    if not sum_fits(one, other):
+        state.status = KernelStatus.BEYOND
+        return 0.0
+    return mean_or_beyond(state, one + other, 2)
+
+
+def median_real(history, scratch, state, step, first):
+    """The word of the median of the floats of rows that have been put aside."""
+    values, end = scratch.candidates, state.candidates
+    for k in range(first, end):
+        x = history.cells[values[k], step.cell]
+        if x & GREATEST_WORD > 0x7FF0000000000000:
+            return NAN_WORD
+        values[k] = x if x >= 0 else x ^ GREATEST_WORD  # words in the order of the floats; the same gives them back
+    sort_words(values, first, end)
+    clear_sum(scratch.limbs)
+    for k in ((first + end - 1) >> 1, (first + end) >> 1):
+        add_real(scratch.limbs, values[k] if values[k] >= 0 else values[k] ^ GREATEST_WORD)
+    return sum_over(scratch.limbs, 2)
+
+
+def combine_rows(plan, history, scratch, state, step, first):
+    """Combine the values of rows that have been put aside, the oldest first, by the code of a declared aggregate."""
+    operands, slot = len(history.rows) - 2, step.slot
+    known = evaluate_apart(plan, history, scratch, state, step.initial, step.initial_end)
+    row = history.rows[operands]
+    for k in range(state.candidates - 1, first - 1, -1):
+        row.nulls, history.cells[operands, 0] = int(not known), scratch.stack[0]
+        scratch.registers[OWN] = scratch.candidates[k]
+        evaluate_apart(plan, history, scratch, state, step.value, step.value_end)
+        history.cells[operands, 1] = scratch.stack[0]
+        scratch.registers[OWN] = operands
+        known = evaluate_apart(plan, history, scratch, state, step.combine, step.combine_end)
+    scratch.registers[slot], scratch.null[slot] = scratch.stack[0], int(not known)

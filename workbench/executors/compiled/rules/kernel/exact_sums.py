@@ -1,0 +1,152 @@
+"""Exact sums of floats, and quotients that are rounded once.
+
+The rule of this module: a sum is a whole number of 2**-1074 in limbs of 32 bits, which may be negative, so that adding
+a float touches three of them and nothing is rounded before the end. Behind the limbs stand how many infinities of each
+sign and NaN there are. Results are the words of floats.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.records import LEAST_WORD
+
+LIMBS = 68
+"""Of 32 bits: 2098 bits of the greatest float, and some for how many are added."""
+ABOVE, BELOW, NOT_A_NUMBER = LIMBS, LIMBS + 1, LIMBS + 2
+"""Where infinities and NaN are counted."""
+SUM_WORDS = LIMBS + 3
+LIMB = 0xFFFFFFFF
+INFINITE_DROP = 2046
+"""A number with so many bits below the 53 of a float is greater than any float."""
+INFINITE_WORD, NAN_WORD = 0x7FF0000000000000, 0x7FF8000000000000
+EXACT_REAL = 1 << 53
+"""Floats have all whole numbers up to it."""
+
+
+def clear_sum(limbs):
+    """Begin a sum."""
+    for i in range(SUM_WORDS):
+        limbs[i] = 0
+
+
+def add_real(limbs, word):
+    """Add the float with this word."""
+    power, part = (word >> 52) & 0x7FF, word & 0xFFFFFFFFFFFFF
+    if power == 0x7FF:
+        limbs[NOT_A_NUMBER if part != 0 else BELOW if word < 0 else ABOVE] += 1
+        return
+    if power > 0:
+        part |= 1 << 52
+        power -= 1
+    at, shift = power >> 5, power & 31
+    low, high = (part & LIMB) << shift, (part >> 32) << shift
+    sign = -1 if word < 0 else 1
+    limbs[at] += sign * (low & LIMB)
+    limbs[at + 1] += sign * ((low >> 32) + (high & LIMB))
+    limbs[at + 2] += sign * (high >> 32)
+
+
+def sum_over(limbs, count):
+    """The sum divided by a number, rounded once; the limbs are used up."""
+    if limbs[NOT_A_NUMBER] > 0 or (limbs[ABOVE] > 0 and limbs[BELOW] > 0):
+        return NAN_WORD
+    if limbs[ABOVE] > 0:
+        return INFINITE_WORD
+    if limbs[BELOW] > 0:
+        return INFINITE_WORD + LEAST_WORD
+    negative = carry(limbs)
+    if negative:
+        for i in range(LIMBS):
+            limbs[i] = -limbs[i]
+        carry(limbs)
+    rest = divide(limbs, count)
+    top = LIMBS - 1
+    while top >= 0 and limbs[top] == 0:
+        top -= 1
+    if top < 0 and rest == 0:
+        return 0
+    word = round_limbs(limbs, top, rest, count)
+    return word + LEAST_WORD if negative else word
+
+
+def carry(limbs):
+    """Make all limbs but the last not negative and less than 2**32; whether the whole is negative."""
+    over = 0
+    for i in range(LIMBS - 1):
+        whole = limbs[i] + over
+        limbs[i] = whole & LIMB
+        over = whole >> 32
+    limbs[LIMBS - 1] += over
+    return limbs[LIMBS - 1] < 0
+
+
+def divide(limbs, count):
+    """Divide a number that is not negative; the remainder."""
+    rest = 0
+    if count > 1:
+        for i in range(LIMBS - 1, -1, -1):
+            whole = (rest << 32) | limbs[i]
+            limbs[i] = whole // count
+            rest = whole % count
+    return rest
+
+
+def round_limbs(limbs, top, rest, count):
+    """The word of the float nearest to a number above 0 in limbs, and `rest / count` of the last place more."""
+    drop = max(bits_of(limbs, top) - 53, 0)  # bits below the last place of the float
+    if drop >= INFINITE_DROP:
+        return INFINITE_WORD
+    last, shift, part = drop >> 5, drop & 31, 0
+    for i in range(max(top, 0), last - 1, -1):
+        part = (part << (32 - shift)) | (limbs[i] >> shift) if i == last else (part << 32) | limbs[i]
+    half, more = 0, rest > 0
+    if drop > 0:
+        below, bit = (drop - 1) >> 5, (drop - 1) & 31
+        half = (limbs[below] >> bit) & 1
+        more = more or limbs[below] & ((1 << bit) - 1) != 0
+        for i in range(below):
+            more = more or limbs[i] != 0
+    elif rest > 0:
+        half, more = int(2 * rest >= count), 2 * rest != count
+    if half == 1 and (more or part & 1 == 1):
+        part += 1
+    # `part` has 53 bits at most, or is 2**53: the power is added, and a carry goes into it by itself.
+    return part if drop == 0 else part + (drop << 52)
+
+
+def bits_of(limbs, top):
+    """How many bits a number has whose last limb that is not 0 is at `top`."""
+    if top < 0:
+        return 0
+    length, word = 32 * top, limbs[top]
+    while word > 0:
+        length += 1
+        word >>= 1
+    return length
+
+
+def mean_of(total, count):
+    """A whole number, more than the least word, divided by one above 0 and rounded once, as a float."""
+    size = -total if total < 0 else total
+    if size <= EXACT_REAL:
+        return float(total) / float(count)
+    whole, rest = size // count, size % count
+    power, some = 0, False
+    while whole < 1 << 54:  # 55 bits: two more than a float has
+        rest *= 2
+        whole = 2 * whole + int(rest >= count)
+        rest = rest - count if rest >= count else rest
+        power += 1
+    while whole >= 1 << 55:
+        some = some or whole & 1 == 1
+        whole >>= 1
+        power -= 1
+    if rest > 0 or some:
+        whole |= 1  # what is below decides only which way a half goes
+    found = float(whole)
+    for _ in range(power):  # a power of a float may be rounded, these are exact
+        found *= 0.5
+    for _ in range(-power):
+        found *= 2.0
+    return -found if total < 0 else found

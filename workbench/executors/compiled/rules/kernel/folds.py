@@ -1,0 +1,114 @@
+"""Aggregates: what a scan takes in of the rows that fit, from the newest to the oldest, and the value in the end.
+
+The rule of this module: sums are exact, or the event is not for this kernel; means are rounded once. Of values that are
+equal the oldest is the least or the greatest. What needs all values, or their order, puts the rows aside.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.kernel.candidates import put_aside
+from workbench.executors.compiled.rules.kernel.collected import combine_rows, mean_or_beyond, median, median_real
+from workbench.executors.compiled.rules.kernel.exact_sums import add_real, clear_sum, sum_over
+from workbench.executors.compiled.rules.kernel.texts import compare_texts
+from workbench.executors.compiled.rules.kernel.values import sum_fits
+from workbench.executors.compiled.rules.records import NONE, KernelStatus, StepKind
+
+
+def begin_fold(scratch, step):
+    """Begin with no values."""
+    scratch.fold[0].count, scratch.fold[0].total = 0, 0
+    if is_real_sum(step.kind):
+        clear_sum(scratch.limbs)
+
+
+def is_real_sum(kind):
+    """Whether an aggregate is an exact sum of floats, or one that is divided."""
+    return kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL
+
+
+def accumulate(history, scratch, state, step, slot):
+    """Take a row into an aggregate, unless its value is null; False if that is not for the kernel, or has no room."""
+    fold, cell, kind = scratch.fold[0], step.cell, step.kind
+    if cell == NONE:
+        fold.count += 1
+        return True
+    if history.rows[slot].nulls >> cell & 1:
+        return True
+    if is_real_sum(kind):
+        fold.count += 1
+        add_real(scratch.limbs, history.cells[slot, cell])
+        return True
+    if kind == StepKind.COMBINE or kind == StepKind.MEDIAN or kind == StepKind.MEDIAN_REAL:
+        fold.count += 1
+        return put_aside(scratch, state, slot)
+    return merge(history, scratch, state, kind, history.cells[slot, cell], 1)
+
+
+def merge(history, scratch, state, kind, x, count):
+    """Take in what an aggregate has seen of older values, so many; False if that is not for the kernel."""
+    fold = scratch.fold[0]
+    if kind == StepKind.SUM or kind == StepKind.AVG:
+        if not sum_fits(fold.total, x):
+            state.status = KernelStatus.BEYOND
+            return False
+        fold.total += x
+    elif kind != StepKind.COUNT and (fold.count == 0 or replaces(history, scratch, state, kind, x)):
+        fold.total = x
+    fold.count += count
+    return state.status == KernelStatus.DONE
+
+
+def replaces(history, scratch, state, kind, x):
+    """Whether an older value is the least or greatest one instead of the one so far; NaN is where one of them is."""
+    best = scratch.fold[0].total
+    if kind == StepKind.MIN:
+        return x < best
+    if kind == StepKind.MAX:
+        return x > best
+    if kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
+        order = compare_texts(history.texts, history.letters, state, x, best)
+        return order < 0 if kind == StepKind.MIN_TEXT else order > 0
+    scratch.stack[0], scratch.stack[1] = x, best
+    older, newer = scratch.reals[0], scratch.reals[1]
+    return older != older or (older <= newer if kind == StepKind.MIN_REAL else older >= newer)
+
+
+def set_aggregate(plan, history, scratch, state, step, first):
+    """Put the value of an aggregate into its register; False if that is not for the kernel.
+
+    Parameters
+    ----------
+    first: where the rows begin that have been put aside for it.
+    """
+    fold, slot, kind = scratch.fold[0], step.slot, step.kind
+    scratch.null[slot] = int(fold.count == 0 and kind >= StepKind.MIN)
+    if kind == StepKind.COUNT:
+        scratch.registers[slot] = fold.count
+    elif kind == StepKind.SUM:
+        scratch.registers[slot] = fold.total
+    elif kind == StepKind.COMBINE:
+        combine_rows(plan, history, scratch, state, step, first)
+    elif kind == StepKind.SUM_REAL:
+        scratch.registers[slot] = sum_over(scratch.limbs, 1)
+    elif fold.count > 0:
+        scratch.registers[slot] = selected_value(history, scratch, state, step, first)
+    state.candidates = first
+    return state.status == KernelStatus.DONE
+
+
+def selected_value(history, scratch, state, step, first):
+    """The value of an aggregate that is null over nothing."""
+    fold, kind = scratch.fold[0], step.kind
+    if kind == StepKind.AVG_REAL:
+        return sum_over(scratch.limbs, fold.count)
+    if kind == StepKind.MEDIAN_REAL:
+        return median_real(history, scratch, state, step, first)
+    if kind == StepKind.MEDIAN:
+        scratch.reals[0] = median(history, scratch, state, step, first)
+        return scratch.stack[0]
+    if kind == StepKind.AVG:
+        scratch.reals[0] = mean_or_beyond(state, fold.total, fold.count)
+        return scratch.stack[0]
+    return fold.total

@@ -1,0 +1,72 @@
+"""A stretch of events that are processed together: all join the history, then every trigger is matched on its own.
+
+The rule of this module: a match looks at rows that came before its trigger and writes to its own scratch, state and
+part of the output only. So triggers are matched in any order: each is counted first, and written once it is known
+where its composites begin.
+
+Source: Cugola and Margara, 5.3 (what is parallel on a GPU); here a thread has a whole match, and no step of it alone.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.kernel.index import append
+from workbench.executors.compiled.rules.kernel.match import match
+from workbench.executors.compiled.rules.kernel.process import begin_event
+from workbench.executors.compiled.rules.kernel.triggers import find_rules
+from workbench.executors.compiled.rules.kernel.undo import roll_back
+from workbench.executors.compiled.rules.records import KernelStatus, Scratch
+
+
+def join_events(plan, history, scratch, states, events, triggers, last):
+    """Let the events of a stretch up to `last` join the history, as far as they have not, and note what they trigger.
+
+    The stretch begins with the event `state.stretch`; each event also stays in a row, the first one in `state.aside`.
+    It ends before an event for whose rules `triggers` may have no room, or where the status says what has none.
+    """
+    state = states[0]
+    state.status = KernelStatus.DONE
+    while state.reached < last and state.triggers + len(plan.rules) <= len(triggers):
+        number = state.reached - state.stretch
+        state.event = state.aside + number
+        type_ = begin_event(history, state, events, state.reached)
+        count = find_rules(plan, history, scratch, state, type_)
+        for k in range(count):
+            trigger = triggers[state.triggers + k]
+            trigger.event, trigger.row, trigger.rule, trigger.first = number, state.event, scratch.asked[k], 0
+        for column in range(plan.columns_of_type[type_], plan.columns_of_type[type_ + 1]):
+            if not append(plan, history, scratch, state, column):
+                roll_back(history, state)
+                return
+        state.triggers += count
+        state.order += 1
+        state.reached += 1
+
+
+def match_triggers(plan, history, scratches, states, triggers, output, first, step):
+    """Match every so many of the triggers, from the first one on, with the scratch and the state of a thread.
+
+    It ends where something has no room, or is missing; the state says what.
+    """
+    scratch, state = scratch_of(scratches, first), states[first]
+    for k in range(first, len(triggers), step):
+        trigger = triggers[k]
+        row = history.rows[trigger.row]
+        state.status, state.event, state.now, state.pending = KernelStatus.DONE, trigger.row, row.time, trigger.first
+        match(plan, history, scratch, state, trigger.rule, output)
+        trigger.matches, trigger.status = state.pending - trigger.first, state.status
+        if state.status != KernelStatus.DONE:
+            break  # all triggers will be matched again, or none
+
+
+def scratch_of(scratches, number):
+    """The scratch of a thread, of arrays that have a row for each."""
+    return Scratch(
+        scratches.registers[number], scratches.null[number], scratches.stack[number], scratches.reals[number],
+        scratches.low[number], scratches.high[number], scratches.range_cells[number], scratches.fold[number],
+        scratches.limbs[number], scratches.candidates[number], scratches.candidate_starts[number],
+        scratches.cursors[number], scratches.consuming[number], scratches.silence_words[number],
+        scratches.segments[number], scratches.sources[number], scratches.asked[number], scratches.costs[number],
+        scratches.total_costs[number],
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""The rules that an event may trigger, found by what they ask of an attribute of their trigger.
+
+The rule of this module: rules come in their order, whichever way they are found. A rule that an index does not find
+would not be triggered; one that it finds asks what else it asks of its trigger. Nor is a rule found that has no match
+since there is no row of a key that it needs: most events of many rules end here.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from workbench.executors.compiled.rules.kernel.index import bucket_of, scatter
+from workbench.executors.compiled.rules.kernel.values import mix
+from workbench.executors.compiled.rules.records import NONE
+
+
+def find_rules(plan, history, scratch, state, type_):
+    """Write the rules that the current event may trigger to `scratch.asked`; how many these are."""
+    found = 0
+    for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
+        scratch.asked[found] = plan.triggered[k]
+        found += 1
+    for k in range(plan.indexes_of_type[type_], plan.indexes_of_type[type_ + 1]):
+        found = find_by_constant(plan, history, scratch, state, plan.constant_indexes[k], found)
+    return found if state.profiled else leave_out(plan, history, scratch, state, found)
+
+
+def leave_out(plan, history, scratch, state, found):
+    """Leave out the rules that have no match since there is no row of a key that they need; how many are left."""
+    left, lookup, has_row = 0, NONE, True
+    for k in range(found):
+        number = scratch.asked[k]
+        if plan.rules[number].lookup != lookup:  # rules that are alike need the same row
+            lookup = plan.rules[number].lookup
+            has_row = has_needed_row(plan, history, state, lookup)
+        if has_row:
+            scratch.asked[left] = number
+            left += 1
+    return left
+
+
+def has_needed_row(plan, history, state, number):
+    """Whether there is a row of the key that a lookup of the trigger is for, if there is a lookup."""
+    if number == NONE:
+        return True
+    lookup = plan.lookups[number]
+    column, key = history.columns[lookup.column], 0
+    for k in range(lookup.cells, lookup.cells_end):
+        key = mix(key, history.cells[state.event, plan.slots[k]])
+    at = history.buckets[bucket_of(column, key)]
+    while at >= column.first:
+        row = history.rows[column.start + (at & column.mask)]
+        if row.key == key:
+            return True
+        at = row.older
+    return False
+
+
+def find_by_constant(plan, history, scratch, state, index, found):
+    """Add the rules whose constant is the event's attribute; how many there are then."""
+    event = state.event
+    if history.rows[event].nulls >> index.cell & 1:
+        return found
+    word = history.cells[event, index.cell]
+    chain = index.chains + (scatter(word) & index.chain_mask)
+    for at in range(plan.constant_chains[chain], plan.constant_chains[chain + 1]):
+        if plan.constants[at].constant == word:
+            insert(scratch.asked, found, plan.constants[at].rule)
+            found += 1
+    return found
+
+
+def insert(numbers, count, number):
+    """Insert a number into ascending ones."""
+    at = count
+    while at > 0 and numbers[at - 1] > number:
+        numbers[at] = numbers[at - 1]
+        at -= 1
+    numbers[at] = number

@@ -1,0 +1,110 @@
+"""Which chains an event will be looked up in, or join, as far as its attributes tell before it is processed.
+
+The rule of this module: it reads finished tables. A key that is more than attributes of the event has no entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.records import Opcode, StepKind
+
+EventLookup = tuple[int, tuple[int, ...], bool]
+"""A column, the cells of the key, and whether the event joins."""
+
+
+def add_lookups(tables: records.PlanTables) -> records.PlanTables:
+    """Add the lookups of each type to tables, and to each rule the first one that a match of it needs.
+
+    Those of rules that are found by a constant come behind the ones of all types: not every event needs them.
+    """
+    slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
+
+    def add(some: Iterable[tuple[EventLookup, int]]) -> None:
+        found = dict[EventLookup, int]()
+        for lookup, user in some:
+            if lookup not in found:
+                column, cells, joins = lookup
+                found[lookup] = len(lookups)
+                lookups.append((column, len(slots), len(slots) + len(cells), joins, tables.columns[column].banded))
+                slots.extend(cells)
+            if user != records.NONE and tables.rules.lookup[user] == records.NONE:
+                tables.rules.lookup[user] = found[lookup]
+
+    for type_ in range(len(tables.rules_of_type) - 1):
+        add(_lookups_of(tables, type_))
+        starts.append(len(lookups))
+    add(_lookups_by_constants(tables))
+    return tables._replace(
+        slots=np.array(slots, np.int64), lookups=records.table(lookups, records.LOOKUP),
+        lookups_of_type=np.array(starts, np.int64),
+    )  # fmt: skip
+
+
+def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[EventLookup, int]]:
+    """The lookups of events of a type, and the rules that have no match where nothing is found, or `NONE`."""
+    for at in range(tables.rules_of_type[type_], tables.rules_of_type[type_ + 1]):
+        yield from _lookups_of_rule(tables, int(tables.triggered[at]), {})
+    for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
+        column = tables.columns[number]
+        cells = _key_cells(tables, column, records.OWN, {})
+        if cells or (column.banded != records.NONE and column.keys == column.keys_end):
+            yield (number, cells, True), records.NONE
+
+
+def _lookups_by_constants(tables: records.PlanTables) -> Iterator[tuple[EventLookup, int]]:
+    """The same of rules that are found by a constant, which their triggers' attribute is."""
+    for index in tables.constant_indexes[: tables.indexes_of_type[-1]]:
+        first, last = (tables.constant_chains[index.chains + k] for k in (0, index.chain_mask + 1))
+        for each in tables.constants[first:last]:
+            yield from _lookups_of_rule(tables, int(each.rule), {int(each.constant): int(index.cell)})
+
+
+def _lookups_of_rule(
+    tables: records.PlanTables, number: int, constants: Mapping[int, int]
+) -> Iterator[tuple[EventLookup, int]]:
+    """The lookups of a rule, whose trigger has some constants in some attributes."""
+    rule = tables.rules[number]
+    trigger = tables.steps[rule.steps]
+    assigned = _cells_of_registers(tables, trigger)
+    for step in tables.steps[rule.steps + 1 : rule.steps_end]:
+        cells = _key_cells(tables, step, trigger.slot, assigned, constants)
+        if cells and tables.columns[step.column].banded == records.NONE:
+            yield (int(step.column), cells, False), number if step.kind < StepKind.NOT else records.NONE
+
+
+def _cells_of_registers(tables: records.PlanTables, trigger: Any) -> Mapping[int, int]:
+    """The registers to which a trigger assigns an attribute of its own."""
+    found = {}
+    for each in tables.actions[trigger.actions : trigger.actions_end]:
+        cell = _cell(tables, each, records.OWN, {})
+        if cell is not None:
+            found[int(each.slot)] = cell
+    return found
+
+
+def _key_cells(
+    tables: records.PlanTables, entry: Any, register: int, assigned: Mapping[int, int],
+    constants: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[int, ...]:  # fmt: skip
+    """The attributes that a key consists of; none where there is more to it."""
+    cells = [_cell(tables, each, register, assigned, constants) for each in tables.keys[entry.keys : entry.keys_end]]
+    return () if None in cells else tuple(cell for cell in cells if cell is not None)
+
+
+def _cell(
+    tables: records.PlanTables, value: Any, register: int, assigned: Mapping[int, int],
+    constants: Mapping[int, int] = MappingProxyType({}),
+) -> int | None:  # fmt: skip
+    """The attribute of the event in a register that a value is."""
+    if value.code_end != value.code + 1:
+        return None
+    instruction = tables.code[value.code]
+    if instruction.op in (Opcode.REGISTER, Opcode.CONST):
+        return (assigned if instruction.op == Opcode.REGISTER else constants).get(int(instruction.a))
+    return int(instruction.b) if instruction.op == Opcode.CELL and instruction.a == register else None

@@ -1,0 +1,85 @@
+"""The kernel of rules as object files: imports numba.
+
+The rule of this module: the kernel is compiled as it stands. Its functions call each other by global names, so each is
+copied with globals in which these names are compiled functions. Tables are passed by reference.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+# numba has no types.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+
+from workbench.executors.compiled.code.kernels import compile_entry, cycles, soon
+from workbench.executors.compiled.code.link_time import Linked, compile_once
+from workbench.executors.compiled.code.objects import Kinds, ObjectFile
+from workbench.executors.compiled.code.printer import executable
+from workbench.executors.compiled.code.table_references import TableArray, TablesType
+from workbench.executors.compiled.rules.compiling import ENTRIES, link_functions
+from workbench.executors.compiled.rules.kernel import (
+    ahead,
+    candidates,
+    consumption,
+    index,
+    match,
+    process,
+    search,
+    triggers,
+    undo,
+    values,
+)
+from workbench.executors.compiled.rules.kernel.profile import ticks
+from workbench.executors.compiled.rules.records import ArrayKind, array_kind, array_kinds
+
+OPTIONS = {
+    "_nrt": False, "error_model": "numpy", "pipeline_class": Linked,
+    "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
+}  # fmt: skip
+"""The kernel allocates nothing, so nothing counts references; and division does not raise."""
+
+INLINED = tuple(
+    each.__name__ for each in (ahead, candidates, consumption, index, match, process, search, triggers, undo, values)
+)
+"""Modules whose functions every event needs: they are inlined, but for long ones that are called in many places."""
+CALLED = (
+    candidates.sort_words, candidates.sift_down, values.evaluate_code, values.operate, values.product_fits,
+    undo.roll_back,
+)  # fmt: skip
+
+
+def object_file(source: str, kinds: Kinds) -> ObjectFile:
+    """An entry of the kernel, compiled."""
+    del kinds  # they are those of the entry
+    function = executable(source, {})
+    linked = link_functions(function, _compile, {ticks: cycles, ahead.fetch: soon})
+
+    def entry(*arguments):
+        linked(*arguments)
+        return 0
+
+    return compile_entry(
+        numba.njit(entry, **OPTIONS), map(_parameter_type, ENTRIES[function]), long_loops=False, **OPTIONS
+    )
+
+
+def _parameter_type(parameter: Any) -> Any:
+    """The type of a parameter: a number, tables by reference, or an array."""
+    if parameter is int:
+        return numba.int64
+    if isinstance(parameter, type):
+        arrays = array_kinds(parameter).items()
+        return TablesType(parameter.__name__, {name: _array_type(kind) for name, kind in arrays})
+    return _array_type(array_kind(parameter))
+
+
+def _array_type(kind: ArrayKind) -> Any:
+    return TableArray(numba.from_dtype(kind.dtype), kind.axes, "C" if kind.contiguous else "A")
+
+
+def _compile(copied: Any, function: Any) -> Any:
+    """A function of the kernel for numba."""
+    inlined = function.__module__ in INLINED and function not in CALLED
+    return compile_once(numba.njit(copied, **OPTIONS, forceinline=inlined))

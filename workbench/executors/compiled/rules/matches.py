@@ -1,0 +1,100 @@
+"""The engine `compiled` where only matches are wanted: as columns of the numbers of their events, or counted.
+
+The rule of this module: composites have no attributes, and the orders of their sources are the matches. They take no
+place in the order of events unless rules look at them, or count or consume events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from workbench.executors.compiled.rules.engine import CAPACITY, TableRules
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.matches import MatchedRules
+from workbench.tesla.event_block import EventBlock
+from workbench.tesla.match_block import MatchBlock, MatchLabels
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+MATCH_EVENTS = 1 << 12
+"""Events that are processed without an interruption."""
+
+
+class TableMatches:
+    """The matches of a rule set.
+
+    Parameters
+    ----------
+    rules: with whole windows.
+    numbers: whether the numbers of their events are wanted; else matches are counted.
+    capacity: see `KernelMemory`.
+
+    Attributes
+    ----------
+    counts: how many matches each rule has had, where they are counted.
+    """
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, capacity: int = CAPACITY, *, numbers: bool
+    ) -> None:
+        matched = MatchedRules(rules)
+        self._numbered, self._numbers = any(matched.reasons), numbers
+        self.engine = TableRules(matched.run, facts, settings, capacity, numbered=self._numbered, waits=True)
+        self.counts = [0] * len(rules.rules)
+        self._labels = MatchLabels(rules.rule_names, matched.roles)
+
+    def matches(self, block: EventBlock) -> Iterator[MatchBlock]:
+        """The matches of a block of events, part by part, where numbers are wanted; else they are added to `counts`.
+
+        Raises
+        ------
+        InputError: as `process_block`.
+        """
+        for first in range(0, len(block), MATCH_EVENTS):
+            part = block.part(first, first + MATCH_EVENTS)
+            yield from self._drop_counted(self.engine.process_block(part, sources=self._numbers, read=self._take))
+
+    def matches_until(self, time: int) -> Iterator[MatchBlock]:
+        """Those of absences whose deadlines are not later."""
+        yield from self._drop_counted(self.engine.run_until(time, sources=self._numbers, read=self._take))
+
+    def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
+        """Those of events that are given one by one, or for which blocks have no room."""
+        for event in events:
+            yield from self._drop_counted(self.engine.process_single(event, self._take, sources=self._numbers))
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost."""
+        return self.engine.profile()
+
+    def _drop_counted(self, parts: Iterable[MatchBlock | list[Occurrence] | None]) -> Iterator[MatchBlock]:
+        for part in parts:
+            found = self._read(part) if isinstance(part, list) else part
+            if found:
+                yield found
+
+    def _take(self) -> MatchBlock | None:
+        """Take the matches of the kernel's output."""
+        memory = self.engine.memory
+        found = memory.take_output()
+        if not self._numbers:
+            self._count(found.rules)
+            return None
+        columns = [column + 1 for column in found.sources.T]
+        made = (found.orders, np.arange(len(found.rules))) if self._numbered else ()
+        return self._labels.of_columns(found.rules, columns, self.engine.count, *made)
+
+    def _read(self, composites: Sequence[Occurrence]) -> MatchBlock | None:
+        """The matches of composites that `cdp` has made."""
+        if self._numbers:
+            return self._labels.of_composites(composites, self.engine.count)
+        names = self._labels.names
+        self._count([names.index(each.rule) for each in composites])
+        return None
+
+    def _count(self, rules: Sequence[int]) -> None:
+        """Count a match more of each of these rules."""
+        found = np.bincount(np.array(rules, np.int64), minlength=len(self.counts))
+        self.counts = [one + more for one, more in zip(self.counts, found.tolist(), strict=True)]

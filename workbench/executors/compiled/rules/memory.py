@@ -1,0 +1,311 @@
+"""The arrays of a running rule set: they are laid out here, and grow here.
+
+The rule of this module: the kernel allocates nothing. It stops with a status, the event is rolled back, and what was
+full is twice as large when the event is processed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.compiling import KernelFunctions
+from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
+from workbench.executors.compiled.rules.kernel.nodes import SOME_LIMBS
+from workbench.executors.compiled.rules.plan import RuleTables
+from workbench.executors.compiled.rules.records import KernelStatus, StepKind
+from workbench.executors.compiled.rules.texts import empty_table
+from workbench.tesla.rule_graph import LONGEST_CHAIN
+
+NEAR = 1 << 12
+"""Rows of a column that are in the processor's cache anyway."""
+STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
+SHORT = 16
+"""Rows along which an aggregate walks before it is put together of nodes."""
+MAX_TAKEN = 4
+"""Outputs that have been taken and are written to again once nobody holds them: one to read, and some that wait."""
+
+
+class KernelState:
+    """The record of a run: the fields of `STATE`, which numpy would take ten times as long to read.
+
+    Parameters
+    ----------
+    states: an array of one such record.
+    """
+
+    def __init__(self, states: Any) -> None:
+        super().__setattr__("_words", memoryview(states.view(np.int64)))
+
+    def __getattr__(self, name: str) -> Any:
+        return self._words[STATE_WORDS[name]]
+
+    def __setattr__(self, name: str, value: int) -> None:
+        self._words[STATE_WORDS[name]] = value
+
+
+class KernelMemory:
+    """What the kernel is called with.
+
+    Parameters
+    ----------
+    capacity: entries of each array that grows, in the beginning; a power of two.
+
+    Attributes
+    ----------
+    state: of the run, one record.
+    output: what is published; `pending` is what waits to be, the same arrays where nothing waits.
+    since: of columns, from which time and order on they have all events, where another engine had forgotten some.
+    """
+
+    def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
+        self.rule_tables, self.plan, self.functions = rule_tables, rule_tables.tables, functions
+        self.since: dict[int, tuple[int, int]] = {}
+        self._taken: list[records.CompositeWords] = []
+        rules, sizes = self.plan.rules, rule_tables.sizes
+        columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
+        self.history = records.EventHistory(
+            records.room(max(columns, 1), records.COLUMN), *records.rows_with_cells(2, sizes.width),
+            np.full(1, records.NONE), np.full(2, records.NONE),
+            empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
+            empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
+            records.room(2 * capacity, records.UNDO), self.plan.trees.copy(), records.room(1, records.NODE),
+            records.zeros(1, SOME_LIMBS),
+        )  # fmt: skip
+        self.history.columns.shift = 1
+        self.states = records.room(1, records.STATE)
+        self.state = KernelState(self.states)
+        self.lay_out([capacity] * columns)
+        self.scratch = self._scratch(capacity)
+        self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
+        self.state.numbered = True
+        self.state.consumers = len(rule_tables.consumers)
+        self.state.walked = min(SHORT, capacity)
+        self.state.due, self.state.until = records.GREATEST_WORD, records.LEAST_WORD
+        self.output = self._composites(capacity)
+        self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
+
+    def run(self, events: records.EventWords) -> KernelStatus:
+        """Process events from `state.reached` on, until the kernel stops."""
+        self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
+        return KernelStatus(int(self.state.status))
+
+    def _scratch(self, capacity: int) -> records.Scratch:
+        sizes = self.rule_tables.sizes
+        stack = records.zeros(sizes.stack)
+        registers, null = (records.zeros(sizes.registers) for _ in range(2))
+        low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
+        starts, cursors = (records.zeros(sizes.steps) for _ in range(2))
+        return records.Scratch(
+            registers, null, stack, stack.view(np.float64), low, high, cells,
+            records.room(1, records.FOLD), records.zeros(SUM_WORDS),
+            records.zeros(capacity), starts, cursors, records.zeros(capacity), records.zeros(sizes.per),
+            records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
+            records.zeros(len(self.plan.rules)), *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
+        )  # fmt: skip
+
+    def _composites(self, count: int) -> records.CompositeWords:
+        return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
+
+    def take_output(self) -> records.CompositeWords:
+        """Take what has been published since the last time: columns that nobody writes to while they are held."""
+        output, count = self.output, int(self.state.outputs)
+        self.state.outputs = 0
+        found = output.part(count)
+        if 2 * count < len(output.types):
+            return records.CompositeWords(*(each.copy() for each in found))
+        self.output = self._next_output(output)
+        if self.pending is output:
+            self.pending = self.output
+        return found
+
+    def _next_output(self, taken: records.CompositeWords) -> records.CompositeWords:
+        """Room for as many composites as have been taken, in memory that is held no more, if there is some.
+
+        The first time that new memory is written to costs more than all that the kernel does for a composite.
+        """
+        known = [each for each in self._taken if len(each.types) == len(taken.types)]
+        free = next((each for each in known if _most_references(each) == UNSHARED), None)
+        self._taken = [taken, *(each for each in known if each is not free)][:MAX_TAKEN]
+        return free or self._composites(len(taken.types))
+
+    def copied(self, functions: KernelFunctions) -> KernelMemory:
+        """The same in arrays of its own, for another thread, which has entries of its own; there is no output."""
+        made = KernelMemory(self.rule_tables, 1, functions)
+        moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
+        copies = {name: each.copy() for name, each in self.history._asdict().items() if name not in moved}
+        made.history = records.EventHistory(**copies, **moved)
+        made.lay_out([int(column.mask) + 1 for column in self.history.columns])
+        made.states[:] = self.states
+        return made
+
+    def forget_events(self) -> None:
+        """Forget all events that columns retain; facts stay."""
+        columns = self.history.columns[: self.rule_tables.event_columns]
+        columns.first = columns.appended
+        self.state.now = records.LEAST_WORD
+
+    # --- growth -----------------------------------------------------------------------------------------
+
+    def grow(self, status: KernelStatus) -> None:
+        """Make room where the event that was rolled back found none."""
+        history, scratch = self.history, self.scratch
+        if status == KernelStatus.FULL_COLUMN:
+            self.lay_out(self._larger_sizes())
+        elif status == KernelStatus.FULL_CANDIDATES:
+            self.scratch = scratch._replace(candidates=records.enlarged(scratch.candidates))
+        elif status == KernelStatus.FULL_CONSUMING:
+            self.scratch = scratch._replace(consuming=records.enlarged(scratch.consuming))
+        elif status == KernelStatus.FULL_UNDO:
+            self.history = history._replace(undo=records.enlarged(history.undo))
+        elif status == KernelStatus.FULL_CONSUMED:
+            self._sweep_consumed()
+        elif status == KernelStatus.FULL_SILENCES:
+            self._sweep_silences()
+        elif status == KernelStatus.WIDE_BAND:
+            self._widen_bands(self.state.full_column, self.state.shift)
+        elif status == KernelStatus.FULL_NODES:
+            history.trees[self.state.full_tree].start = 0
+            self._lay_out_nodes()
+        else:
+            self._grow_composites(status)
+
+    def _larger_sizes(self) -> list[int]:
+        """The sizes of columns when one of them was full: others that are more than half full will soon be, too."""
+        sizes = []
+        for number, column in enumerate(self.history.columns):
+            size = int(column.mask) + 1
+            grows = number == self.state.full_column or 2 * int(column.appended - column.first) > size
+            sizes.append(2 * size if grows else size)
+        return sizes
+
+    def _widen_bands(self, number: int, shift: int) -> None:
+        """Let fewer bits of the attribute by which a column is banded be part of the key of its rows."""
+        column, slots = self.history.columns[number], self.slots_of(number)
+        shift = max(shift, int(column.shift))
+        values = self.history.cells[slots, self.plan.columns[number].banded]
+        self.history.rows.key[slots] ^= (values >> column.shift) ^ (values >> shift)
+        column.shift = shift
+        self.functions.rebuild_chains(self.history, number)
+
+    def _grow_composites(self, status: KernelStatus) -> None:
+        shared = self.pending is self.output
+        found = self.output if status == KernelStatus.FULL_OUTPUT else self.pending
+        larger = self._composites(2 * len(found.types))
+        for old, new in zip(found, larger.part(len(found.types)), strict=True):
+            new[:] = old
+        if shared or status == KernelStatus.FULL_OUTPUT:
+            self.output = larger
+        if shared or status == KernelStatus.FULL_PENDING:
+            self.pending = larger
+
+    def _sweep_consumed(self) -> None:
+        """Forget what was consumed and is in no column any more; where that is little, double the table, too."""
+        words = self.history.consumed
+        used = words[words != records.NONE]
+        left = used[used >= self.oldest * self.state.consumers]
+        swept = len(left) < len(used) and 4 * len(left) <= len(words)
+        self.set_consumed(left, len(words) if swept else 2 * len(words))
+
+    def set_consumed(self, words: Sequence[int], least: int = 2) -> None:
+        """Let these words be what is consumed, in a table of at least some size."""
+        table = np.full(max(least, 2 << len(words).bit_length()), records.NONE)
+        self.functions.add_words(table, np.array(words, np.int64))
+        self.state.consumed = len(words)
+        self.history = self.history._replace(consumed=table)
+
+    def _sweep_silences(self) -> None:
+        """Forget when rules emitted something that are silent no more; where that is little, double the table, too."""
+        entries, words = self.history.silences, self.history.silence_words
+        used, silent = entries.rule != records.NONE, self.silent
+        swept = silent.sum() < used.sum() and 4 * silent.sum() <= len(entries)
+        self.set_silences(entries[silent], words[silent], len(entries) if swept else 2 * len(entries))
+
+    @property
+    def silent(self) -> Any:
+        """Which entries of silences say for what a rule is silent still."""
+        entries = self.history.silences
+        found: Any = entries.rule != records.NONE
+        found[found] = self.state.now - entries.time[found] < self.plan.rules.pause[entries.rule[found]]
+        return found
+
+    def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
+        """Let these entries be when rules have emitted something, in a table of at least some size."""
+        size = max(least, 2 << len(entries).bit_length())
+        table, values = empty_table(size, records.SILENCE), records.zeros(size, words.shape[1])
+        self.functions.add_silences(table, values, entries, words)
+        self.state.silences = len(entries)
+        self.history = self.history._replace(silences=table, silence_words=values)
+
+    def forget_rows(self, now: int) -> None:
+        """Forget the rows that no rule reaches from a time on."""
+        for number in range(self.rule_tables.event_columns):
+            rows, index = self.rows_of(number), self.plan.columns[number]
+            old = (rows.time < now - index.lookback) & (rows.order < self.state.order - index.count)
+            self.history.columns[number].first += len(rows) if old.all() else int(old.argmin())
+
+    def reserve_output(self, count: int) -> None:
+        """Let the output have room for so many composites, with what is in it forgotten."""
+        if len(self.output.types) < count:
+            self.output = self.pending = self._composites(1 << (count - 1).bit_length())
+
+    @property
+    def oldest(self) -> int:
+        """The least order of an event that is retained, or the next order where there is none."""
+        columns = map(self.rows_of, range(self.rule_tables.event_columns))
+        orders = [int(rows.order[0]) for rows in columns if len(rows)]
+        return min([int(self.state.order), *orders])
+
+    def rows_of(self, number: int) -> Any:
+        """The rows that a column retains, the oldest first."""
+        return self.history.rows[self.slots_of(number)]
+
+    def slots_of(self, number: int) -> Any:
+        """The slots of these rows."""
+        column = self.history.columns[number]
+        return column.start + (np.arange(column.first, column.appended) & column.mask)
+
+    def lay_out(self, sizes: Sequence[int], aside: int = 0) -> None:
+        """Give each column room for so many rows, and put there what it retains; so many rows are in no column."""
+        old, total = self.history, sum(sizes)
+        columns, start, buckets = old.columns.copy(), 0, 0
+        rows, cells = records.rows_with_cells(total + aside + 2, old.cells.shape[1])
+        for number, size in enumerate(sizes):
+            column, index = columns[number], self.plan.columns[number]
+            slots = start + (np.arange(column.first, column.appended) & (size - 1))
+            rows[slots], cells[slots] = old.rows[self.slots_of(number)], old.cells[self.slots_of(number)]
+            column.start, column.mask, column.buckets = start, size - 1, buckets
+            keyed = index.keys < index.keys_end or index.banded != records.NONE
+            column.bucket_mask = size - 1 if keyed else 0
+            start, buckets = start + size, buckets + int(column.bucket_mask) + 1
+        self.history = old._replace(columns=columns, rows=rows, cells=cells, buckets=np.full(buckets + 1, records.NONE))
+        for number in np.flatnonzero(columns.first < columns.appended).tolist():
+            self.functions.rebuild_chains(self.history, number)
+        self.state.fetching = any(columns.mask > NEAR)
+        self._lay_out_nodes()
+
+    def _lay_out_nodes(self) -> None:
+        """Give each tree that is used room for a node of each row of its column; none has been written yet."""
+        trees, start = self.history.trees, 0
+        for number in np.flatnonzero(trees.start != records.NONE):
+            tree = trees[number]
+            tree.start = start
+            start += int(self.history.columns[tree.column].mask) + 1
+        nodes = records.room(max(start, 1), records.NODE)
+        nodes.row = records.NONE
+        real = any(trees.kind[trees.start != records.NONE] == StepKind.SUM_REAL)
+        limbs = records.zeros(len(nodes) if real else 1, SOME_LIMBS)
+        self.history = self.history._replace(nodes=nodes, node_limbs=limbs)
+
+
+def _most_references(composites: records.CompositeWords) -> int:
+    """How many references there are at most to one of the arrays; a view of an array holds one."""
+    return max(map(getrefcount, composites))
+
+
+UNSHARED = _most_references(records.CompositeWords.room(1, 1, 1))
+"""The same of arrays that nobody else holds."""

@@ -1,0 +1,332 @@
+"""A rule set becomes tables: rules, their steps, the columns of events that steps look into, and code.
+
+The rule of this module: which columns there are, what is indexed, and when a condition is evaluated is decided by the
+plan of the rule set (`tesla/engines/set_plan`); this writes it down as records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.bounds import banded_cell
+from workbench.executors.compiled.rules.constants import constraints_to_ask, find_constants, index_constants
+from workbench.executors.compiled.rules.entry_lists import EntryLists, TableEntry
+from workbench.executors.compiled.rules.expressions import register_of
+from workbench.executors.compiled.rules.lookups import add_lookups
+from workbench.executors.compiled.rules.records import StepKind
+from workbench.executors.compiled.rules.search_order import SearchEntry, search_order, written_order
+from workbench.executors.compiled.rules.steps import StepLine, StepWriter, selects_window
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
+from workbench.tesla.resolved import expanded
+
+
+class ScratchSizes(NamedTuple):
+    """The room that one event needs at most, whatever comes.
+
+    Attributes
+    ----------
+    width: attributes of a type; the others are registers, entries of the stack, steps of a rule, ranges of a step, and
+        sources of a composite, and values for which a rule is silent on its own.
+    """
+
+    width: int
+    registers: int
+    stack: int
+    steps: int
+    ranges: int
+    sources: int
+    per: int
+
+
+class RuleTables(NamedTuple):
+    """A rule set as tables.
+
+    Attributes
+    ----------
+    columns: of each planned column, the number of its table entry; those of events come first.
+    fact_types: of each planned column of facts, the type of event that they are of.
+    consumers: who may consume: the number of a rule, and the slot of its match.
+    hierarchical: whether rules look at what others emit.
+    """
+
+    plan: SetPlan
+    tables: records.PlanTables
+    sizes: ScratchSizes
+    columns: Sequence[int]
+    fact_types: Mapping[int, int]
+    consumers: Sequence[tuple[int, int]]
+    hierarchical: bool
+
+    @property
+    def event_columns(self) -> int:
+        """How many columns have events."""
+        return len(self.columns) - len(self.fact_types)
+
+
+def build_tables(
+    plan: SetPlan, code_of: Callable[[str], int], *, trex: bool = False, profiled: bool = False
+) -> RuleTables:
+    """Write the tables of a rule set.
+
+    Parameters
+    ----------
+    code_of: the number of a text.
+    trex: windows and consumption are as T-Rex has them.
+    profiled: matches are counted before `where`, which is evaluated behind all steps.
+    """
+    return _TableBuilder(plan, code_of, trex, profiled).build()
+
+
+class _TableBuilder:
+    """Tables under construction."""
+
+    def __init__(self, plan: SetPlan, code_of: Callable[[str], int], trex: bool, profiled: bool) -> None:
+        self._plan, self._trex, self._profiled = plan, trex, profiled
+        self._consumers: list[tuple[int, int]] = [] if trex else [(number, 0) for number in range(len(plan.plans))]
+        self._waiting = [number for number, each in enumerate(plan.plans) if each.absent is not None]
+        self._types = {name: number for number, name in enumerate(plan.rules.events)}
+        self._lists = EntryLists(code_of)
+        self._code = self._lists.code
+        self._steps: list[StepLine] = []
+        facts = [number for number, column in enumerate(plan.columns) if column.fact]
+        begin = len(self._types) + len(self._waiting)
+        self._fact_types = {number: type_ for type_, number in enumerate(facts, begin)}
+        order = sorted(range(len(plan.columns)), key=self._type_of_column)
+        self._columns = [order.index(number) for number in range(len(order))]
+        self._in_order = [plan.columns[number] for number in order]
+        self._banded = list(map(self._banded_cell, self._in_order))
+        self._writer = StepWriter(self._lists, self._types, self._columns, self._banded, trex=trex)
+
+    def build(self) -> RuleTables:
+        """The tables."""
+        plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting) + len(self._fact_types))
+        rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
+        rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
+        columns = list(map(self._column, self._in_order, self._banded))
+        triggers = [rule["trigger"] for rule in rules]
+        constants = find_constants(self._plan, self._code.word)
+        always = sorted(set(range(len(rules))) - constants.keys(), key=triggers.__getitem__)
+        tables = records.PlanTables(
+            rules=records.named_table(rules, records.RULE),
+            steps=records.named_table(self._steps, records.STEP),
+            bounds=records.table(self._lists.bounds.entries, records.BOUND),
+            actions=records.table(self._lists.actions.entries, records.ACTION),
+            keys=records.table(self._lists.keys.entries, records.ACTION),
+            code=records.table(self._code.instructions.entries, records.INSTRUCTION),
+            slots=np.array([*self._lists.registers.entries, 0], np.int64),
+            triggered=np.array([*always, 0], np.int64),
+            rules_of_type=_starts([triggers[rule] for rule in always], numbers),
+            columns=records.table(columns + [_WAITING_COLUMN] * len(self._waiting), records.INDEXED),
+            columns_of_type=_starts([each[0] for each in columns], numbers),
+            trees=records.table([(*tree, records.NONE, 0) for tree in self._writer.trees] or [_NO_TREE], records.TREE),
+        )
+        watched = {*triggers, *(each[0] for each in columns)}
+        hierarchical = bool(watched & {self._types[plan.rule.emits] for plan in plans})
+        tables = add_lookups(index_constants(tables, triggers, constants))
+        return RuleTables(
+            self._plan, tables, self._sizes(), self._columns, self._fact_types, self._consumers, hierarchical
+        )
+
+    def _type_of_column(self, number: int) -> int:
+        """The type of the events in a planned column; facts are of types that no event has, one for each column."""
+        return self._fact_types.get(number, self._types.get(self._plan.columns[number].type, records.NONE))
+
+    @cached_property
+    def _cells(self) -> int:
+        """The first of the registers that hold the cells of a composite."""
+        return 3 + max((slot for plan in self._plan.plans for slot in plan.layout.values()), default=0)
+
+    @property
+    def _width(self) -> int:
+        """Cells of a row, of which an aggregate needs two for its operands."""
+        return max(2, *(len(each.attributes) for each in self._plan.rules.declarations.values()))
+
+    def _sizes(self) -> ScratchSizes:
+        plans = self._plan.plans
+        return ScratchSizes(
+            self._width,
+            self._cells + self._width,
+            1 + self._code.deepest,
+            max((2, *(2 * len(plan.steps) for plan in plans))),
+            self._writer.ranges,
+            max([1, *(len(plan.event_slots) for plan in plans)]),
+            max([1, *(len(plan.rule.per) for plan in plans)]),
+        )
+
+    # --- rules ------------------------------------------------------------------------------------------
+
+    def _rule(self, number: int, plan: RulePlan) -> dict[str, int]:
+        entries, begin = (written_order if self._profiled else search_order)(self._plan, number), len(self._steps)
+        bound_at = {each.step.number: place for place, each in enumerate(entries) if each.takes}
+        lines = [self._line(number, plan, entries, place) for place in range(len(entries))]
+        self._number_consumers(number, plan, entries, lines)
+        self._add_all_actions(plan, entries, lines, bound_at)
+        for place, slot in enumerate(plan.event_slots):
+            lines[bound_at[plan.binding[slot].number]]["source"] = place
+        for each in lines:
+            each["whole"] = selects_window(each)
+        lines[-1]["emits"] = self._emits_at_once(plan, lines[-1])
+        self._steps += lines
+        line = {
+            "number": number, "trigger": self._types[plan.trigger.type], "emits": self._types[plan.rule.emits],
+            "steps": begin, "steps_end": len(self._steps), "sources": len(plan.event_slots),
+            "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
+            "pause": records.NONE if plan.pause is None else min(plan.pause, records.FOREVER),
+            "cells": self._cells, "cells_end": self._cells + len(plan.emitted.attributes), "timeout": records.NONE,
+            "lookup": records.NONE,
+        }  # fmt: skip
+        where = plan.rule.where_clause if self._profiled else ()
+        line["where"], line["where_end"] = self._code.required(where, plan.layout)
+        line["per"], line["per_end"] = self._lists.add_keys(
+            self._code.silence(each, plan.layout) for each in plan.rule.per
+        )
+        consumed = (begin + bound_at[plan.binding[slot].number] for slot in plan.consumed_slots)
+        line["consumed"], line["consumed_end"] = self._lists.add_registers(consumed)
+        return line if plan.absent is None else line | self._waits(number, plan)
+
+    def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], place: int) -> StepLine:
+        """The entry of a step at a place of the search."""
+        step, searches, takes = entries[place]
+        if step is plan.trigger:
+            line = self._writer.trigger(plan, constraints_to_ask(self._plan, number))
+        elif searches:
+            line = self._writer.step(plan, self._plan.steps[number][step.number - 1]) | {"later": int(not takes)}
+        else:
+            line = self._writer.taking(step, next(k for k, each in enumerate(entries) if each.step is step))
+        return line | {"rule": number}
+
+    def _emits_at_once(self, plan: RulePlan, line: StepLine) -> bool:
+        """Whether all that a last step does with a row is to copy values of it into the composite."""
+        counts = plan.rule.limit is not None or plan.pause is not None or bool(plan.consumed_slots)
+        if line["kind"] not in (StepKind.EACH, StepKind.TAKE) or plan.absent is not None or counts or self._profiled:
+            return False
+        actions = self._lists.actions.entries[line["actions"] : line["actions_end"]]
+        return all(
+            slot >= self._cells and end == code + 1 and self._copies(code, line["slot"]) for slot, code, end in actions
+        )
+
+    def _copies(self, at: int, register: int) -> bool:
+        """Whether an instruction pushes a value of the row in a register, or of the candidate."""
+        opcode, _, operand, *_ = self._code.instructions.entries[at]
+        return opcode in (records.Opcode.CELL, records.Opcode.TIME) and operand in (register, records.OWN)
+
+    def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
+        """The fields of a rule whose matches wait for a deadline."""
+        place, events = self._waiting.index(number), list(plan.event_slots)
+        bound = [*events, *(slot for slot in plan.binding if slot not in events)]
+        kept = [slot for slot in plan.layout.values() if slot not in bound]
+        width = self._width
+        line = {
+            "limit": records.NO_LIMIT, "timeout": min(plan.timeout, records.FOREVER),
+            "decider": len(self._plan.plans) + place, "waits": len(self._in_order) + place,
+            "kept_rows": max(1, -(-len(kept) // width)),
+        }  # fmt: skip
+        line["bound"], line["bound_end"] = self._lists.add_registers(map(register_of, bound))
+        line["kept"], line["kept_end"] = self._lists.add_registers(map(register_of, kept))
+        return line
+
+    def _deciding_rule(self, number: int, waiting: Mapping[str, int]) -> dict[str, int]:
+        """The rule that is triggered by the deadlines of another one, and goes on with its matches."""
+        plan, absent, begin = self._plan.plans[number], self._plan.absent[number], len(self._steps)
+        assert absent is not None
+        first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
+        steps = (first, self._writer.step(plan, absent) | {"consumer": records.NONE})
+        self._steps += [step | {"rule": records.NONE} for step in steps]
+        self._add_actions(self._steps[-1], self._emission(plan, 1, {})[0])
+        return {
+            **waiting, "trigger": len(self._types) + self._waiting.index(number), "steps": begin,
+            "steps_end": len(self._steps), "timeout": records.NONE,
+            "limit": records.NO_LIMIT if plan.rule.limit is None else plan.rule.limit,
+        }  # fmt: skip
+
+    # --- actions ----------------------------------------------------------------------------------------
+
+    def _add_all_actions(
+        self, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine], bound_at: Mapping[int, int]
+    ) -> None:
+        """Write what the steps of a rule do; one whose matches wait emits nothing yet."""
+        nothing: list[list[TableEntry]] = [[]] * len(lines)
+        emitted = nothing if plan.absent else self._emission(plan, len(lines), bound_at)
+        conditions: list[list[t.Expression]] = [[] for _ in lines]
+        for each in () if self._profiled else plan.rule.where_clause:
+            conditions[_known_at(plan, bound_at, each)].append(each)
+        for entry, line, asked, values in zip(entries, lines, conditions, emitted, strict=True):
+            assigned = self._assigned(plan, entry.step) if entry.takes else []
+            condition = self._code.required(asked, plan.layout)
+            self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
+
+    def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
+        """Write what a step does once it has bound something, without conditions that say nothing."""
+        first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
+        line["actions"], line["actions_end"] = self._lists.add_actions((*first, *actions))
+
+    def _assigned(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
+        """The parameters of what a step binds."""
+        return [
+            (register_of(plan.layout[step.place, f"${each.name}"]),
+             *self._code.value(expanded(each.value, own=True), plan.layout))
+            for each in (step.part.assignments if step.policy.binds else ())
+        ]  # fmt: skip
+
+    def _emission(self, plan: RulePlan, steps: int, bound_at: Mapping[int, int]) -> list[list[TableEntry]]:
+        """The values of the composite, each at that of so many steps by which it is known."""
+        given = {each.name: each.value for each in plan.rule.evaluations}
+        found: list[list[TableEntry]] = [[] for _ in range(steps)]
+        for k, each in enumerate(plan.emitted.attributes):
+            value = given[each.name]
+            found[_known_at(plan, bound_at, value)].append(
+                (self._cells + k, *self._code.value(value, plan.layout, each.domain))
+            )
+        return found
+
+    def _number_consumers(
+        self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine]
+    ) -> None:
+        """Write who consumes: each rule, or each of its steps where T-Rex is followed; the others ask for nothing."""
+        for step in plan.steps:
+            asks = bool(plan.consumed_slots) and step.slot in plan.event_slots and step.policy.binds
+            consumer = (len(self._consumers) if self._trex else number) if asks else records.NONE
+            for entry, line in zip(entries, lines, strict=True):
+                if entry.step is step:
+                    line["consumer"] = consumer
+            if asks and self._trex:
+                self._consumers.append((number, step.slot))
+
+    # --- columns ----------------------------------------------------------------------------------------
+
+    def _banded_cell(self, column: PlannedColumn) -> int:
+        """The attribute whose values are part of the key of a column, if there is one."""
+        if not self._plan.indexed:
+            return records.NONE
+        steps = filter(None, (*chain.from_iterable(self._plan.steps), *self._plan.absent))
+        return banded_cell(each for each in steps if each.column == column.number)
+
+    def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
+        lookback = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
+        filter_ = self._code.required(column.filters, {})
+        keys = self._lists.add_key(((each, each) for each in column.keys), {})
+        type_, count = self._type_of_column(column.number), min(column.latest, records.FOREVER)
+        return type_, *filter_, *keys, lookback, count, banded
+
+
+_WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, records.NONE)
+"""A column whose rows are matches that wait: no event joins it."""
+_NO_TREE = (records.NONE, records.NONE, 0, records.NONE, 0)
+
+
+def _known_at(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
+    """The place in the search behind which the value of an expression is known."""
+    return max((bound_at.get(number, 0) for number in plan.binders(expression)), default=0)
+
+
+def _starts(types_of: Sequence[int], types: Iterable[int]) -> Any:
+    """Where the entries of each type begin in a table that is ordered by type, and where the last end."""
+    return np.array([*(sum(each < type_ for each in types_of) for type_ in types), len(types_of)], np.int64)

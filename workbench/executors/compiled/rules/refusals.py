@@ -1,0 +1,80 @@
+"""What the rules kernel does not run, and how that is recognised.
+
+The rule of this module: a construct that is not for the kernel is a row here; what has none is written into tables
+without a further question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.errors import Refused
+from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, MOST_ATTRIBUTES, StepKind
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan
+from workbench.tesla.scope import RuleScope
+
+HINT = "--backend cdp runs it"
+AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
+    "COUNT": dict.fromkeys((INT, FLOAT, STR, BOOL, None), StepKind.COUNT),
+    "SUM": {INT: StepKind.SUM, FLOAT: StepKind.SUM_REAL},
+    "MIN": {INT: StepKind.MIN, FLOAT: StepKind.MIN_REAL, STR: StepKind.MIN_TEXT},
+    "MAX": {INT: StepKind.MAX, FLOAT: StepKind.MAX_REAL, STR: StepKind.MAX_TEXT},
+    "AVG": {INT: StepKind.AVG, FLOAT: StepKind.AVG_REAL},
+    "MEDIAN": {INT: StepKind.MEDIAN, FLOAT: StepKind.MEDIAN_REAL},
+}  # fmt: skip
+"""The aggregates that the kernel has, by the types of values; None: of events and facts."""
+
+
+def refuse_unsupported(plans: list[RulePlan]) -> None:
+    """Raise Refused, with the construct and its rule, where rules are not for the kernel."""
+    for plan in plans:
+        for what, find in CONSTRUCTS.items():
+            if found := next(find(plan), None):
+                text = f"backend 'compiled' has no {what}: {found} (rule '{plan.rule.name}')"
+                raise Refused(text, where=plan.rule.where, hint=HINT)
+
+
+def _leaves(plan: RulePlan) -> Iterator[t.Expression]:
+    """All expressions of a rule and of the aggregates that it uses, and their parts."""
+    for expression in plan.rule.expressions:
+        yield from t.within(expression)
+    for declared in _declared(plan):
+        yield from t.within(declared.start)
+        yield from t.within(combined_value(declared)) if declared.combined is not None else ()
+
+
+def _declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
+    for step in plan.steps:
+        if isinstance(step.part, t.Aggregate) and step.part.declared is not None:
+            yield step.part.declared
+
+
+def combined_value(declared: t.DeclaredAggregate) -> t.Expression:
+    """What a declared aggregate makes of two values, which are its own attributes there."""
+    assert declared.combined is not None
+    return RuleScope(declared.scope).resolve(declared.combined)
+
+
+def _long_literals(plan: RulePlan) -> Iterator[str]:
+    literals = (leaf.value for leaf in _leaves(plan) if isinstance(leaf, t.Literal))
+    return (str(each) for each in literals if isinstance(each, int) and not LEAST_WORD <= each <= GREATEST_WORD)
+
+
+def _python_functions(plan: RulePlan) -> Iterator[str]:
+    for part in (step.part for step in plan.steps if isinstance(step.part, t.Aggregate)):
+        if part.function not in AGGREGATES if part.declared is None else part.declared.combined is None:
+            yield part.function
+
+
+def _wide_types(plan: RulePlan) -> Iterator[str]:
+    return (name for name in plan.rule.types if len(plan.declared[name].attributes) > MOST_ATTRIBUTES)
+
+
+CONSTRUCTS: Mapping[str, Callable[[RulePlan], Iterator[str]]] = {
+    "aggregates that are functions of Python": _python_functions,
+    "whole numbers of more than 64 bits in expressions": _long_literals,
+    f"types with more than {MOST_ATTRIBUTES} attributes": _wide_types,
+}
+"""Constructs of rules by their names, and what finds those that a rule has."""

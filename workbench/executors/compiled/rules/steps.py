@@ -1,0 +1,184 @@
+"""Predicates and aggregates of a rule as entries of the table of steps.
+
+The rule of this module: what a step selects is said here; what is done once it has bound something stands in `plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from workbench.core.domain import FLOAT, INT
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.bounds import attribute_bound
+from workbench.executors.compiled.rules.entry_lists import EntryLists, TableEntry
+from workbench.executors.compiled.rules.expressions import register_of
+from workbench.executors.compiled.rules.records import StepKind, WindowKind
+from workbench.executors.compiled.rules.refusals import AGGREGATES, combined_value
+from workbench.executors.compiled.rules.shared_parts import ListPart
+from workbench.tesla import tree as t
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedStep
+from workbench.tesla.resolved import domain_of, expanded
+
+StepLine = dict[str, int]
+"""The fields of a step that are not 0."""
+POLICIES = {
+    t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
+    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
+}  # fmt: skip
+TREE_KINDS = {
+    **{kind: kind for kind in StepKind if StepKind.COUNT <= kind <= StepKind.MAX_TEXT},
+    StepKind.AVG: StepKind.SUM, StepKind.AVG_REAL: StepKind.SUM_REAL,
+    **dict.fromkeys((StepKind.COMBINE, StepKind.MEDIAN, StepKind.MEDIAN_REAL)),
+}  # fmt: skip
+"""Aggregates to the kind of nodes from which they can be put together, if they can."""
+
+
+class StepWriter:
+    """Writes steps.
+
+    Parameters
+    ----------
+    lists: get what steps refer to.
+    types: the numbers of types.
+    columns: of each planned column the number of its entry.
+    banded: of each entry the attribute by whose values it is banded, if it is.
+    trex: windows are as T-Rex has them.
+
+    Attributes
+    ----------
+    ranges: of how many attributes a step has bounds at most; two are compared in any case.
+    trees: the numbers of trees of aggregates, by column, attribute and kind.
+    """
+
+    def __init__(
+        self, lists: EntryLists, types: Mapping[str, int], columns: Sequence[int], banded: Sequence[int], *, trex: bool
+    ) -> None:
+        self._lists, self._types, self._trex = lists, types, trex
+        self._columns, self._banded = columns, banded
+        self.ranges = 2
+        self.trees: dict[tuple[int, int, int], int] = {}
+
+    def trigger(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> StepLine:
+        """The first step of a rule, which asks these constraints."""
+        line = self._bound_line(plan.trigger)
+        line["residual"], line["residual_end"] = self._residual(plan, constraints)
+        return line
+
+    def step(self, plan: RulePlan, planned: PlannedStep) -> StepLine:
+        """A step behind it."""
+        step = planned.step
+        line = self._bound_line(step) | _window(step, self._trex)
+        line["column"] = self._columns[planned.column]
+        line["keys"], line["keys_end"] = self._lists.add_key(planned.equations, plan.layout)
+        rest = self._bounds_of(line, plan, _unkeyed(planned))
+        line["residual"], line["residual_end"] = self._residual(plan, rest)
+        if step.selects:
+            rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
+            found = self._lists.add_registers(register_of(each.slot) for each in rivals)
+            line["rivals"], line["rivals_end"] = found
+        return line | {"tree": self._tree(line)}
+
+    def taking(self, step: RuleStep, searched: int) -> StepLine:
+        """The step that takes what has been put aside at an earlier place of the search."""
+        return self._bound_line(step) | {"kind": StepKind.TAKE, "list": searched}
+
+    def _tree(self, line: StepLine) -> int:
+        """The number of the tree of an aggregate that may have one: the key and the window are all that it asks."""
+        kind = TREE_KINDS.get(StepKind(line["kind"]))
+        if kind is None or line["ranges"] or line["residual"] < line["residual_end"]:
+            return records.NONE
+        return self.trees.setdefault((line["column"], line["cell"], kind), len(self.trees))
+
+    def _bound_line(self, step: RuleStep) -> StepLine:
+        """What a step is, and what it binds."""
+        part = step.part
+        line = {
+            "kind": POLICIES.get(part.policy, 0), "type": self._types.get(step.type, records.NONE),
+            "slot": register_of(step.slot),
+            "cell": records.NONE if step.attribute is None else step.attribute,
+            "source": records.NONE,
+        }  # fmt: skip
+        return line | self._aggregate(step, part) if isinstance(part, t.Aggregate) else line
+
+    def _aggregate(self, step: RuleStep, part: t.Aggregate) -> StepLine:
+        """The fields of an aggregate."""
+        declared, code = part.declared, self._lists.code
+        if declared is None:
+            return {"kind": AGGREGATES[part.function][step.values]}
+        line, domain, cell = {"kind": int(StepKind.COMBINE)}, declared.domain, step.attribute
+        assert cell is not None
+        real = domain == FLOAT and step.values == INT
+        line["initial"], line["initial_end"] = code.value(t.Literal(declared.first), {})
+        line["value"], line["value_end"] = code.own_cell(cell, real=real)
+        line["combine"], line["combine_end"] = code.value(combined_value(declared), {}, domain)
+        return line
+
+    def _bounds_of(self, line: StepLine, plan: RulePlan, constraints: Sequence[t.Expression]) -> list[t.Expression]:
+        """Write comparisons of an own attribute with what is bound before as bounds; the other constraints.
+
+        The first range is that of the attribute by whose values the column is banded, if it is.
+        """
+        banded = self._banded[line["column"]]
+        ranges = {} if banded == records.NONE else {banded: 0}
+        rest, bounds = list[t.Expression](), list[TableEntry]()
+        for each in constraints:
+            bound = attribute_bound(each)
+            if bound is None:
+                rest.append(each)
+                continue
+            place = ranges.setdefault(bound.cell, len(ranges))
+            bounds.append((place, bound.cell, bound.relation, *self._lists.code.value(bound.value, plan.layout)))
+        line["bounds"], line["bounds_end"] = self._lists.add_bounds(bounds)
+        line["ranges"], line["not_null"] = len(ranges), sum(1 << cell for cell in ranges)
+        self.ranges = max(self.ranges, len(ranges))
+        return rest
+
+    def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> ListPart:
+        return self._lists.code.required([expanded(each, own=True) for each in constraints], plan.layout)
+
+
+_ASKED = ("keys", "bounds", "residual", "rivals")
+"""What a step may ask of a row of its window."""
+
+
+def selects_window(line: StepLine) -> bool:
+    """Whether a step selects each row of a window: of these it asks nothing else."""
+    if line["kind"] != StepKind.EACH or line["consumer"] != records.NONE:
+        return False
+    return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _ASKED)
+
+
+def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
+    """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
+    pairs = planned.step.code.equations
+    if len(planned.equations) != 1 or len(pairs) != 1:
+        return planned.constraints  # several values are mixed into one word
+    if list(map(domain_of, pairs[0])) == [FLOAT, INT]:
+        return planned.constraints  # a whole number may be no float
+    return [each for each in planned.constraints if not _is_equation(each, pairs[0])]
+
+
+def _is_equation(constraint: t.Expression, pair: tuple[t.Expression, t.Expression]) -> bool:
+    """Whether a constraint is the one whose sides these are."""
+    return isinstance(constraint, t.Operation) and set(map(id, constraint.operands)) == set(map(id, pair))
+
+
+def _window(step: RuleStep, trex: bool) -> dict[str, int]:
+    """The fields of a step's window."""
+    window = step.window
+    if window is None:
+        return {"window": WindowKind.ALL}
+    anchors = {"anchor": register_of(window.anchors[0]), "other": register_of(window.anchors[-1])}
+    least, most = min(window.least, records.FOREVER), window.most
+    if window.between:
+        return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
+    if window.after:
+        return anchors | {"window": WindowKind.AFTER, "most": min(most or 0, records.FOREVER)}
+    if trex and not window.counted:  # both ends are open, and times whole numbers
+        least, most = least + 1, None if most is None else most - 1
+        if most is not None and most < least:
+            least, most = 1, 0
+    kind = WindowKind.BY_ORDER if window.counted else WindowKind.BY_TIME
+    endless = most is None or most >= records.FOREVER
+    return anchors | {"window": kind, "least": least, "most": records.NONE if endless else int(most or 0)}

@@ -1,0 +1,220 @@
+"""Rules whose triggers are matched together, stretch after stretch of the events: on a GPU, a thread for each trigger.
+
+The rule of this module: what is published is what the kernel publishes event by event. The events of a stretch have
+provisional places in the order, as if nothing came of them; once it is known what does, their rows get the right ones.
+A stretch in which a number leaves 64 bits is taken back, and the engine `cdp` goes on.
+"""
+
+# mypy: allow-untyped-calls
+# It calls functions of the kernel as plain Python.
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from workbench.errors import Refused
+from workbench.executors.compiled.rules import records
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
+from workbench.executors.compiled.rules.kernel.stretch import match_triggers
+from workbench.executors.compiled.rules.plan import RuleTables
+from workbench.executors.compiled.rules.records import EventWords, KernelStatus
+from workbench.executors.compiled.rules.texts import make_room
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.independent import find_dependences
+from workbench.tesla.engines.publisher import check_time
+from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.occurrence import Facts
+from workbench.tesla.rule_set import RuleSet
+
+STRETCH = 1 << 14
+"""Events that are processed together, at most."""
+CANDIDATES = 64
+"""Candidates that a thread has room for, in the beginning."""
+ANSWERED = {KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED, KernelStatus.WIDE_BAND}
+"""What threads stop for that is given to all of them."""
+HINT = "--backend compiled runs them"
+
+
+class TriggerDevice(Protocol):
+    """What matches triggers."""
+
+    threads: int
+
+    def match(
+        self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: records.CompositeWords
+    ) -> None:
+        """Match all triggers; `scratches` and `states` have an entry for each thread."""
+
+
+class PlainDevice:
+    """Python, which matches the triggers of one thread after those of the other."""
+
+    def __init__(self, threads: int = 3) -> None:
+        self.threads = threads
+
+    def match(
+        self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: records.CompositeWords
+    ) -> None:
+        for thread in reversed(range(self.threads)):
+            match_triggers(plan, history, scratches, states, triggers, output, thread, self.threads)
+
+
+class StretchRules(TableRules):
+    """A rule set whose triggers are matched together.
+
+    Parameters
+    ----------
+    device: matches them.
+    stretch: events that are processed together, at most.
+    candidates: those that a thread has room for, in the beginning.
+
+    Raises
+    ------
+    Refused: a rule is not for this, or not for the kernel.
+    """
+
+    def __init__(
+        self, rules: RuleSet, facts: Facts, settings: EngineSettings, device: TriggerDevice, *,
+        stretch: int = STRETCH, candidates: int = CANDIDATES,
+    ) -> None:  # fmt: skip
+        super().__init__(rules, facts, settings)
+        refuse_dependent(self._tables.plan, settings)
+        self._device, self._stretch, self._candidates = device, stretch, candidates
+        self._triggers = records.room(2 * stretch + len(self.memory.plan.rules), records.TRIGGER)
+
+    def _compute(self, events: EventWords) -> Iterator[None]:
+        """Process events stretch by stretch; stops when there is output to be taken."""
+        state, count = self.memory.state, len(events.types)
+        state.reached = 0
+        while state.reached < count:
+            first = int(state.reached)
+            times = np.concatenate([[state.now], events.times[first : first + self._stretch]])
+            late = np.flatnonzero(times[1:] < times[:-1])
+            last = first + int(late[0]) if len(late) else min(first + self._stretch, count)
+            if last == first:
+                check_time(int(events.times[first]), self.now, self._passed)
+            if not self._process(events, first, last):
+                return
+            if state.outputs:
+                yield
+
+    def _process(self, events: EventWords, first: int, last: int) -> bool:
+        """Process a stretch; if that is not for the kernel, what was before."""
+        memory, state = self.memory, self.memory.state
+        self._reserve(events, first, last)
+        appended, order, now = memory.history.columns.appended.copy(), int(state.order), int(state.now)
+        joined = self._join(events, last)
+        triggers = self._triggers[: int(state.triggers)]
+        if not joined or not self._count(triggers):
+            memory.history.columns.appended = appended
+            for number in range(len(appended)):
+                memory.functions.rebuild_chains(memory.history, number)
+            state.order, state.now, state.reached, state.outputs = order, now, first, 0
+            return False
+        self._write(triggers, order)
+        return True
+
+    def _reserve(self, events: EventWords, first: int, last: int) -> None:
+        """Let columns have room for the events of a stretch, and the rows of these."""
+        memory, sizes = self.memory, list[int]()
+        memory.forget_rows(int(events.times[first]))
+        counts = np.bincount(events.types[first:last], minlength=len(memory.plan.columns_of_type))
+        for column, index in zip(memory.history.columns, memory.plan.columns, strict=True):
+            wanted = int(column.appended - column.first) + (int(counts[index.type]) if index.type >= 0 else 0)
+            sizes.append(max(int(column.mask) + 1, 1 << max(wanted - 1, 0).bit_length()))
+        memory.lay_out(sizes, aside=self._stretch)
+
+    def _join(self, events: EventWords, last: int) -> bool:
+        """Let the events of a stretch join the history; whether the kernel takes them."""
+        memory, state = self.memory, self.memory.state
+        state.stretch, state.triggers, state.aside = state.reached, 0, len(memory.history.rows) - 2 - self._stretch
+        while True:
+            memory.functions.join_events(
+                memory.plan, memory.history, memory.scratch, memory.states, events, self._triggers, last
+            )
+            status = KernelStatus(int(memory.state.status))
+            if status == KernelStatus.DONE or status >= KernelStatus.BEYOND:
+                return status == KernelStatus.DONE
+            make_room(memory, status, self.texts, self._block_texts)
+
+    def _count(self, triggers: Any) -> bool:
+        """Count the matches of each trigger, and find where its composites begin; whether the kernel takes all."""
+        self._match(triggers, self.memory.output.part(0), counting=True)
+        triggers.first = np.cumsum(triggers.matches) - triggers.matches
+        return bool((triggers.status == KernelStatus.DONE).all())
+
+    def _match(self, triggers: Any, output: records.CompositeWords, *, counting: bool) -> None:
+        """Match triggers, again where something had no room."""
+        memory, threads = self.memory, self._device.threads
+        while True:
+            states: Any = np.repeat(memory.states, threads).view(np.recarray)
+            states.walked = records.GREATEST_WORD  # nodes of aggregates would be written by several threads
+            states.counting, triggers.status = counting, KernelStatus.DONE
+            scratches = thread_scratches(self._tables, threads, self._candidates)
+            self._device.match(memory.plan, memory.history, scratches, states, triggers, output)
+            found = {KernelStatus(each) for each in np.unique(triggers.status).tolist()}
+            if KernelStatus.FULL_CANDIDATES in found:
+                self._candidates *= 2
+            elif missing := found & ANSWERED:
+                self._answer(states, missing)
+            else:
+                return
+
+    def _answer(self, states: Any, missing: set[KernelStatus]) -> None:
+        """Give all threads what they have asked for."""
+        memory = self.memory
+        for each in states:
+            if (status := KernelStatus(int(each.status))) in missing:
+                for name in ("text", "other_text", "full_column", "shift"):
+                    setattr(memory.state, name, each[name])
+                make_room(memory, status, self.texts, self._block_texts)
+
+    def _write(self, triggers: Any, order: int) -> None:
+        """Write the composites, and give all events of the stretch their places in the order."""
+        memory, state, total = self.memory, self.memory.state, int(triggers.matches.sum())
+        memory.reserve_output(total)
+        output = memory.output
+        self._match(triggers, output.part(total), counting=False)
+        events = int(state.order) - order
+        caused = np.bincount(triggers.event, triggers.matches, events + 1).astype(np.int64)[:events]
+        before = np.concatenate([np.cumsum(caused) - caused, [total]])
+        output.orders[:total] = order + 1 + np.repeat(triggers.event, triggers.matches) + np.arange(total)
+        if state.with_sources and total:
+            sources = output.sources[:total]
+            sources += np.where(sources >= order, before[np.clip(sources - order, 0, events)], 0)
+        for number in range(self._tables.event_columns):
+            slots = memory.slots_of(number)
+            orders = memory.history.rows.order[slots]
+            new = orders >= order
+            memory.history.rows.order[slots[new]] += before[orders[new] - order]
+        state.order += total
+        state.outputs = state.pending = total
+
+
+def thread_scratches(tables: RuleTables, threads: int, candidates: int) -> records.Scratch:
+    """Room for what each thread matches; what belongs to one event for all rules has none."""
+    sizes, zeros = tables.sizes, records.zeros
+    stack = zeros(threads, sizes.stack)
+    low, high, cells = (zeros(threads, sizes.ranges) for _ in range(3))
+    fold, segments, costs = (
+        records.room(threads, dtype).reshape(threads, 1) for dtype in (records.FOLD, records.SEGMENT, records.COST)
+    )
+    return records.Scratch(
+        zeros(threads, sizes.registers), zeros(threads, sizes.registers), stack, stack.view(np.float64),
+        low, high, cells, fold, zeros(threads, SUM_WORDS), zeros(threads, candidates), zeros(threads, sizes.steps),
+        zeros(threads, sizes.steps), zeros(threads, 1), zeros(threads, sizes.per), segments,
+        zeros(threads, sizes.sources), zeros(threads, 1), costs, costs.copy(),
+    )  # fmt: skip
+
+
+def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:
+    """Raise Refused, with the reasons, where triggers cannot be matched together."""
+    found = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
+    if settings.profiled:
+        found.append("nobody counts there what rules cost (leave --profile out)")
+    if found:
+        raise Refused(f"triggers cannot be matched together: {'; '.join(found)}", hint=HINT)

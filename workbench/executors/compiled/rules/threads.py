@@ -1,0 +1,148 @@
+"""The engine `compiled` in several threads: events are partitioned by key, or each block is cut into time slices.
+
+The rule of this module: what is published, its order, its numbers and its sources are those of one thread. Which way
+it is, is decided by the first events, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any, NoReturn
+
+import numpy as np
+
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.execute.text_codes import TextCodes
+from workbench.executors.compiled.rules.by_key import RulesByKey
+from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
+from workbench.executors.compiled.rules.compiling import is_kept
+from workbench.executors.compiled.rules.costs import add_costs
+from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.starting import SHORT_RUN
+from workbench.executors.compiled.rules.texts import text_literals
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.facts import changing_tables
+from workbench.tesla.engines.key_buckets import KeyBuckets
+from workbench.tesla.engines.publisher import check_event, check_time
+from workbench.tesla.engines.rule_split import RuleSplit, rule_split
+from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block
+from workbench.tesla.occurrence import Facts, Occurrence
+from workbench.tesla.rule_set import RuleSet
+
+KEY_COST = 0.05
+"""The part of one thread's time that it takes to partition events by key, and to merge what comes out."""
+
+
+def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules | ThreadedRules:
+    """Make the engine `compiled`, with the number of threads in the settings where events can be divided."""
+    split = rule_split(rules) if settings.threads > 1 else None
+    if split is None or not (split.keys or _can_slice(split, settings)):
+        return TableRules(rules, facts, settings, waits=True)
+    if changing_tables(facts):
+        hint = "promise that they do not: --facts-fixed; or leave --threads out"
+        raise InputError("facts in a database that may change are for one thread", hint=hint)
+    return ThreadedRules(rules, facts, settings, split)
+
+
+def _can_slice(split: RuleSplit, settings: EngineSettings) -> bool:
+    """Whether blocks can be cut into slices; what is repeated would be counted twice."""
+    return not (split.time.reason or settings.profiled)
+
+
+class ThreadedRules:
+    """A rule set in several threads.
+
+    Attributes
+    ----------
+    partition: how events are divided; None before the first one.
+    """
+
+    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit) -> None:
+        self.rules, self.settings, self.split = rules, settings, split
+        self.texts = TextCodes(text_literals(rules))
+        self.texts.lasting = True  # they are in the histories of all parts
+        self._parts = [TableRules(rules, facts, settings, texts=self.texts) for _ in range(settings.threads)]
+        self._manager = ThreadManager(settings.threads - 1)
+        self.partition: RulesByKey | RulesByTime | None = None
+        self._now: int | None = None
+        self._passed: int | None = None
+        self._seen = 0
+
+    def process(self, event: Occurrence) -> list[Occurrence]:
+        """The composites that an event causes."""
+        check_event(event, self.rules, self._now, self._passed)
+        try:
+            events: EventBlock | list[Occurrence] = event_block(self.rules, [event], self.texts.put)
+        except LargeNumberError:
+            events = [event]
+        return self._single(self._run(events, sources=True))
+
+    def takes_block(self, events: int) -> bool:
+        """Whether a block of so many events is taken at once."""
+        return events > 0
+
+    def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[EventBlock | list[Occurrence]]:
+        """The composites of a block, in the order of publication."""
+        if not len(block):
+            return
+        check_time(int(block.times[0]), self._now, self._passed)
+        back = np.flatnonzero(np.diff(block.times) < 0)
+        ordered = block.part(0, int(back[0]) + 1) if len(back) else block
+        self.texts.put(list(block.texts.values()))
+        yield from self._run(ordered, sources=sources)
+        if len(back):
+            check_time(int(block.times[len(ordered)]), self._now, self._passed)
+
+    def _run(self, events: EventBlock | list[Occurrence], *, sources: bool) -> Iterator[EventBlock | list[Occurrence]]:
+        self._seen += len(events)
+        if self._seen > SHORT_RUN or (not self.settings.plain and is_kept()):
+            for part in self._parts:
+                part.use_machine_code()
+        self.partition = self.partition or self._choose(events if isinstance(events, EventBlock) else None)
+        times = events.times if isinstance(events, EventBlock) else np.array([each.time for each in events])
+        self._now = int(times[-1])
+        yield from self.partition.run(events, times, sources=sources)
+
+    def advance(self, time: int) -> list[Occurrence]:
+        """The composites that the clock causes up to a time."""
+        self.partition = self.partition or self._choose(None)
+        found = self._single(self.partition.advance(time))
+        self._passed = time if self._passed is None else max(time, self._passed)
+        return found
+
+    def _single(self, parts: Iterator[EventBlock | list[Occurrence]]) -> list[Occurrence]:
+        return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
+
+    def _choose(self, block: EventBlock | None) -> RulesByKey | RulesByTime:
+        """Choose the way in which the thread that has most has least, as far as the first block says."""
+        buckets, threads = KeyBuckets(self.rules, self.split.keys, self.texts.put), self.settings.threads
+        owners, most = buckets.assign(block, threads)
+        if _can_slice(self.split, self.settings):
+            span = int(block.times[-1]) - int(block.times[0]) if block is not None else 0
+            repeated = min(1.0, self.split.time.reach / span) if span else 1.0
+            if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < most + KEY_COST:
+                return RulesByTime(self._parts, self.split.time, self._manager)
+        return RulesByKey(self._parts, buckets, owners, self._manager)
+
+    # --- the rest ---------------------------------------------------------------------------------------
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused, as all that has to do with the state as a whole."""
+        raise Refused("rules that run in several threads are not changed or saved", hint="leave --threads out")
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
+
+    def profile(self) -> Sequence[RuleCost]:
+        """What each rule has cost."""
+        costs: list[Any] = [part.profile() for part in self._parts]
+        return reduce(lambda one, other: add_costs(other, one), costs)
