@@ -76,12 +76,11 @@ def _words(*names: str) -> np.dtype[Any]:
     return np.dtype([(name, "i8") for name in names], align=True)  # a GPU loads words whole only where they are aligned
 
 
-RULE = _words(  # what it emits, when, and what it consumes; how long its matches wait, and where, and who decides;
-    # and a chain that has a row if there is a match
-    "number", "trigger", "emits", "steps", "steps_end", "limit", "pause", "per", "per_end",
+RULE = _words(  # what it emits, when, and a chain that has a row if there is a match; what it consumes;
+    # how long its matches wait, and where, and who decides
+    "number", "trigger", "emits", "steps", "steps_end", "lookup", "limit", "pause", "per", "per_end",
     "sources", "cells", "cells_end", "consumed", "consumed_end", "where", "where_end",
     "timeout", "decider", "waits", "bound", "bound_end", "kept", "kept_end", "kept_rows",
-    "lookup",
 )  # fmt: skip
 STEP = _words(  # what it selects, relative to what is bound before it; then what it binds
     "kind", "rule", "type", "column", "keys", "keys_end", "window", "anchor", "other", "least", "most",

@@ -28,7 +28,7 @@ def is_startable(events: int) -> bool:
 @cache
 def _compilation() -> Thread:
     """The thread that waits for the compiler, once in this process."""
-    print(NOTICE, file=sys.stderr, flush=True)
+    print(f"{NOTICE}; cdp computes meanwhile", file=sys.stderr, flush=True)
     made = Thread(target=compile_aside, daemon=True)
     made.start()
     return made

@@ -54,6 +54,12 @@ def key_of(plan, column, events, i, lookup):
     return key
 
 
+def fetch_steps(plan, rule):
+    """Fetch the steps of a rule that will be matched when others have been."""
+    for k in range(rule.steps, rule.steps_end):
+        fetch(plan.steps, k)
+
+
 def fetch(array, place):
     """Let the processor fetch an entry of an array: in machine code an instruction, in plain Python nothing."""
     del array, place

@@ -9,6 +9,7 @@ since there is no row of a key that it needs: most events of many rules end here
 
 from __future__ import annotations
 
+from workbench.executors.compiled.rules.kernel.ahead import fetch_steps
 from workbench.executors.compiled.rules.kernel.index import bucket_of, scatter
 from workbench.executors.compiled.rules.kernel.values import mix
 from workbench.executors.compiled.rules.records import NONE
@@ -36,6 +37,8 @@ def leave_out(plan, history, scratch, state, found):
         if has_row:
             scratch.asked[left] = number
             left += 1
+            if found > 1:
+                fetch_steps(plan, plan.rules[number])
     return left
 
 
