@@ -40,6 +40,14 @@ class _ReferringLower(Lower):
                 argument.attributes.dereferenceable = self.context.get_abi_sizeof(argument.type.pointee)
 
 
+class _ApartLower(_ReferringLower):
+    """The same of a function that stays one, whoever calls it: what it needs is no burden to others."""
+
+    def setup_function(self, fndesc):
+        super().setup_function(fndesc)
+        self.function.attributes.add("noinline")
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(NativeLowering):
     """Lowers a function without making machine code of it."""
@@ -62,16 +70,35 @@ class _LinkedLowering(NativeLowering):
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ApartLowering(_LinkedLowering):
+    """The same of a function that stays one."""
+
+    _name = "apart_lowering"
+
+    @property
+    def lowering_class(self):
+        return _ApartLower
+
+
 class Linked(Compiler):
     """Compiles a function without making machine code of it."""
+
+    lowering = _LinkedLowering
 
     def __init__(self, typing, target, _, *arguments) -> None:
         super().__init__(typing, target, _LinkedLibrary(target.codegen(), "linked"), *arguments)
 
     def define_pipelines(self):
         (pipeline,) = super().define_pipelines()
-        pipeline.passes = [(_LinkedLowering if each is NativeLowering else each, why) for each, why in pipeline.passes]
+        pipeline.passes = [(self.lowering if each is NativeLowering else each, why) for each, why in pipeline.passes]
         return [pipeline]
+
+
+class Apart(Linked):
+    """The same of a function that stays one, though it is called in one place only."""
+
+    lowering = _ApartLowering
 
 
 def compile_once(dispatcher):

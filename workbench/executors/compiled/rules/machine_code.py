@@ -14,7 +14,7 @@ from typing import Any
 import numba
 
 from workbench.executors.compiled.code.kernels import compile_entry, cycles, soon
-from workbench.executors.compiled.code.link_time import Linked, compile_once
+from workbench.executors.compiled.code.link_time import Apart, Linked, compile_once
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TableArray, TablesType
@@ -44,10 +44,9 @@ INLINED = tuple(
     each.__name__ for each in (ahead, candidates, consumption, index, match, process, search, triggers, undo, values)
 )
 """Modules whose functions every event needs: they are inlined, but for long ones that are called in many places."""
-CALLED = (
-    candidates.sort_words, candidates.sift_down, values.evaluate_code, values.operate, values.product_fits,
-    undo.roll_back,
-)  # fmt: skip
+APART = (values.operate, values.product_fits)
+"""Functions that few rules need: the code around their calls has no register for what is theirs."""
+CALLED = (candidates.sort_words, candidates.sift_down, values.evaluate_code, undo.roll_back, *APART)
 
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:
@@ -82,4 +81,5 @@ def _array_type(kind: ArrayKind) -> Any:
 def _compile(copied: Any, function: Any) -> Any:
     """A function of the kernel for numba."""
     inlined = function.__module__ in INLINED and function not in CALLED
-    return compile_once(numba.njit(copied, **OPTIONS, forceinline=inlined))
+    pipeline = Apart if function in APART else Linked
+    return compile_once(numba.njit(copied, **{**OPTIONS, "pipeline_class": pipeline}, forceinline=inlined))
