@@ -6,7 +6,6 @@ The rule of this module: it reads finished tables. A key that is more than attri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from workbench.executors.compiled.rules.records import Opcode, StepKind
 
 EventLookup = tuple[int, tuple[int, ...], bool]
 """A column, the cells of the key, and whether the event joins."""
+KnownCells = Mapping[tuple[int, int], int]
+"""The attributes of the event that registers and constants have: each by the instruction that pushes it."""
 
 
 def add_lookups(tables: records.PlanTables) -> records.PlanTables:
@@ -70,41 +71,28 @@ def _lookups_of_rule(
 ) -> Iterator[tuple[EventLookup, int]]:
     """The lookups of a rule, whose trigger has some constants in some attributes."""
     rule = tables.rules[number]
-    trigger = tables.steps[rule.steps]
-    assigned = _cells_of_registers(tables, trigger)
+    trigger, known = tables.steps[rule.steps], {(int(Opcode.CONST), word): cell for word, cell in constants.items()}
+    for each in tables.actions[trigger.actions : trigger.actions_end]:  # what is assigned to parameters
+        cell = _cell(tables, each, records.OWN, {})
+        if cell is not None:
+            known[int(Opcode.REGISTER), int(each.slot)] = cell
     for step in tables.steps[rule.steps + 1 : rule.steps_end]:
-        cells = _key_cells(tables, step, trigger.slot, assigned, constants)
+        cells = _key_cells(tables, step, trigger.slot, known)
         if cells and tables.columns[step.column].banded == records.NONE:
             yield (int(step.column), cells, False), number if step.kind < StepKind.NOT else records.NONE
 
 
-def _cells_of_registers(tables: records.PlanTables, trigger: Any) -> Mapping[int, int]:
-    """The registers to which a trigger assigns an attribute of its own."""
-    found = {}
-    for each in tables.actions[trigger.actions : trigger.actions_end]:
-        cell = _cell(tables, each, records.OWN, {})
-        if cell is not None:
-            found[int(each.slot)] = cell
-    return found
-
-
-def _key_cells(
-    tables: records.PlanTables, entry: Any, register: int, assigned: Mapping[int, int],
-    constants: Mapping[int, int] = MappingProxyType({}),
-) -> tuple[int, ...]:  # fmt: skip
+def _key_cells(tables: records.PlanTables, entry: Any, register: int, known: KnownCells) -> tuple[int, ...]:
     """The attributes that a key consists of; none where there is more to it."""
-    cells = [_cell(tables, each, register, assigned, constants) for each in tables.keys[entry.keys : entry.keys_end]]
+    cells = [_cell(tables, each, register, known) for each in tables.keys[entry.keys : entry.keys_end]]
     return () if None in cells else tuple(cell for cell in cells if cell is not None)
 
 
-def _cell(
-    tables: records.PlanTables, value: Any, register: int, assigned: Mapping[int, int],
-    constants: Mapping[int, int] = MappingProxyType({}),
-) -> int | None:  # fmt: skip
+def _cell(tables: records.PlanTables, value: Any, register: int, known: KnownCells) -> int | None:
     """The attribute of the event in a register that a value is."""
     if value.code_end != value.code + 1:
         return None
     instruction = tables.code[value.code]
-    if instruction.op in (Opcode.REGISTER, Opcode.CONST):
-        return (assigned if instruction.op == Opcode.REGISTER else constants).get(int(instruction.a))
-    return int(instruction.b) if instruction.op == Opcode.CELL and instruction.a == register else None
+    if instruction.op == Opcode.CELL and instruction.a == register:
+        return int(instruction.b)
+    return known.get((int(instruction.op), int(instruction.a)))
