@@ -88,7 +88,7 @@ def test_data(text: str, kind: str) -> None:
     assert found == right
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["batches", "rows", "reader"])
 def test_keys(text: str, kind: str) -> None:
     p, xs = wb.parse(text).get(), numbers()
@@ -111,7 +111,7 @@ def written(path: Path, xs: list[int]) -> Path:
     return path
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize(
     "options", [[], ["--key", "k", "--with-row"], ["--bad-rows", "skip"], ["--threads", "2"]], ids=str

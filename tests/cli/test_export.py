@@ -63,6 +63,7 @@ def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
     assert target.stat().st_mode & 0o044  # as any other file
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif("nusmv" not in USABLE, reason="no NuSMV executable")
 @pytest.mark.parametrize("name", ["figure_2a", "sum_of_odds", "output_if_smaller_than_k", "window_sum_of_3"])
 def test_nusmv_by_hand_says_what_check_says(workbench: Run, tmp_path: Path, name: str) -> None:

@@ -235,7 +235,7 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     assert again.code == 0
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("column", "value"), [("outputs", "{"), ("status", "exploded"), ("started", None)])
 def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value):
     lab("run", "tiny")

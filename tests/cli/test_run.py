@@ -28,7 +28,7 @@ def events(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.csv.gz", "bad.csv"])
 def test_a_full_disk_is_told_with_the_path(tmp_path: Path, name: str) -> None:
     """A limit for the size of files stands for the disk: it fails in the same call."""
@@ -192,7 +192,7 @@ def test_a_reader_that_has_had_enough(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("out\n1\n", "")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [2, 15])
 @pytest.mark.parametrize(
     ("backend", "options"), [("reference", []), ("compiled", []), ("dataflow", []), ("reference", ["--key", "k"])]
@@ -216,7 +216,7 @@ def test_interrupting_a_live_run(number: int, backend: str, options: list[str], 
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "arrows"])
 @pytest.mark.parametrize(("number", "bad"), [(2, False), (15, False), (0, True)])
 def test_the_end_of_a_live_run_leaves_typed_rows(number: int, bad: bool, kind: str, tmp_path: Path) -> None:

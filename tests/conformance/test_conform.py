@@ -319,6 +319,7 @@ def test_random_pipelines_agree() -> None:
     assert outcome.agreements >= 18
 
 
+@pytest.mark.slow
 def test_a_processor_that_is_broken_is_found_in_random_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
     def forgetting(self: wb.Trim, state: Any, front: Any) -> Any:
         (seen,) = state
@@ -411,6 +412,7 @@ def test_a_backend_that_there_is_not() -> None:
         conform(sums, ["spork"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["specification", "pull", "threaded", "compiled, step by step", "model", "NuSMV"])
 def test_the_backends_agree_on_what_ends(name: str) -> None:
     text = """pipeline p(x: int, b: bool) -> int {

@@ -59,7 +59,7 @@ EXTREMES: dict[str, tuple[wb.Pipeline, Any, Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", EXTREMES)
 def test_what_is_wrong_of_extreme_numbers_only_is_found_and_made_small(name: str, tmp_path: Path) -> None:
     pipeline, change, extreme = EXTREMES[name]

@@ -44,7 +44,7 @@ def test_everything_that_runs_it_agrees(case: str) -> None:
     assert all(outcome.holds for outcome in conform(pipeline, BACKENDS, Search(examples=20, steps=8)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("together", [False, True])
 def test_its_capacities_are_the_greatest_lengths(case: str, together: bool) -> None:
     pipeline, _ = read(case)
@@ -53,7 +53,7 @@ def test_its_capacities_are_the_greatest_lengths(case: str, together: bool) -> N
             compare(pipeline, together=together)
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("prop", INVARIANTS, ids=str)
 @pytest.mark.parametrize("q", [0, 1, 2])
 def test_what_is_decided_is_what_exploring_says(case: str, prop: Any, q: int) -> None:

@@ -67,6 +67,7 @@ DOMAINS = [M(1), M(4), M(5), S(4), C(4), Range(-3, 2), Range(0, 3), Range(2, 4),
 NUMERIC = [op for op in OPERATORS.values() if op.name not in ("not", "and", "or", "implies", "ite")]
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("op", NUMERIC, ids=lambda op: op.name)
 @pytest.mark.parametrize("domain", DOMAINS, ids=str)
 def test_terms_compute_what_the_exact_meaning_says(op, domain):

@@ -124,6 +124,7 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("most", "text", "when"), BOUNDS)
 @pytest.mark.parametrize("pipe", ["y", "x"])
 def test_on_one_event_a_step(most: int | None, text: str, when: Condition, pipe: str) -> None:

@@ -109,6 +109,7 @@ def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, 
     assert any("structure" in said for said in alone.rests_on) or alone.engine == "none needed"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("engine", ["auto", "explicit", "all"])
 def test_sums_that_nothing_shows_may_wrap(engine: str) -> None:
     """The value of the sum is looked at, and whether there is one is not: no event passes `prefix(..., 0)`."""

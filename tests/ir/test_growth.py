@@ -39,7 +39,7 @@ def prepared(text: str) -> None:
     prepare(pipeline.resolve(settings.domain), liveness(), settings)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", STEPS)
 def test_a_chain_costs_in_proportion_to_its_length(name: str) -> None:
     short, long = (chain(STEPS[name], n, named=True) for n in (60, 240))

@@ -54,7 +54,7 @@ def both(dialect: Dialect, text: str, start: str) -> tuple[Any, Any]:
     return ours, its
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_and_damaged_ones_are_read_as_lark_reads_them(path: Path) -> None:
     text, draw = path.read_text(encoding="utf-8"), random.Random(path.name)

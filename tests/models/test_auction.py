@@ -77,7 +77,7 @@ def test_made_up_traces(broken):
         assert running.run(stream)["out"][-1] == (item != broken)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("events", "number"),
     [

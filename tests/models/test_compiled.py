@@ -30,6 +30,9 @@ def every() -> list[Any]:
     return found
 
 
+EVERY = every()
+
+
 def event(domain: Domain, chance: random.Random) -> Any:
     if domain == BOOL:
         return chance.random() < 0.5
@@ -62,7 +65,7 @@ def runs(one: Any) -> bool:
     return not flat.oracles and not flat.clocks and one.id not in MAPS
 
 
-@pytest.mark.parametrize("pipeline", [one for one in every() if not runs(one)])
+@pytest.mark.parametrize("pipeline", [one for one in EVERY if not runs(one)])
 def test_what_is_refused(pipeline: Pipeline) -> None:
     with pytest.raises(Refused, match=r"compiled code|backend 'compiled'"):
         Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, 40))
@@ -73,9 +76,9 @@ def draws(one: Any) -> bool:
     return not any(isinstance(part, Texts) for _, domain in flatten(one.values[0]).inputs for part in within(domain))
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
-@pytest.mark.parametrize("pipeline", [one for one in every() if runs(one) and draws(one)])
+@pytest.mark.parametrize("pipeline", [one for one in EVERY if runs(one) and draws(one)])
 def test_a_model(pipeline: Pipeline, together: bool) -> None:
     """Queues of 40 events: some overflow, in the same step on both sides."""
     chance, room = random.Random(1), dict.fromkeys(flatten(pipeline).queues, 40)
@@ -99,5 +102,5 @@ def test_a_model(pipeline: Pipeline, together: bool) -> None:
 
 
 def test_there_are_models() -> None:
-    assert len(every()) > 30
+    assert len(EVERY) > 30
     assert issubclass(Overflow, WorkbenchError)

@@ -160,6 +160,7 @@ def game(request):
     return request.param, list(pingus_trace.generate(5, 420, request.param))
 
 
+@pytest.mark.sampled(3)
 def test_spontaneous(game, tmp_path):
     fault, events = game
     rows = verdicts(tmp_path, events, "spontaneous.pipe", {"ids": "characters/character/id"})
@@ -167,6 +168,7 @@ def test_spontaneous(game, tmp_path):
     assert first == pingus_trace.first_appears(events) == (212 if fault == "appears" else None)
 
 
+@pytest.mark.sampled(3)
 def test_bashing(game, tmp_path):
     """The two forms agree: a position without a verdict is one who bashes to the end."""
     fault, events = game
@@ -181,6 +183,7 @@ def test_bashing(game, tmp_path):
     assert (len(told) == len(some) and all(told)) == (fault not in ("blocks", "vanishes", "endless"))
 
 
+@pytest.mark.sampled(3)
 def test_turn_around(game, tmp_path):
     fault, events = game
     names = {f"e.{name}": pingus_trace.column(name) for name in pingus_trace.COLUMNS}
@@ -205,6 +208,7 @@ def refuted(file, pipeline, events):
     ]
 
 
+@pytest.mark.sampled(3)
 def test_who_did_it(game):
     fault, events = game
     given = as_events(events)
@@ -322,6 +326,7 @@ def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
     assert [str(each.outcome) for each in found] == ["holds", "holds"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("waiting", "wrong"),
     [(1, ""), (2, ""), pytest.param(2, "until(does = BASHER, does != BASHER)", marks=pytest.mark.slow)],

@@ -49,7 +49,7 @@ def written(file, broken):
     return "csv", "".join(",".join(map(str, event)) + "\n" for event in events)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("broken", [False, True])
 @pytest.mark.parametrize("query", QUERIES)
 def test_all_backends_say_the_same(query, broken, tmp_path):

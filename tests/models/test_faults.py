@@ -24,7 +24,7 @@ EXPECTED = {
 CASES = [(*where, text, outcome) for where, checks in EXPECTED.items() for text, outcome in checks.items()]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("model", "name", "text", "outcome"), CASES)
 def test_verdict(model: str, name: str, text: str, outcome: str) -> None:
     loaded = read_file(f"models/faults/{model}.pipe").get(name)

@@ -41,6 +41,7 @@ CASES = [
 FINITE = TAINT.replace("TEXT", "{A, B, C}")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("trace", "accepted"), CASES)
 @pytest.mark.parametrize("text", [TAINT.replace("TEXT", "str"), FINITE], ids=["str", "finite"])
 def test_taint(text, trace, accepted):

@@ -107,6 +107,7 @@ def test_a_cast_into_a_range_keeps_what_is_in_it(source: Range | Integer, target
             cast.denote(([value],))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("engine", ["explicit", "pynusmv"])
 def test_a_model_flags_what_is_not_in_it(target: Range, engine: str) -> None:

@@ -125,7 +125,7 @@ def check(folder, form, packed, run, keyed, bad):
             assert len(list(csv.reader(file))) == 1 + len(ODD)
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", QUICK, ids=str)
 def test_every_row_is_run_once(case, tmp_path):
     check(tmp_path, *case)
@@ -275,7 +275,7 @@ def event_log(folder, form, random):
     return path
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{}, {"engine": "compiled"}, {"matches": "count"}, {"key": "k"}], ids=str)
 def test_rules_account_for_damaged_logs(options, tmp_path, accounts):
     random, given = Random(7), {"late": "5", "late_output": str(tmp_path / "late.csv")}

@@ -135,7 +135,7 @@ def as_rows(made, codes, keys, start):
     ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("gaps", "threads"), [(False, 1), (True, 3)])
 @pytest.mark.parametrize("name", ["late", "several", "last", "growing"])
 def test_machine_code_over_the_rows_of_many_keys(name, gaps, threads):

@@ -56,6 +56,7 @@ def test_files_of_all_steps_are_the_columns_of_one_file(log: Path, tmp_path: Pat
     assert output["sum"].read_text() == "sum\n3\n11\n7\n"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "jsonl.zst"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_long_log_in_every_format(kind: str, threads: int, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def ran(name, source, target, threads, **options):
     return target.read_bytes()
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("log", ["numbers", "nulls", "texts"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_row_groups(layout, log, tmp_path):
@@ -86,7 +86,7 @@ def test_rows_are_read_in_large_batches_behind_an_empty_group(tmp_path, monkeypa
     assert (max(rows), sum(rows)) == (500, 1010)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
 @pytest.mark.parametrize("layout", ["one group", "many small ones", "ragged"])
 def test_several_files(layout, target, tmp_path):

@@ -190,7 +190,7 @@ def written(case, path, output, options):
     return repr(parquet.read_table(output).to_pylist()) if output.suffix == ".parquet" else output.read_bytes()
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(25))
 def test_composites_in_columns_are_written_as_rows_are(seed, tmp_path, monkeypatch):
     random, case = Random(seed), random_case(seed)
@@ -239,6 +239,7 @@ TIMES = {
 PLAIN = ("integers", "floats", "texts", "dates")
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("arrays", [False, True])
 def test_arrays_say_what_rows_say(times, arrays, monkeypatch):

@@ -41,6 +41,7 @@ def lines_of(rows: Any) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("until", [{}, {"until": 10**6}], ids=str)
 @pytest.mark.parametrize("backend", ["cdp", "aip", "compiled"])
 @pytest.mark.parametrize("seed", range(3))

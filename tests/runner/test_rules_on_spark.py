@@ -156,6 +156,7 @@ def plain(rows):
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("buckets", "engine", "program"),
     [(1, "cdp", FIRES), (3, "aip", FIRES), (20, "cdp", FIRES), (2, "compiled", FIRES), (3, "compiled", NEVER_CALM)],

@@ -182,6 +182,7 @@ def test_queues_have_the_room_that_they_need() -> None:
     assert wb.run(endless, {"x": list(range(20))}, backend="compiled") == {"out": [3 * i for i in range(10)]}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("backend", ["auto", "reference", "compiled"])
 @pytest.mark.parametrize("keys", [["a", "b", "a"], [7, 8, 7], [True, False, True]], ids=str)
 def test_a_run_for_each_key(keys: list[Any], backend: Any, tmp_path: Path) -> None:

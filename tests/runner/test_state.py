@@ -107,6 +107,7 @@ def test_many_runs_are_cut_anywhere(seed, tmp_path):
 HAVE_STATE = [row.name for row in backend_rows().values() if STATE in row.options]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("cut", [1, 4, 9])
 @pytest.mark.parametrize("key", [{}, {"key": "k"}], ids=["", "key"])
 @pytest.mark.parametrize("backend", [name for name in HAVE_STATE if "pipeline" in backend_rows()[name].kinds])
@@ -122,6 +123,7 @@ def test_every_backend_of_pipelines(backend, key, cut, tmp_path):
     assert len(lines(out)) > 2
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "options", [{}, {"key": "k"}, {"with_sources": True}, {"passed": ["C"]}], ids=["", "key", "sources", "passed"]
 )

@@ -47,7 +47,7 @@ def log(folder, form: str, good, wrong):
     return path, 4
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(("kind", "good", "wrong", "message"), WRONG)
@@ -111,6 +111,7 @@ NEAR = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 @pytest.mark.parametrize(("kind", "column", "wanted"), NEAR)
 def test_columns_of_a_type_near_by(kind, column, wanted, backend, tmp_path):

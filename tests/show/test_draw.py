@@ -84,6 +84,7 @@ def samples():
             yield pytest.param(sample, id=str(sample))
 
 
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize("processor", list(samples()))
 def test_every_processor_can_be_drawn(processor):
     """Nodes and edges only: types do not matter to a picture, so any input that is accepted will do."""

@@ -48,6 +48,7 @@ def pairs(name, kinds):
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*MATCHED, "contiguous"])
 def test_a_policy_as_a_rule(name):
     rules = in_units(load_rules(POLICIES / f"{name}.tesla"), "us")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.examples import examples
+from tests.examples import examples, scaled
 from tests.tesla.rule_cases import rule_cases
 from workbench.builder import Builder
 from workbench.conformance import Nullable, Record
@@ -238,7 +238,7 @@ def held(case: RuleCase) -> None:
 
 
 def test_steps_say_what_rules_mean():
-    for seed in range(400):
+    for seed in range(scaled(100, 400)):
         held(random_case(seed))
 
 

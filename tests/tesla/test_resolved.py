@@ -78,6 +78,7 @@ class Comparison:
         assert expected is None or type(expected) is PYTHON[domain_of(resolved)]
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", range(150))
 def test_slots_have_the_values_of_names(seed):
     made = (random_case if seed % 2 else varied_case)(seed).rules

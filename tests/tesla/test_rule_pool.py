@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.examples import scaled
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import varied_case
 from workbench.errors import InputError, Refused, WorkbenchError
@@ -88,7 +89,7 @@ def test_composites_their_numbers_and_their_sources_are_those_of_one_engine(name
     """What is old is forgotten as often as can be, too."""
     monkeypatch.setattr(total_order, "FORGET_AT", 3)
     shared = composites = 0
-    for seed in range(60):
+    for seed in range(scaled(25, 60)):
         draw = random.Random(seed)
         made = drawn_rules(draw)
         if rule_split(made).undivided:
@@ -106,8 +107,8 @@ def test_composites_their_numbers_and_their_sources_are_those_of_one_engine(name
             composites += len(told)
             assert pool.process(event) == told, seed
         assert pool.advance(events[-1].time + 9) == one.advance(events[-1].time + 9)
-    assert shared > 20
-    assert composites > 400
+    assert shared > scaled(8, 20)
+    assert composites > scaled(150, 400)
 
 
 def test_random_rules_are_shared_out():

@@ -157,7 +157,7 @@ def agree(expression: t.Expression, own: dict, expected: object) -> None:
 A, B = t.OwnAttribute("a"), t.OwnAttribute("b")
 
 
-@pytest.mark.sampled(250)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("case", CASES, ids=shown)
 def test_an_operator_on_two_values(case):
     sign, a, b, expected = case
@@ -256,6 +256,7 @@ AGGREGATES = [
 FUNCTIONS = {1: ("MEDIAN",), 3: ("COUNT", "MIN", "MAX"), 5: ("COUNT", "SUM", "AVG", "MIN", "MAX")}
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(("kind", "results", "given", "expected"), AGGREGATES)
 def test_aggregates(kind, results, given: Sequence, expected):
     """Over events in a window, and over facts."""

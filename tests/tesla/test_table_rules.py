@@ -17,6 +17,7 @@ pytest.importorskip("numba")
 import numpy as np
 
 import workbench as wb
+from tests.examples import scaled
 from tests.tesla.events import A, C, rule_engine
 from tests.tesla.test_meaning import TYPES
 from tests.tesla.test_rule_threads import APART, JOINED, drawn
@@ -41,7 +42,7 @@ from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
-PLAIN_CASES, CHECKED_CASES, COMPILED_CASES = 100, 30, 5000
+PLAIN_CASES, CHECKED_CASES, COMPILED_CASES = scaled(60, 100), scaled(10, 30), 5000
 
 # --- random rules ---------------------------------------------------------------------------------------
 
@@ -156,6 +157,7 @@ def readings(count: int) -> Iterator[Occurrence]:
         yield Occurrence("S", at // 2, row) if at % 5 else Occurrence("T", at // 2, (name,))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 90])
 def test_blocks_are_events_one_by_one(size, sources):

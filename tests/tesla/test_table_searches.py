@@ -58,6 +58,7 @@ BANDS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("policy", ["each", "first", "last"])
 @pytest.mark.parametrize("name", BANDS)
 def test_bounds_on_both_sides_are_bands(name, policy):
@@ -124,6 +125,7 @@ def test_what_is_named_in_a_rule_is_searched_before():
         assert [each.step.number for each in written_order(SetPlan(made), 0)] == sorted({int(w[0]) for w in words})
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("parts", SEARCHES)
 @pytest.mark.parametrize("emission", ["emit {}", "limit 3 emit {}", "emit {} consuming A"])
 def test_orders_of_searches_are_none_of_matches(parts, emission):

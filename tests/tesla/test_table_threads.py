@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("numba")
 
+from tests.examples import scaled
 from tests.tesla.events import A, B
 from tests.tesla.test_rule_threads import FAR, FAR_EVENTS, JOINED, ONE, STRETCHED, TWO, TYPES, N, drawn, fed
 from workbench.conformance.compare.rule_engines import same_occurrence
@@ -25,7 +26,7 @@ from workbench.tesla.engines.time_split import TimeSplit, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Occurrence
 
-KEYED_CASES, SLICED_CASES = 12, 24
+KEYED_CASES, SLICED_CASES = scaled(4, 12), scaled(8, 24)
 
 
 def in_threads(made, facts, threads, split):

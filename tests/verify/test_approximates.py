@@ -50,7 +50,7 @@ def by_definition(primed: str, name: str, steps: int = 2) -> bool:
     return True
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("primed", "name"), [*itertools.product(NAMES, NAMES), *itertools.product(WIDE, WIDE)])
 def test_the_definition(primed: str, name: str) -> None:
     verdict = checked(primed, name)

@@ -193,7 +193,7 @@ MONITORS = [
 ]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_systems_against_exploration(seed: int) -> None:
     """A random graph with a value and a presence in each node; the product is explored in Python, breadth first."""

@@ -12,6 +12,7 @@ from workbench.smv.system import system_from
 # --- values ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("type_", "bound", "reached", "unreached"),
     [

@@ -68,6 +68,7 @@ FAIL = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("left", "right"), HOLD)
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 def test_equivalent(left: str, right: str, mode: EquivalenceMode) -> None:

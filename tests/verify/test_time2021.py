@@ -81,6 +81,7 @@ def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_
     assert any(f"wraps modulo {n}" in line for line in verdict.rests_on)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("file", "other"), [("window_sum_of_2", "trim_sum_of_2"), ("window_sum_of_3", "trim_sum_of_3")]
 )
@@ -151,7 +152,7 @@ def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
             _confirmed(verdict)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", FILES)
 def test_what_holds_for_every_n_holds_for_other_n(file: str) -> None:
     """`every N` is claimed where no integer of a chosen domain is left; then the domain cannot matter."""
@@ -189,7 +190,7 @@ def test_defects_1_and_5_only_inputs_are_free_variables(file: str) -> None:
         assert "present :=" in module or "fires :=" in module or "now :=" in module
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("q", [0, 1, 2])
 def test_defect_2_a_pipeline_is_equivalent_to_itself_whatever_overflows(file: str, q: int) -> None:

@@ -38,23 +38,31 @@ def traces(steps: int = 30, count: int = 7) -> dict[str, Any]:
     }
 
 
-PROGRAM = """
+BEGIN = """
 import sys, numpy as np, workbench as wb
 sys.path.insert(0, sys.argv[1])
 from tests.executors.compiled.test_batch import TEXT, compared, traces
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.errors import Overflow, Refused
 pipeline = wb.parse(TEXT).get().pipeline
-for at_once in (None, 3):
-    batch = Batch(pipeline, device="gpu", at_once=at_once)
-    compared(batch)
-    print(batch.device)
+"""
+IN_PIECES = """
+batch = Batch(pipeline, device="gpu", at_once=3)
+compared(batch)
+print(batch.device)
 full = wb.parse("pipeline q(x: int) -> int { third = decimate(x, 3)  both = third + x"
                 "  capacity queue(both.left) = 0  capacity queue(both.right) = 6  return both }").get().pipeline
 try:
     Batch(full, device="gpu").run(np.zeros((12, 3), np.int64))
 except Overflow as error:
     print(error.what)
+try:
+    Batch(wb.parse("pipeline p(x: int) -> int { return x + decimate(x, 2) }").get(), device="gpu")
+except Refused as error:
+    print(error.what)
+"""
+AT_ONCE = """
+compared(Batch(pipeline, device="gpu"))
 there = wb.parse("pipeline r(x: int) -> int { return cumulate(x, +) }").get().pipeline
 kept = Batch(there, device="gpu").run(np.ones((3, 2), np.int64), keep=True)["out"]
 print(kept.fields[0].copy_to_host()[: kept.counts[1], 1])
@@ -71,10 +79,6 @@ for keep in (False, True):
     made = Batch(late, device="gpu").run({"x": x, "y": x}, {"x": here | True, "y": here}, keep=keep)["out"]
     fields = [field.copy_to_host() if keep else field for field in made.fields]
     print([fields[0][:count, trace].tolist() for trace, count in enumerate(made.counts)])
-try:
-    Batch(wb.parse("pipeline p(x: int) -> int { return x + decimate(x, 2) }").get(), device="gpu")
-except Refused as error:
-    print(error.what)
 """
 
 
@@ -105,19 +109,30 @@ def test_one_after_the_other_on_the_cpu() -> None:
     compared(batch)
 
 
-def test_kernels_on_the_simulator() -> None:
+def on_the_simulator(program: str) -> list[str]:
+    """The lines that a program prints for which the simulator is a GPU."""
     env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(ROOT)]
+    command = [sys.executable, "-W", "error", "-c", BEGIN + program, str(ROOT)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.stdout.splitlines() == [
-        "numba's CUDA simulator",
+    assert not done.returncode, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_kernels_on_the_simulator() -> None:
+    assert on_the_simulator(IN_PIECES) == [
         "numba's CUDA simulator",
         "trace 0, step 10: queue 'both.right' of pipeline q overflows: its capacity is 6",
+        "pipeline p has queues that grow also where all inputs come together, those of add.queue: a GPU cannot",
+    ]
+
+
+@pytest.mark.slow
+def test_all_traces_at_once_on_the_simulator() -> None:
+    assert on_the_simulator(AT_ONCE) == [
         "[1 2 3]",
         *("[] []", "[] []", "[0] [1]", "[] []", "[38] [39]", "[] []"),  # its one input ends once
         *["[[6, 12, 18, 24, 30, 36, 42], [8, 23, 29, 35], [10, 16, 22, 28, 34, 40, 46]]"] * 2,
-        "pipeline p has queues that grow also where all inputs come together, those of add.queue: a GPU cannot",
-    ], done.stderr
+    ]
 
 
 def test_errors_name_the_trace() -> None:

@@ -89,6 +89,7 @@ def _after(pipeline: Pipeline, steps: list[Any]) -> Reference:
     return reference
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["late", "far", "three late", "shared", "records"])
 def test_where_all_inputs_come_together_the_room_is_what_the_model_checker_finds(name: str) -> None:
     pipeline = PIPELINES[name]

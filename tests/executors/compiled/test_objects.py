@@ -59,7 +59,7 @@ def summed(source: str, count: int = 4) -> tuple[int, int]:
     return loop(0, count, np.zeros(1, np.int64), np.arange(count)), loop.compiled
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["i1", "u1", "i4", "u8", "f8", "b1"])
 def test_all_kinds_of_arguments_arrive(kind: str, folder: Path) -> None:
     source = """
@@ -91,7 +91,7 @@ def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path,
     assert len(list(folder.iterdir())) == 3
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("damage", ["cut", "bit", "empty", "other", "text"])
 def test_a_damaged_file_is_made_anew(damage: str, folder: Path, kept_one: Path) -> None:
     whole = kept_one.read_bytes()

@@ -63,7 +63,7 @@ IN_BLOCKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("expression", IN_BLOCKS)
 def test_blocks_do_not_show(expression: str) -> None:
     """Three pieces, of which the second is too short for blocks; the state goes on from each to the next."""
@@ -103,6 +103,7 @@ def test_a_total_may_stand_on_either_side() -> None:
     assert shown(plainly(pipeline), {"x": EVENTS}) == shown(Compiled(pipeline, machine=False), {"x": EVENTS})
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", Overflowing)
 @pytest.mark.parametrize("function", ["+", "*", "min", "max"])
 def test_numbers_of_finite_domains(kind: Overflowing, function: str) -> None:

@@ -57,6 +57,7 @@ def drawn_ends(rng: random.Random, count: int) -> Ends:
     return min(one, other), max(one, other)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", FOLDS)
 def test_nodes_say_of_any_window_what_its_rows_say(function):
     rng = random.Random(1)
@@ -132,6 +133,7 @@ AGGREGATES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("within", ["within 30 from T", "within 3 .. 20 from T", "within forever from T"])
 @pytest.mark.parametrize("asked", ["", "k == T.k"])
 def test_rules_aggregate_over_long_windows(asked, within):

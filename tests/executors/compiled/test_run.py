@@ -74,7 +74,7 @@ def test_machine_code_agrees_with_the_reference_executor() -> None:
         assert [pair for part in parts for pair in zip(part.events(), part.steps.tolist(), strict=True)] == expected
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("expression", "bad"),
     [

@@ -64,7 +64,7 @@ def run(one: wb.Compiled, tape: Taped, x: list[int]) -> list[list[Any]]:
     return [list(out)[: counts[0]] for out in outs]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_the_same_comes_out(name: str) -> None:
     body, capacity, memories = PIPELINES[name]

@@ -250,6 +250,7 @@ def test_what_needs_the_order_of_texts_is_refused() -> None:
 # --- logs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("name", ["p", "q"])
 def test_logs(tmp_path: Path, ending: str, name: str) -> None:

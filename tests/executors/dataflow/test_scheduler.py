@@ -97,7 +97,7 @@ def test_broken_variants_are_those_of_the_listings(variant):
 def test_many_phases_at_once_in_any_order():
     """Rows of phases with the same x, long ones, and more than there is room for at first."""
     graph, phases = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0], scaled(70, 150)
-    for order in (min, max):
+    for order in (max, min)[: scaled(1, 2)]:
         kept = Scheduler(graph), MachineSets(graph, phases)
         theirs, *ours = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (Listings(graph), *kept))
         for run in (theirs, *ours):

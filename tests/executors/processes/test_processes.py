@@ -94,7 +94,7 @@ class Recording(Reference):
         return map(self.step, steps)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize(("processes", "batch"), [(2, 4), (3, 1)])
 def test_all_steps_are_those_of_the_reference_executor(holder, processes, batch, monkeypatch):

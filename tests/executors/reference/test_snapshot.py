@@ -44,6 +44,7 @@ def _values(domain):
     return list(domain.values()) if domain.finite else [0.5, -1.25, 3.0] if domain == wb.FLOAT else [1, 2, 3, -4]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_another_executor_goes_on(name, backend):

@@ -105,6 +105,7 @@ def test_each_key_is_a_run_of_its_own(text, backend, size):
     assert sorted(tuples(made), key=str) == expected(rows, runs)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [SUMS, LAST])
 @pytest.mark.parametrize("size", [7, 100])
 def test_machine_code_goes_on_in_the_next_batch(text, size):

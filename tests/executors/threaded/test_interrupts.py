@@ -133,7 +133,7 @@ def within_reason(asked, primitives):
     raise AssertionError("no thread is granted any more")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.__name__)
 @pytest.mark.parametrize(("limit", "seed"), [(1, 0), pytest.param(2, 1, marks=pytest.mark.slow)])
 def test_ctrl_c_anywhere_under_a_schedule(scenario, limit, seed):

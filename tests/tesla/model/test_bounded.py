@@ -55,7 +55,7 @@ def unrolled(steps):
         yield replace(WITH_TIME, engine="bmc")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name, each in FAULTY.items() if each.steps > 1])
 def test_faulty_rules_are_right_for_a_step_less_than_it_takes_to_see_it(name):
     """It is said of streams of one step less than the shortest that tells them from the right ones, not of as many."""
@@ -81,6 +81,7 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
         silent(model, verdict.depth)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["each", "last", "count", "silence", "times"])
 def test_what_is_said_of_rules_is_so_of_all_short_streams(name):
     """With memory for few states and for more; something is said, and never of as many steps as it takes."""
@@ -114,6 +115,7 @@ def overflows(model, stream):
     return False
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("states", [1, 30, 100, 300, 1000])
 def test_events_that_are_exchanged_count_once(states, monkeypatch):
     """An A and a B differ in either order, a stream of two; the model has two steps more, for the exchange."""

@@ -10,7 +10,7 @@ from workbench.verify.rules.problems import rule_comparison
 MINUTE = 60 * 10**6
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAULTY)
 def test_what_tells_faulty_rules_from_right_ones(name):
     verdict = rule_comparison(*FAULTY[name].rule_sets, RuleBounds(tick=MINUTE)).decide()

@@ -94,7 +94,7 @@ def test_parities_of_polynomials() -> None:
         assert (verdict.outcome == "holds") is holds
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [4, 256, 2**32])
 @pytest.mark.parametrize(
     ("left", "right"),

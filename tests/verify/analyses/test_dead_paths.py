@@ -123,7 +123,7 @@ def test_no_conclusion_where_nothing_was_compared() -> None:
     assert all(item.decided for item in of(text, q=3).needed)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("q", [1, 2])
 @pytest.mark.parametrize(
     "body",
@@ -237,7 +237,7 @@ def test_what_is_proposed_can_be_deleted_beyond_the_bounds(data: st.DataObject) 
     _assert_claims(drawn, q)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("q", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(
     "body",

@@ -142,7 +142,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("model", "formula", "truth"), CASES)
 def test_compassion(pynusmv: PynusmvEngine, model: str, formula: str, truth: bool) -> None:
     """The answers are those of the definition; a counterexample is a run of the model, and a fair one."""

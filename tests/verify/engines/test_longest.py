@@ -52,7 +52,7 @@ def longest(edges: dict[int, list[int]], inside: set[int]) -> int | None:
     return length
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_graphs(engine: Engine, seed: int) -> None:
     chosen = random.Random(seed)

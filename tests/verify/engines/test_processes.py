@@ -125,6 +125,7 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
     assert truths(pynusmv.check(EASY)) == TRUTHS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
 def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # NuSMV itself looks for all states first, in any case, so its side question must take yet longer

@@ -95,7 +95,7 @@ def same(part: Part, ours: Decision, theirs: Decision) -> None:
             assert len(answer.trace.steps) == len(other.trace.steps), role
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("file", "name"), CORPUS)
 def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> None:
     loaded = wb.read_file(MODELS / file).get(name, **SMALLER.get(name, {})).pipeline
@@ -111,7 +111,7 @@ def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> Non
             same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @numba
 @pytest.mark.parametrize(
     ("file", "n", "prop"),
@@ -138,6 +138,7 @@ pipeline once(x: int) -> int { a = passthrough(x)  return a  fault delay a by 2 
 """)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", SOMETIMES.pipelines)
 @pytest.mark.parametrize("prop", [*PROPERTIES, written("always (out != 1)")], ids=str)
 def test_what_may_come_can_depend_on_the_state(name: str, prop: Property) -> None:
@@ -296,6 +297,7 @@ def test_streams_may_end(decider: ExplicitDecider) -> None:
     same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
+@pytest.mark.slow
 @numba
 def test_states_of_several_words() -> None:
     """A window of 70 events of which none is less than the one before."""

@@ -8,8 +8,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 
 from workbench import __version__
 from workbench.errors import listed
@@ -142,17 +143,24 @@ def _program(group: str, name: str, command: list[str], hint: str) -> Item:
 
 def _package(package: str, extra: str, purpose: str) -> Item:
     """A Python package, found without importing it."""
-    from importlib.metadata import PackageNotFoundError, packages_distributions
+    from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
     from importlib.util import find_spec
 
     if find_spec(package) is None:
         return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'workbench[{extra}]'")
     try:
-        owner = packages_distributions().get(package, [package])[0]
-        return Item("extras", package, True, installed(owner))
+        return Item("extras", package, True, installed(_distributions().get(package, [package])[0]))
     except PackageNotFoundError:
         return Item("extras", package, True, "version unknown")
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """What is installed, by the names of packages: to read the lists of all files takes a tenth of a second."""
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 def _table(items: list[Item]) -> str:
