@@ -7,6 +7,9 @@ a quarter, and `make fuzz` all.
 import gc
 import shutil
 from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +47,24 @@ gc.disable()  # what is imported stays: to look for garbage among it takes secon
 
 EXPENSIVE = {"spark_session", "extended"}
 """Fixtures that take many seconds to set up: all tests that use one are slow."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each of pytest-xdist's processes begins with another part of the modules, and finds what the others compiled.
+
+    To compile all of a new clone, and to rewrite its assertions, takes as long as importing it does then.
+    """
+    given = getattr(session.config, "workerinput", None)
+    if given is None:
+        return
+    asked = [Path(arg.partition("::")[0]).resolve() for arg in session.config.args]
+    files = [file for place in asked for file in sorted(place.rglob("test_*.py"))]
+    first = int(given["workerid"].removeprefix("gw")) * len(files) // given["workercount"]
+    for file in files[first:] + files[:first]:
+        if not (file.parent / "__init__.py").exists():  # pytest calls those modules otherwise
+            with suppress(Exception, pytest.skip.Exception):  # pytest meets it again and says so
+                import_module(".".join(file.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)
