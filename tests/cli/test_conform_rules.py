@@ -117,7 +117,7 @@ def test_an_engine_that_differs_is_found_and_kept(workbench, tmp_path, monkeypat
     compile(text, "test", "exec")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.stem)
 def test_something_comes_of_the_streams(model):
     """Every rule of every model fires on some of them, but the one that is there to show that it cannot."""

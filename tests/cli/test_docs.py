@@ -70,7 +70,7 @@ PATIENT = f"""case $1 in {"|".join(GROWING)}) [[ " $* " = *" --grow "* ]] || set
 """The same in a shell: what has the arguments of `workbench` gives them another one."""
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
 def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -86,7 +86,7 @@ def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeyp
     assert shows(wanted, done.out + code), done.out
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [pytest.param(*each, marks=pytest.mark.slow if PLAIN.fullmatch(each[0]) else ()) for each in EXAMPLES],

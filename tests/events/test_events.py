@@ -541,6 +541,7 @@ def test_parquet_needs_a_file_and_64_bits(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "suffix",
     ["csv", "tsv", "jsonl", "csv.gz", "jsonl.zst", "parquet", "parquet.zst", "arrow", "feather", "arrows", "ipc.gz"],

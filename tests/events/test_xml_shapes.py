@@ -63,6 +63,7 @@ def outcome(program, path, **options):
         return str(error)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_shapes_change_nothing(program, tmp_path, monkeypatch, seed):
     chance, path = random.Random(seed), tmp_path / "log.xml"

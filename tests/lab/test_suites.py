@@ -29,7 +29,7 @@ def lab_of(name: str, folder: Path) -> Lab:
     return Lab(load_suite(FILES[name]), FILES[name], ResultStore(folder, name))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", FILES)
 def test_suites_load_and_their_tables_can_be_made_of_nothing(name, tmp_path):
     lab = lab_of(name, tmp_path)

@@ -326,7 +326,7 @@ def test_bashing_two_events_at_a_time_is_what_temporal_logic_says():
     assert [str(each.outcome) for each in found] == ["holds", "holds"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("waiting", "wrong"),
     [(1, ""), (2, ""), pytest.param(2, "until(does = BASHER, does != BASHER)", marks=pytest.mark.slow)],
@@ -341,6 +341,7 @@ def test_both_forms_of_bashing(waiting, wrong):
     assert str(found.outcome) == ("fails" if wrong else "holds-within-bounds")
 
 
+@pytest.mark.slow
 def test_nothing_bounds_how_long_one_bashes():
     found = buffers(finite("bashing.pipe", SMALL).get("naive").pipeline)
     ((queue, status, growth),) = [(each.queue, str(each.status), each.growth) for each in found.queues]

@@ -37,7 +37,7 @@ def path(form):
     return f"{MODELS / file}.pipe:{name}"
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_buffers(form, capsys):
     code, out, err = told(capsys, "buffers", path(form), *SMALL, "--json")
@@ -47,7 +47,7 @@ def test_buffers(form, capsys):
     assert sorted(map(str, capacities.values())) == sorted(map(str, FORMS[form].values()))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("words", [["check", "-Q", "1", "--quiet"], ["export"]], ids=["check", "export"])
 def test_models(form, words, capsys):

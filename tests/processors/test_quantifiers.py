@@ -73,6 +73,7 @@ WAITING = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("other", [Denoting, Evaluated, Simulated])
 @pytest.mark.parametrize("name", ["all_come", "one_comes_later"])
 @settings(max_examples=8)

@@ -37,7 +37,7 @@ def test_every_window_is_in_the_range(function: Function, start: int, width: int
             assert domain == Range(min(0, width * events.lo), max(0, width * events.hi))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("encoding", ["events", "copies"])
 @pytest.mark.parametrize(("function", "start"), FUNCTIONS)
 def test_machines_agree_with_the_denotation(function: Function, start: int, encoding: Encoding) -> None:

@@ -73,7 +73,7 @@ def test_any_cut(case, monkeypatch, tmp_path):
         assert ran(case, tmp_path) == whole, name
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", THREADED, ids=map(str, range(len(THREADED))))
 def test_any_number_of_threads(case, monkeypatch, tmp_path):
     """But where a run fails, more rows may have been written before by one thread."""
@@ -96,7 +96,7 @@ def test_any_format_of_the_log(case, tmp_path):
     assert all(each == found["csv"] for each in found.values())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", PLAIN[6:12], ids=map(str, range(6)))
 def test_any_format_of_the_output(case, tmp_path):
     forms = ("csv", "tsv", "jsonl", "logfmt", *TYPED)

@@ -128,7 +128,7 @@ def random_logs(seed: int):
     return random, logs
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run of rows that are in order makes is what a run makes that puts them in order."""

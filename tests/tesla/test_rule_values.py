@@ -256,7 +256,7 @@ AGGREGATES = [
 FUNCTIONS = {1: ("MEDIAN",), 3: ("COUNT", "MIN", "MAX"), 5: ("COUNT", "SUM", "AVG", "MIN", "MAX")}
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize(("kind", "results", "given", "expected"), AGGREGATES)
 def test_aggregates(kind, results, given: Sequence, expected):
     """Over events in a window, and over facts."""

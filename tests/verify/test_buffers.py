@@ -54,7 +54,7 @@ DISTANCE = "pipeline product<k = 3>(x: int) -> int { return x * trim(x, k - 1) }
 # --- bounded ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("k", range(2, 17))
 def test_events_that_meet_later_ones_wait_for_them(k: int) -> None:
     found = buffers(load(DISTANCE, k=k))

@@ -119,7 +119,7 @@ def longest(whole: wb.Pipeline, steps: int) -> int:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("body", "capacity"), BOUNDED)
 def test_buffers_finds_the_smallest_capacity(body: str, capacity: int | None) -> None:
     whole = pipeline(body, "a: bool", CLOCK)

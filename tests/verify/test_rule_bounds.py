@@ -103,7 +103,7 @@ OPPOSITES = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(("text", "condition", "bounds", "outcome"), OPPOSITES)
 def test_what_never_happens_is_what_cannot_happen(text, condition, bounds, outcome, jobs):

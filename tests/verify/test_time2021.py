@@ -140,7 +140,7 @@ def test_figure_2b_counts_how_often_a_was_true(k: int) -> None:
     assert shown == expected
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", FILES)
 def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
     source = wb.read_file(MODELS / f"{file}.pipe")

@@ -247,6 +247,7 @@ def test_errors_keep_their_place_and_pulling_goes_on():
         schedule.run(run)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [0, 1, None])
 def test_an_output_that_has_failed_does_not_hold_up_the_other(limit):
     inverse = user_function(lambda a: 6 // a, result=INT, name="inverse")

@@ -185,6 +185,7 @@ class Writer:
         self._process.communicate()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
 def test_what_another_process_changes_is_seen(file, tmp_path, tables, mode, together):

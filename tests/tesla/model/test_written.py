@@ -58,6 +58,7 @@ def failures(text):
     return failed
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_runs_of_rules_as_tests(name):
     problem, old, new = CASES[name]

@@ -198,6 +198,7 @@ def descendants(pid: int) -> list[int]:
     return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "ending"),
     [("pynusmv", signal.SIGINT), ("pynusmv", signal.SIGKILL), ("nusmv", signal.SIGINT), ("nusmv", signal.SIGKILL)],

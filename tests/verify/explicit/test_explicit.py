@@ -95,7 +95,7 @@ def same(part: Part, ours: Decision, theirs: Decision) -> None:
             assert len(answer.trace.steps) == len(other.trace.steps), role
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("file", "name"), CORPUS)
 def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> None:
     loaded = wb.read_file(MODELS / file).get(name, **SMALLER.get(name, {})).pipeline
