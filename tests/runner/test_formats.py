@@ -218,6 +218,7 @@ def test_every_executor_through_every_format(data, form, target, tmp_path, monke
     written = Ports("out", tuple(Port(name, domain) for name, domain in program.ports.shown.items()))
     for backend in draw(st.permutations(BACKENDS))[:2]:
         into = tmp_path / f"out-{backend}{FORMATS[target]}{draw(st.sampled_from(['', '', '.gz', '.zst']))}"
+        into.unlink(missing_ok=True)  # it may be of another example
         told = refusal(program, source, into, backend)
         if told is None:
             assert not isinstance(wanted, str)
