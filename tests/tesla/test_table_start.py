@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
@@ -55,6 +56,8 @@ def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch,
         found = fed(engine, case, cuts, singly) + ([] if case.until else engine.advance(99))
         assert len(found) == len(expected), seed
         assert all(map(same_occurrence, found, expected)), seed
+        costs = [[replace(each, seconds=0) for each in running.profile()] for running in (cdp, engine)]
+        assert costs[0] == costs[1], seed
         composites += len(found)
     assert composites > 200
 
