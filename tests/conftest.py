@@ -1,6 +1,6 @@
 """The surroundings of all tests, the same everywhere, and hypothesis: the same examples, new ones for `make fuzz`.
 
-A profile scales the examples of all properties (`tests/examples.py`): `make test` tries one of 25, `make test-all`
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries a tenth of them, `make test-all`
 a quarter, and `make fuzz` all.
 """
 
@@ -23,7 +23,7 @@ from workbench.language.depth import make_room
 
 settings.register_profile(
     "default",
-    max_examples=4,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     print_blob=True,
