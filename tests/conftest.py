@@ -1,7 +1,7 @@
 """The surroundings of all tests, the same everywhere, and hypothesis: the same examples, new ones for `make fuzz`.
 
-A profile scales the examples of all properties (`tests/examples.py`): `make test` tries a tenth of them, `make test-all`
-a quarter, and `make fuzz` all.
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries a tenth of them,
+`make test-all` a quarter, and `make fuzz` all.
 """
 
 import gc

@@ -87,6 +87,16 @@ def test_random_pipelines(data: st.DataObject) -> None:
     same(program, steps(data, EVENTS))
 
 
+@pytest.mark.parametrize("outer", ["forall", "exists"])
+@given(data=st.data())
+@examples(20)
+def test_whether_there_is_a_map_depends_on_what_is_looked_for(outer: str, data: st.DataObject) -> None:
+    kind = "map(int, 0..3)"
+    inner = data.draw(st.sampled_from(["forall", "exists"]))
+    made = f"{outer}(m, filter(m, {inner}(m, n, keys_of, under)), keys_of, under)"
+    same(parsed(f"pipeline p(m: {kind}, n: {kind}) -> bool {{ return {made} }}"), steps(data, {"m": MAP, "n": MAP}))
+
+
 KINDS = """
 function of(m) = m
 function says(k, m) = get(m, k, "none") = k or get(m, "b", "none") != k

@@ -46,6 +46,8 @@ from workbench.ir.system import Definition, Memory, Pipe, StateVariable, System,
 
 _SEARCHING: Term = var("something is looked for", BOOL)
 """Stands for the condition under which the value is used in whose term something is looked for."""
+_ALWAYS = {_SEARCHING: TRUE}
+"""It is looked for whenever there is a step: in conditions themselves, and in what variables and tables become."""
 
 
 def large(domain: Domain) -> TypeGuard[Map]:
@@ -173,7 +175,8 @@ class _Tabled:
             if large(term.domain):
                 self.lower.memo[variable] = found
                 continue
-            when = self.lower(used) if any(node is _SEARCHING for node in postorder([found])) else TRUE
+            searches = any(node is _SEARCHING for node in postorder([found]))
+            when = substitute(self.lower(used), _ALWAYS) if searches else TRUE
             yield Definition(name, substitute(found, {_SEARCHING: when}))
 
     def _at_end(self, term: Term, used: Term) -> Term:
@@ -190,9 +193,9 @@ class _Tabled:
             variable: Term = var(each.name, each.domain)
             try:
                 if not large(each.domain):
-                    yield each._replace(next=self.lower(each.next))
+                    yield each._replace(next=substitute(self.lower(each.next), _ALWAYS))
                 elif variable in self.given:
-                    after = number_of(self.lower(self.nexts[variable]))
+                    after = substitute(number_of(self.lower(self.nexts[variable])), _ALWAYS)
                     yield each._replace(domain=MapNumber(each.domain), initial=0, next=after)
                 elif variable in self.tables:
                     self._keep(self.tables[variable], self.lower(self.nexts[variable]))
@@ -201,7 +204,8 @@ class _Tabled:
         for variable, table in self.tables.items():
             after = self.lower(self.nexts[variable])
             for name, measure in table.totals.items():
-                yield StateVariable(symbol(table, name).name, INT, 0, total(after, name, measure))
+                now = substitute(total(after, name, measure), _ALWAYS)
+                yield StateVariable(symbol(table, name).name, INT, 0, now)
 
     def _keep(self, table: MapTable, after: MapView) -> None:
         """Write what a step changes."""
@@ -209,8 +213,9 @@ class _Tabled:
             if len(found) > 1:
                 raise Refused("two entries of it change in one step", hint="put one entry a step")
             for each in found:
-                place = ite(each.happens, cells.find(each.key), 0)  # a row is looked for where it is written
-                cells.keep(place, each.key, table.rest(cells, each), each.happens)
+                happens, key, rest = substitute((each.happens, each.key, table.rest(cells, each)), _ALWAYS)
+                place = ite(happens, cells.find(key), 0)  # a row is looked for where it is written
+                cells.keep(place, key, rest, happens)
 
     def _memory(self, memory: Memory) -> Memory:
         """One with numbers for the maps in it, that is written so."""
@@ -228,7 +233,8 @@ class _Tabled:
     def _words(self, value: Any) -> Any:
         """A value with numbers for the maps in it."""
         lowered = map_leaves(self.lower, value)
-        return map_leaves(lambda part: number_of(part) if isinstance(part, MapView) else part, lowered)
+        numbers = map_leaves(lambda part: number_of(part) if isinstance(part, MapView) else part, lowered)
+        return substitute(numbers, _ALWAYS)
 
     def _has_maps(self, name: str, pipe: Pipe) -> bool:
         """Whether it carries maps, of which nobody outside can be told."""
