@@ -269,8 +269,9 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code
-    # where the machine is so busy that it has not ended a second later, it is ended without more words
-    assert "the same command goes on" in err or err == "interrupted\n"
+    if err == "interrupted\n":
+        pytest.skip("the machine is so busy that nothing was stored within a second, after which it is ended by force")
+    assert "the same command goes on" in err
     measured = 8 + len(out.splitlines())
     assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
     (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)

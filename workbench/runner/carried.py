@@ -32,13 +32,15 @@ class CarriedColumn:
 
     Attributes
     ----------
-    port: its name, and what is read in it.
+    port: what is read, by the name that it is read under.
+    name: what the log calls it, and the output.
     is_input: whether it is an input of the program.
     clock: shows what is in it, where that are times.
     leads: whether it stands in front of all others; then it is read anyway.
     """
 
     port: Port
+    name: str
     is_input: bool
     clock: Clock | None = None
     leads: bool = False
@@ -46,7 +48,7 @@ class CarriedColumn:
     @property
     def shown(self) -> Port:
         """The column of the output; what times are is known when the first one has been read."""
-        return self.port if self.clock is None else replace(self.port, domain=time_domain(self.clock))
+        return Port(self.name, self.port.domain if self.clock is None else time_domain(self.clock))
 
     def cells(self, batch: LogBatch) -> Sequence[Value | None]:
         """What each row of a batch has in it, as it is shown; None where that is nothing."""
@@ -68,7 +70,7 @@ class CarriedColumn:
         name = self.port.name
         if batch.columns is None or name not in batch.columns:
             cells = self.cells(batch)
-            return to_column(self.shown.domain, [cells[place] for place in places.tolist()], f"column '{name}'")
+            return to_column(self.shown.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
         given = batch.columns[name].part(places)
         if self.clock is not None:
             return shown_times(given.events, self.clock)
@@ -109,7 +111,7 @@ class CarriedColumns:
     key: str | None = None
 
     def __post_init__(self) -> None:
-        added = ([self.key] if self.key else []) + [each.port.name for each in self.columns] + [ROW] * self.with_row
+        added = ([self.key] if self.key else []) + [each.name for each in self.columns] + [ROW] * self.with_row
         for name in added:
             if name in self.ports.shown:
                 what = "the number of the row" if name == ROW and self.with_row else "a column that is carried"
@@ -205,7 +207,7 @@ class CarryingSession(Session):
     def _added_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         carried, added = self._carried, dict[str, Sequence[Value | None]]()
         if batch is not None and made.rows:
-            added = {each.port.name: each.cells(batch) for each in carried.columns}
+            added = {each.name: each.cells(batch) for each in carried.columns}
             if carried.with_row:
                 added[ROW] = batch.numbers
         rows = list[Mapping[str, Value]]()
@@ -231,7 +233,7 @@ class CarryingSession(Session):
         columns = dict(zip(table.column_names, table.columns, strict=True))
         for each in carried.columns:
             nothing = pa.nulls(len(table), arrow_type(each.shown.domain))
-            columns[each.port.name] = nothing if batch is None else each.take(batch, causes)
+            columns[each.name] = nothing if batch is None else each.take(batch, causes)
         if carried.with_row:
             nothing = pa.nulls(len(table), pa.int64())
             columns[ROW] = nothing if batch is None else shown_column(INT, batch.number_array()[causes])

@@ -202,14 +202,16 @@ class OpenedPipeline:
         """
         options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
         time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
-        if time is not None and time not in ports.shown and time != options.key:
+        if time is not None and self.clock.column not in ports.shown and time != options.key:
             given = next((port for port in ports.inputs if port.name == time), None)
             clock = self.clock if given is None or given.clock else None
-            columns.append(CarriedColumn(given or Port(time, INT), given is not None, clock, leads=True))
+            columns.append(
+                CarriedColumn(given or Port(time, INT), self.clock.column, given is not None, clock, leads=True)
+            )
         for name in [options.carry] if isinstance(options.carry, str) else options.carry:
-            if name != time:
+            if time is None or name not in (time, self.clock.column):
                 domain = ports.domains.get(name) or source.key_domain(name, self.reading) or Words()
-                columns.append(CarriedColumn(Port(name, domain), name in ports.domains))
+                columns.append(CarriedColumn(Port(name, domain), name, name in ports.domains))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
