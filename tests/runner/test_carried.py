@@ -157,6 +157,17 @@ def test_of_data_in_memory() -> None:
     ]
 
 
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_times_of_a_table_are_known_before_its_answer_is_made(backend: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"x": [1, 9], "at": DATES[:2]})
+    right = {"at": [DATES[1]], "out": [True]}
+    assert wb.run(SOURCE.get("hot"), table, time="at", backend=backend).to_pydict() == right
+    assert wb.run(SOURCE.get("hot"), table.to_reader(), time="at", backend=backend).read_all().to_pydict() == right
+    frame = pytest.importorskip("pandas").DataFrame(table.to_pydict())
+    assert wb.run(SOURCE.get("hot"), frame, time="at", backend=backend).to_dict("list") == right
+
+
 def test_a_time_that_is_an_input_or_an_output() -> None:
     program = wb.parse("pipeline p(at: int, x: int) -> int { return at + x }").get()
     assert wb.run(program, [{"at": 2, "x": 1}], time="at") == [{"at": 2, "out": 3}]

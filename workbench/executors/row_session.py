@@ -14,7 +14,7 @@ from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.backend import SavedBackend
-from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread_steps
 from workbench.faults.struck import struck
 
 if TYPE_CHECKING:
@@ -75,13 +75,8 @@ class RowSession(Session):
             self.running.restore(state)
 
     def _emission(self, made: Sequence[StepOutputs], failed: WorkbenchError | None) -> BatchOutput:
-        rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
-        causes = list[int]()
-        if self.tells_causes:
-            causes = [i for i, outputs in enumerate(made) for _ in spread(outputs, idle=self.idle)]
-        return BatchOutput(
-            rows, causes=causes, computed=len(made), events_out=sum(map(len, rows)), failed=failed
-        )  # fmt: skip
+        rows, causes = spread_steps(made, idle=self.idle)
+        return BatchOutput(rows, causes=causes, computed=len(made), events_out=sum(map(len, rows)), failed=failed)
 
 
 class OverlappedSession(RowSession):

@@ -179,3 +179,14 @@ def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Ite
         return
     for i in range(rows or idle):
         yield {name: events[i] for name, events in outputs.items() if i < len(events)}
+
+
+def spread_steps(
+    made: Iterable[Mapping[str, Sequence[Value]]], *, idle: bool = False
+) -> tuple[list[RowEvents], list[int]]:
+    """The rows of successive steps, and the step of each, from 0 on; `idle` as for `spread`."""
+    rows, steps = list[RowEvents](), list[int]()
+    for step, outputs in enumerate(made):
+        rows.extend(spread(outputs, idle=idle))
+        steps.extend([step] * (len(rows) - len(steps)))
+    return rows, steps

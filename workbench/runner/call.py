@@ -120,7 +120,7 @@ def run(
 
 def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place] | None, start: Start) -> Any:
     rules, options = isinstance(found, RuleSet), start.options
-    by_rows = rules or options.given("--key", "--with-row", "--carry", "--only-true", "--time")
+    by_rows = rules or options.given("--key", "--with-row", "--carry", "--only-true", "--time", "--late")
     if isinstance(found, RuleSet):
         from workbench.runner.rules.opening import open_rules, run_rules
 

@@ -46,7 +46,7 @@ class CarriedColumn:
     leads: bool = False
 
     @property
-    def shown(self) -> Port:
+    def output(self) -> Port:
         """The column of the output; what times are is known when the first one has been read."""
         return Port(self.name, self.port.domain if self.clock is None else time_domain(self.clock))
 
@@ -70,7 +70,7 @@ class CarriedColumn:
         name = self.port.name
         if batch.columns is None or name not in batch.columns:
             cells = self.cells(batch)
-            return to_column(self.shown.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
+            return to_column(self.output.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
         given = batch.columns[name].part(places)
         if self.clock is not None:
             return shown_times(given.events, self.clock)
@@ -126,6 +126,11 @@ class CarriedColumns:
         return bool(self.columns) or self.with_row or self.only_true
 
     @property
+    def has_times(self) -> bool:
+        """Whether there is a column of times, of which nothing is known before one has been read."""
+        return any(each.clock is not None for each in self.columns)
+
+    @property
     def flags(self) -> list[str]:
         """The outputs that may be true."""
         return [name for name, domain in self.ports.shown.items() if domain == BOOL]
@@ -138,9 +143,9 @@ class CarriedColumns:
     def show(self, ports: Ports) -> Ports:
         """The columns that are written, where a session gives these."""
         keys = self.key is not None
-        first = (each.shown for each in self.columns if each.leads)
+        first = (each.output for each in self.columns if each.leads)
         rows = (Port(ROW, INT),) if self.with_row else ()
-        others = (each.shown for each in self.columns if not each.leads)
+        others = (each.output for each in self.columns if not each.leads)
         return replace(ports, outputs=(*first, *ports.outputs[:keys], *rows, *others, *ports.outputs[keys:]))
 
 
@@ -167,7 +172,7 @@ class CarryingSession(Session):
         return self._carried.show(self.session.outputs)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
-        given = self._given(batch)
+        given = self._strip(batch)
         made = self.session.step_batch(given)
         return replace(self._added(made, batch), events_in=given.events if made.events_in is None else made.events_in)
 
@@ -183,7 +188,7 @@ class CarryingSession(Session):
     def share(self, pool: Pool) -> None:
         self.session.share(pool)
 
-    def _given(self, batch: LogBatch) -> LogBatch:
+    def _strip(self, batch: LogBatch) -> LogBatch:
         """What the program sees of a batch."""
         if not self._beside:
             return batch
@@ -210,13 +215,13 @@ class CarryingSession(Session):
             added = {each.name: each.cells(batch) for each in carried.columns}
             if carried.with_row:
                 added[ROW] = batch.numbers
-        rows = list[Mapping[str, Value]]()
+        rows, names, flags = list[Mapping[str, Value]](), list(self.outputs.shown), carried.flags
         causes = [0] * len(made.rows) if batch is None else made.causes
         for row, cause in zip(made.rows, causes, strict=True):
-            if carried.only_true and not any(row.get(name) is True for name in carried.flags):
+            if carried.only_true and not any(row.get(name) is True for name in flags):
                 continue
             whole = {**row, **{name: cells[cause] for name, cells in added.items()}}
-            rows.append({name: whole[name] for name in self.outputs.shown if whole.get(name) is not None})
+            rows.append({name: whole[name] for name in names if whole.get(name) is not None})
         events = sum(name in row for row in rows for name in carried.ports.shown)
         return replace(made, rows=rows, causes=(), events_out=events)
 
@@ -232,7 +237,7 @@ class CarryingSession(Session):
             table, causes = table.filter(kept), causes[kept.to_numpy()] if batch is not None else causes
         columns = dict(zip(table.column_names, table.columns, strict=True))
         for each in carried.columns:
-            nothing = pa.nulls(len(table), arrow_type(each.shown.domain))
+            nothing = pa.nulls(len(table), arrow_type(each.output.domain))
             columns[each.name] = nothing if batch is None else each.take(batch, causes)
         if carried.with_row:
             nothing = pa.nulls(len(table), pa.int64())

@@ -97,7 +97,9 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             blocks, again, kept = order.blocks, partial(order.blocks, again=True), nullcontext
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
-        begun = _read_first(blocks(start.reporter), start)
+        begun = blocks(start.reporter)
+        if named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
+            begun = _read_first(begun, start)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
     return LogRun(
@@ -271,9 +273,7 @@ def _is_long(options: RunOptions) -> bool:
 
 
 def _read_first(blocks: Iterator[T], start: Start) -> Iterator[T]:
-    """The same; of files the first one is read already, so that nothing is written where there is none."""
-    if named_files(start.options.input) is None:
-        return blocks
+    """The same; the first one is read already: nothing is written where there is none, and it tells what times are."""
     start.closing.callback(getattr(blocks, "close"))  # noqa: B009 - read_blocks is a generator
     return itertools.chain(list(itertools.islice(blocks, 1)), blocks)
 

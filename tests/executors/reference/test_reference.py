@@ -84,7 +84,7 @@ def test_several_inputs_in_one_step(two):
 
 
 def test_what_passes_through_in_one_step_needs_no_slot(pairs):
-    """Design section 3: one slot on the left and none on the right."""
+    """One slot on the left and none on the right."""
     running = Reference(pairs, {"add.left": 1, "add.right": 0})
     assert running.run(range(6)) == {"out": [1, 3, 5, 7, 9]}
 

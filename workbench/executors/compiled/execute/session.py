@@ -14,7 +14,7 @@ from workbench.events.batch import LogBatch
 from workbench.events.column_map import has_columns
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.pending import Pool
-from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread
+from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread, spread_steps
 
 
 class ColumnSession(Session):
@@ -54,8 +54,7 @@ class ColumnSession(Session):
 
     def _feed_rows(self, batch: LogBatch) -> BatchOutput:
         made = self.running.outputs(batch.as_rows(self.outputs.domains))
-        rows = [row for outputs in made for row in spread(outputs, idle=self.idle)]
-        causes = [i for i, outputs in enumerate(made) for _ in spread(outputs, idle=self.idle)]
+        rows, causes = spread_steps(made, idle=self.idle)
         return BatchOutput(rows, causes=causes, computed=len(batch), events_out=sum(map(len, rows)))
 
     def end(self) -> BatchOutput:
