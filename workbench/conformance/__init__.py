@@ -6,7 +6,6 @@ listed in `__all__` is imported on first use.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -50,13 +49,3 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE:
         raise AttributeError(f"workbench.conformance has no '{name}'")
     return getattr(import_module(_MODULE[name]), name)
-
-
-_FORMER = (
-    "conformance.contenders", "conformance.differential", "conformance.executables", "conformance.functions",
-    "conformance.models", "conformance.parts", "conformance.subjects", "conformance.threads", "conformance.watched",
-    "processors.stream",
-)  # fmt: skip
-"""Modules that files written by earlier versions import, this package first: they find here what they had there."""
-
-sys.modules.update({f"workbench.{former}": sys.modules[__name__] for former in _FORMER})
