@@ -137,6 +137,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
 @examples(60)
 @given(seed=st.integers(0, 2**32))
 @example(seed=379)
+@example(seed=68715)
 def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
     random = Random(seed)
     ending = random.choice(["csv", "jsonl", "parquet"])

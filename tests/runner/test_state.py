@@ -87,10 +87,18 @@ def see_cut(seed, folder):
         if found["code"]:
             break
     for _ in range(2):  # and nothing more the second time
-        assert left_by(outcome(command, folder, afresh=False)) == whole
+        found = left_by(outcome(command, folder, afresh=False))
+        assert read_equally_far(found, whole) == read_equally_far(whole, found)
+
+
+def read_equally_far(found, other):
+    """What a run leaves, without the bad rows that the other one has not met: one that fails may have read ahead."""
+    name = next((name for name in found if name.startswith("bad.")), "")
+    return found | {name: found[name][: len(other[name])]} if found["code"] and name in other else found
 
 
 @given(seed=st.integers(0, 10**9))
+@example(seed=494)
 @example(seed=746)
 @example(seed=1500)
 @examples(24)

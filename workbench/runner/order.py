@@ -84,18 +84,17 @@ def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator
 
 
 def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
-    """The rows of several streams, each in the order of time; those of one time in the order of the streams."""
+    """The rows of several streams, each in the order of time; those of one time in the order of the streams.
+
+    Where a stream fails, the rows up to its last one have been given.
+    """
     rest = [_heads(each) for each in streams]
     heads = [next(each, None) for each in rest]
     while any(heads):
         last, first = min((head.last, i) for i, head in enumerate(heads) if head is not None)
-        parts = []
-        for i, head in enumerate(heads):
-            if head is None:
-                continue
-            parts.append(head.before(last, equal=i <= first))
-            heads[i] = head if len(head) else next(rest[i], None)
+        parts = [head.before(last, equal=i <= first) for i, head in enumerate(heads) if head is not None]
         yield _merged(parts, form)
+        heads = [head if head is None or len(head) else next(rest[i], None) for i, head in enumerate(heads)]
 
 
 def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
