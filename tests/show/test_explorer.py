@@ -18,7 +18,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.show.explorer import MOST_SLOTS, explorer
-from workbench.verify.answer.trace import Trace, TraceStep, buffered
+from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"
@@ -137,7 +137,7 @@ def expected_rows(run: Trace, step: int) -> list[list[str]]:
     for queue, length in at.queues.items():
         found.append(["queue", queue, f"{length}!" if queue in at.overflows else str(length)])
         if any(each.contents[queue] for each in run.steps):
-            pipe = buffered(flatten(run.pipeline))[queue]
+            pipe = flatten(run.pipeline).sources[queue]
             values = " ".join(show_value(value, run.domains[pipe]) for value in at.contents[queue])
             found.append(["held", "holds", values if 0 < len(values) <= 24 else f"{values[:23]}…" if values else "·"])
     return found
@@ -171,7 +171,7 @@ def test_every_step_shows_what_the_run_says(page: Page, file: Path, verdicts: di
             assert f"{queue}: {len(waiting)}{'' if bound is None else f' of {bound}'} waiting" in drawn["tip"]
             if bound is not None and bound <= MOST_SLOTS:
                 assert drawn["full"] == len(waiting)
-                domain = run.domains[buffered(flatten(run.pipeline))[queue]]
+                domain = run.domains[flatten(run.pipeline).sources[queue]]
                 assert len(drawn["slots"]) == len(waiting)
                 for slot, value in zip(drawn["slots"], waiting, strict=True):
                     assert show_value(value, domain).startswith(slot.removesuffix("…"))

@@ -17,7 +17,6 @@ from workbench.processors.held.group import flatten
 from workbench.show.explorer import explorer
 from workbench.verify.answer import replay
 from workbench.verify.answer.replay import contents, events_of
-from workbench.verify.answer.trace import buffered
 
 
 @given(data=st.data(), q=st.integers(0, 3))
@@ -125,7 +124,7 @@ def test_only_the_queues_that_the_property_sees_were_bounded() -> None:
     assert run is not None
     assert run.pipeline is not None
     assert run.capacities == {"a.left": 2, "a.right": 2}
-    assert buffered(flatten(run.pipeline))["b.left"] == "x"
+    assert flatten(run.pipeline).sources["b.left"] == "x"
 
 
 def test_a_run_that_was_sent_to_another_process() -> None:
@@ -151,4 +150,4 @@ def test_nothing_waits_where_nothing_joins() -> None:
     plain = wb.parse("pipeline p(x: int) -> int { return x + 1 }").get().pipeline
     assert Reference(plain).contents() == {}
     assert replay.contents(plain, []) == []
-    assert deque(buffered(plain)) == deque()
+    assert plain.sources == {}

@@ -19,7 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
 from workbench.show.style import asset, begin_page
-from workbench.verify.answer.trace import MOST_WAITING, Trace, buffered
+from workbench.verify.answer.trace import MOST_WAITING, Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 
 WIDEST = 14
@@ -133,7 +133,7 @@ def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
 def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
     """Queue to the points its contents need."""
     found: dict[str, int] = {}
-    for queue, pipe in buffered(flatten(pipeline)).items():
+    for queue, pipe in flatten(pipeline).sources.items():
         values = 1
         slots = 1
         for run in runs:

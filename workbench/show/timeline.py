@@ -21,7 +21,7 @@ from workbench.core.readable import show_value
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
-from workbench.verify.answer.trace import Trace, buffered
+from workbench.verify.answer.trace import Trace
 
 RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
@@ -137,7 +137,7 @@ def _struck(said: Value | None) -> str:
 
 def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
     own: dict[str, int] = {**(flat.capacities if flat else {}), **trace.capacities}
-    pipes = buffered(flat) if flat else trace.buffered
+    pipes = flat.sources if flat else trace.buffered
     for name in dict.fromkeys(name for step in trace.steps for name in step.queues):
         size = capacities.get(name) if isinstance(capacities, Mapping) else capacities
         if isinstance(capacities, int):

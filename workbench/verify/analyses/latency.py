@@ -12,6 +12,7 @@ the states from which a tagged output is still to come.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
@@ -22,9 +23,8 @@ from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
-from workbench.verify.analyses.measure import measure
+from workbench.verify.analyses.measure import find_longest, measure
 from workbench.verify.analyses.tagged import FIRST, tag_events
-from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import run_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
@@ -96,12 +96,11 @@ def latency(pipeline: Program, source: str, output: str, settings: Settings | No
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
         raise Refused(what, hint="ask for the others: --only dead-paths,silence,constants,order")
     following = tag_events(flat, source)
-    verdict = check(following, waiting(source, output), settings)
-    steps = None if not verdict.length else verdict.length - 1
-    witness, shows = verdict.counterexample, verdict.counterexample.shows if verdict.counterexample else ""
+    verdict, witness = find_longest(
+        following, waiting(source, output), partial(latency_below, source, output), settings
+    )
+    steps, shows = verdict.length - 1 if verdict.length else None, witness.shows if witness else ""
     if steps is not None:
-        # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
-        witness = check(following, latency_below(source, output, steps), settings).counterexample
         shows = f"'{output}' carries what the event of '{source}' causes, {plural(steps, 'step')} after it"
     run = witness and _untag(flat, source, witness, shows)
     return measure(f"latency from {source} to {output}", verdict, steps, run, input=source, output=output)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from workbench.core.program import Program
 from workbench.core.readable import plural
+from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.properties import Property
 from workbench.verify.finding import Finding
 
 MEASURE = {
@@ -12,6 +18,20 @@ MEASURE = {
     "seconds": "seconds", "assumptions": "rests_on", "witness": "witness",
 }  # fmt: skip
 """The form of what is measured: `steps` is the greatest number, None where there is none, or it was not found."""
+
+
+def find_longest(
+    pipeline: Program, longest: Property, fewer: Callable[[int], Property], settings: Settings
+) -> tuple[Verdict, Trace | None]:
+    """The verdict on how many steps in a row something can last, and a run that shows it.
+
+    Where there is a greatest number, the run is from another algorithm: a shortest one that refutes a counter of
+    `fewer` steps.
+    """
+    verdict = check(pipeline, longest, settings)
+    if not verdict.length:
+        return verdict, verdict.counterexample
+    return verdict, check(pipeline, fewer(verdict.length - 1), settings).counterexample
 
 
 def measure(what: str, verdict: Verdict, steps: int | None, witness: Trace | None, **between: str) -> Finding:

@@ -16,8 +16,7 @@ from workbench.core.readable import plural
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.measure import measure
-from workbench.verify.answer.problem import check
+from workbench.verify.analyses.measure import find_longest, measure
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import Formula, atom
 from workbench.verify.ask.properties import Property, arrivals, bounded_liveness, make_property, outputs
@@ -48,13 +47,9 @@ def longest_silence(pipeline: Program, settings: Settings | None = None, output:
     settings = (settings or Settings()).fitted(pipeline)
     if output is not None:
         pipeline = _with_output(pipeline, output)
-    verdict = check(pipeline, silent_steps(), settings)
-    witness = verdict.counterexample
-    if verdict.length:
-        # the same number from another algorithm: a counter of silent steps, and a shortest run on which it is reached
-        witness = check(pipeline, bounded_liveness(verdict.length - 1), settings).counterexample
-        if witness is not None:
-            witness = replace(witness, shows=f"{plural(verdict.length, 'step')} with input and without output")
+    verdict, witness = find_longest(pipeline, silent_steps(), bounded_liveness, settings)
+    if verdict.length and witness is not None:
+        witness = replace(witness, shows=f"{plural(verdict.length, 'step')} with input and without output")
     what = "silence" if output is None else f"silence of {output}"
     return measure(what, verdict, verdict.length, witness)
 

@@ -9,6 +9,7 @@ waits. Values and firings are those of the pipeline itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Self
 
 from workbench.core.domain import BOOL, Domain
@@ -38,38 +39,22 @@ FIRST, PLAIN = "tagged", "plain"
 """Suffixes of the pipes that carry the events of the tagged input and of the others."""
 
 
+def _of_inner(name: str) -> Any:
+    """A property of a processor on tagged events that is that of the one inside."""
+    return property(attrgetter(f"inner.{name}"))
+
+
 @dataclass(frozen=True)
 class Tagged(Processor):
     """A processor on events paired with tags: what comes of a front is tagged if any event of the front is."""
 
     inner: Processor
 
-    @property
-    def in_arity(self) -> int:
-        return self.inner.in_arity
-
-    @property
-    def out_arity(self) -> int:
-        return self.inner.out_arity
-
-    @property
-    def joins(self) -> bool:
-        return self.inner.joins
-
-    @property
-    def merges(self) -> bool:  # type: ignore[override]
-        return self.inner.merges
-
-    @property
-    def ports(self) -> tuple[str, ...]:
-        return self.inner.ports
+    in_arity, out_arity, ports = map(_of_inner, ("in_arity", "out_arity", "ports"))
+    joins, merges, finishes = map(_of_inner, ("joins", "merges", "finishes"))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self.inner.burst(_strip_tags(inputs))
-
-    @property
-    def finishes(self) -> int:
-        return self.inner.finishes
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self.inner.typed(_strip_tags(inputs)))
@@ -85,14 +70,12 @@ class Tagged(Processor):
         return self._collect_results(streams, ended=False)
 
     def _collect_results(self, streams: tuple[Stream, ...], *, ended: bool) -> tuple[list[Any], ...]:
-        state = self.initial()
-        found: tuple[list[Any], ...] = tuple([] for _ in range(self.out_arity))
+        state, emitted = self.initial(), list[tuple[Emission, ...]]()
         for front in zip(*streams, strict=False):
-            state, emitted = self.step(state, front)
-            _collect(found, emitted)
-        if ended:
-            _collect(found, self.finish(state))
-        return found
+            state, outs = self.step(state, front)
+            emitted.append(outs)
+        emitted += [self.finish(state)] if ended else []
+        return tuple([value for outs in emitted for value in events_of(outs[i])] for i in range(self.out_arity))
 
     def initial(self) -> State:
         return self.inner.initial()
@@ -102,9 +85,6 @@ class Tagged(Processor):
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         return tuple(_with_tag(out, False) for out in self.inner.finish(state))
-
-    def refusal(self, form: str) -> str:
-        return self.inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self.inner.machine(_strip_tags(inputs), horizon)
@@ -127,10 +107,6 @@ class Tagged(Processor):
         """A front without its tags, and whether there is one."""
         return tuple(value for value, _ in front), disjunction(tag for _, tag in front)
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return ()
-
     def __str__(self) -> str:
         return str(self.inner)
 
@@ -138,26 +114,18 @@ class Tagged(Processor):
 class TaggedVerdicts(Tagged, Deferring):
     """The same of a processor in which positions wait."""
 
-    @property
-    def room(self) -> int | None:
-        assert isinstance(self.inner, Deferring)
-        return self.inner.room
+    room, defers = map(_of_inner, ("room", "defers"))
 
     def with_room(self, room: int) -> Self:
         assert isinstance(self.inner, Deferring)
         return replace(self, inner=self.inner.with_room(room))
-
-    @property
-    def defers(self) -> bool:
-        assert isinstance(self.inner, Deferring)
-        return self.inner.defers
 
     def waiting(self, state: State) -> tuple[int, ...]:
         assert isinstance(self.inner, Deferring)
         return self.inner.waiting(state)
 
 
-class TaggedNews(Tagged, Listening):  # type: ignore[override]
+class TaggedNews(Tagged, Listening):
     """The same of a processor that hears what its inputs bring."""
 
     def _split(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
@@ -215,11 +183,6 @@ def _strip_tags(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
 def _with_tag(out: Emission, tag: Any) -> Emission:
     found = [Maybe(slot.present, (slot.value, tag)) for slot in slots_of(out)]
     return found[0] if isinstance(out, Maybe) else Burst(found)
-
-
-def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> None:
-    for stream, out in zip(found, emitted, strict=True):
-        stream.extend(events_of(out))
 
 
 def _tag_processor(processor: Processor) -> Processor:

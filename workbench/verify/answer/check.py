@@ -18,7 +18,7 @@ from workbench.errors import EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import advise
-from workbench.verify.answer.grounds import EngineRemarks, beyond, depends_on_no_n, ending, find_grounds, misfortunes
+from workbench.verify.answer.grounds import beyond, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
@@ -97,9 +97,9 @@ class _Conclusion:
 
     def verdict(self) -> Verdict:
         """The verdict; vacuous where it holds for want of cases."""
-        prepared, remarks, unknown = self.prepared, self.remarks, self.outcome is Outcome.UNKNOWN
-        run = self._replay("property", self.question.failure) if remarks.outcome is Outcome.FAILS else None
-        witness = self._replay("overflow", beyond(prepared.model)) if remarks.outcome is Outcome.WITHIN_BOUNDS else None
+        prepared, formula, unknown = self.prepared, self.formula_outcome, self.outcome is Outcome.UNKNOWN
+        run = self._replay("property", self.question.failure) if formula is Outcome.FAILS else None
+        witness = self._replay("overflow", beyond(prepared.model)) if formula is Outcome.WITHIN_BOUNDS else None
         found = undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
         return self._mark_vacuous(
             replace(
@@ -124,20 +124,7 @@ class _Conclusion:
     # --- the outcome ---
 
     @cached_property
-    def remarks(self) -> EngineRemarks:
-        """What the engines said, beside the property too."""
-        late = self.answers.get("in bounds")
-        return EngineRemarks(
-            outcome=self._conclude_outcome(),
-            overflow=self._happens("overflow"),
-            wraps=self._happens("wraps"),
-            clamps=self._happens("clamps"),
-            late=len(late.trace.steps) if late and late.truth is False and late.trace else None,
-            about_overflow=self.question.about_overflow,
-            trivial=self.prepared.trivial,
-        )
-
-    def _conclude_outcome(self) -> Outcome:
+    def formula_outcome(self) -> Outcome:
         """That of the formula, which a run that is wanted refutes."""
         if self.known.truth is not True:
             return Outcome.UNKNOWN if self.known.truth is None else Outcome.FAILS
@@ -157,18 +144,18 @@ class _Conclusion:
     @cached_property
     def outcome(self) -> Outcome:
         """That of the property."""
-        return self.remarks.outcome.opposite if self.question.wanted else self.remarks.outcome
+        return self.formula_outcome.opposite if self.question.wanted else self.formula_outcome
 
     def _explain_lack(self) -> str:
         """Why there is no run that is wanted."""
-        outcome = self.remarks.outcome
+        outcome = self.formula_outcome
         if not self.question.wanted or not outcome.proved:
             return ""
         return NO_RUN + (" before the bounds are met" if outcome is Outcome.WITHIN_BOUNDS else "")
 
     def _find_reason(self) -> str:
         """Why it is undecided, or fails without a run that shows it."""
-        outcome = self.remarks.outcome
+        outcome = self.formula_outcome
         roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
         reasons = (self.answers[role].reason for role in roles if role in self.answers)
         return next(filter(None, reasons), "")
@@ -179,7 +166,7 @@ class _Conclusion:
         The engine's question is weakened by overflow, so what it says of runs is so of those that do not overflow.
         """
         bound, fit = self.answers.get("overflow", Answer(False)), math.inf
-        if self.remarks.overflow is not False:
+        if self._happens("overflow") is not False:
             fit = len(bound.trace.steps) - 1 if bound.trace and bound.shortest else bound.depth
         # what holds before the bounds are met is so where none is met
         steps = fit if self.known.truth else self.known.depth
@@ -219,13 +206,47 @@ class _Conclusion:
         return any(self.settings.domain in within(domain) for domain in self.prepared.pipeline.domains.values())
 
     def _list_grounds(self) -> Iterator[Ground]:
-        model, domain = self.prepared.model, self.settings.domain
+        """What the outcome depends on, most important first."""
+        model, domain, trivial = self.prepared.model, self.settings.domain, self.prepared.trivial
         every_n = not self.own_values and depends_on_no_n(model, domain)
-        yield from find_grounds(model, self.remarks, domain, every_n=every_n)
+        yield Ground("trivial", "nothing: it is true by construction" if trivial else "", trivial)
+        numbers = ground_numbers(model, self._happens("wraps"), self._happens("clamps"), domain, every_n=every_n)
+        for ground in (*self._ground_bounds(), *numbers):
+            yield replace(ground, text="") if trivial else ground
         assumed = (*_explain_n(self.prepared), *self.own_values, *_list_assumptions(self.prepared))
         yield from (Ground("assumed", text) for text in assumed)
         if self.outcome is Outcome.UNKNOWN and not self.prepared.trivial:
             yield Ground("undecided", "undecided: the engine met a limit")
+
+    def _ground_bounds(self) -> Iterator[Ground]:
+        """The bounds that are met, or not.
+
+        Kinds: `queues` (the capacities of those in its way), `overflow` (whether one can overflow, or a checked number
+        leave its domain; None: undecided), `asked` (whether the property itself asks that), `late`.
+        """
+        asked, late = self.question.about_overflow, self.answers.get("in bounds")
+        yield Ground(
+            "queues", self._explain_bounds(), {each.name: each.capacity for each in self.prepared.model.queues}
+        )
+        yield Ground("overflow", "", self._happens("overflow") or (asked and self.formula_outcome is Outcome.FAILS))
+        yield Ground("asked", "", asked)
+        if late and late.truth is False and late.trace and self.formula_outcome is Outcome.WITHIN_BOUNDS:
+            steps = len(late.trace.steps)
+            yield Ground("late", f"not live within these bounds: after some {steps} steps no output comes before that")
+
+    def _explain_bounds(self) -> str:
+        model, overflow = self.prepared.model, self._happens("overflow")
+        said = {
+            True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
+            None: f"it was not decided whether {beyond(model)}",
+            False: f"no run on which {beyond(model)}",
+        }[overflow]
+        if not model.queues:
+            return said if overflow is not False else ""
+        sizes = {queue.capacity for queue in model.queues}
+        named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
+        shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
+        return shown if self.question.about_overflow and model.escapes is FALSE else f"{shown}: {said}"
 
     def _mark_vacuous(self, found: Verdict) -> Verdict:
         prepared, settings, question = self.prepared, self.settings, self.question

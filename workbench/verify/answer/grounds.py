@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import NamedTuple
 
 from workbench.core.domain import Integer, Overflowing, SomeFloats, SomeTexts
 from workbench.core.term import FALSE
 from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
 from workbench.ir.system import System
-from workbench.verify.answer.verdict import Ground, Outcome
-
-
-class EngineRemarks(NamedTuple):
-    """What the engine said beside the property; None where it was not decided.
-
-    Attributes
-    ----------
-    overflow: whether a queue can overflow, or a checked number leave its domain.
-    wraps, clamps: whether modular arithmetic can wrap, saturating arithmetic be clamped.
-    late: the length of a run after which no output comes before an overflow.
-    about_overflow: the property itself is about overflow.
-    trivial: the property is the constant true.
-    """
-
-    outcome: Outcome
-    overflow: bool | None
-    wraps: bool | None
-    clamps: bool | None
-    late: int | None
-    about_overflow: bool
-    trivial: bool
+from workbench.verify.answer.verdict import Ground
 
 
 def beyond(model: Model) -> str:
@@ -40,47 +17,6 @@ def beyond(model: Model) -> str:
     if model.queues and model.escapes is not FALSE:
         return "a queue overflows, or a number leaves its checked domain"
     return "a queue overflows" if model.queues else "a number leaves its checked domain"
-
-
-def find_grounds(model: Model, findings: EngineRemarks, chosen: Integer, *, every_n: bool) -> list[Ground]:
-    """The bounds that the outcome depends on, most important first.
-
-    Kinds: `trivial` (true by construction), `queues` (the capacities of those in its way), `overflow` (whether one can
-    overflow, or a checked number leave its domain; None: undecided), `asked` (whether the property itself asks that),
-    `late`, and those of `ground_numbers`.
-
-    Parameters
-    ----------
-    chosen: the domain that `int` stands for.
-    every_n: the outcome does not depend on N.
-    """
-    queues = {queue.name: queue.capacity for queue in model.queues}
-    overflow = findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS)
-    found = [
-        Ground("trivial", "nothing: it is true by construction" if findings.trivial else "", findings.trivial),
-        Ground("queues", _explain_bounds(model, findings), queues),
-        Ground("overflow", "", overflow),
-        Ground("asked", "", findings.about_overflow),
-    ]
-    if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
-        text = f"not live within these bounds: after some {findings.late} steps no output comes before that"
-        found.append(Ground("late", text))
-    found += ground_numbers(model, findings.wraps, findings.clamps, chosen, every_n=every_n)
-    return [found[0], *(replace(each, text="") for each in found[1:])] if findings.trivial else found
-
-
-def _explain_bounds(model: Model, findings: EngineRemarks) -> str:
-    said = {
-        True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
-        None: f"it was not decided whether {beyond(model)}",
-        False: f"no run on which {beyond(model)}",
-    }[findings.overflow]
-    if not model.queues:
-        return said if findings.overflow is not False else ""
-    sizes = {queue.capacity for queue in model.queues}
-    named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
-    shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
-    return shown if findings.about_overflow and model.escapes is FALSE else f"{shown}: {said}"
 
 
 FOR_EVERY_N = "every N: it does not depend on values of type int"
@@ -101,10 +37,16 @@ def _meant(domain: SomeTexts | SomeFloats) -> str:
 def ground_numbers(
     model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer, *, every_n: bool
 ) -> Iterator[Ground]:
-    """Which numbers there are, and what the ends of their domains did; the parameters are as above.
+    """Which numbers there are, and what the ends of their domains did.
 
     Kinds: `for_every_N`, `N` (it depends on `int`), `floats` (what stands for them), `texts`, `domains` (the pipeline's
     own), `wraps` and `saturates` (None: undecided).
+
+    Parameters
+    ----------
+    wraps, clamps: whether modular arithmetic can wrap, saturating arithmetic be clamped; None: undecided.
+    chosen: the domain that `int` stands for.
+    every_n: the outcome does not depend on N.
     """
 
     def sizes(kind: Overflowing, less: int) -> str:

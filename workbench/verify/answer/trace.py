@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.domain import Domain, Value
-from workbench.core.fields import Map, Record, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
+from workbench.events.values import to_json
 from workbench.faults.struck import place, struck
 from workbench.processors.held.group import flatten
 
@@ -80,7 +80,7 @@ class Trace:
     @property
     def buffered(self) -> dict[str, str]:
         """Queue to the pipe whose events wait in it."""
-        return buffered(flatten(self.pipeline)) if self.pipeline else {}
+        return flatten(self.pipeline).sources if self.pipeline else {}
 
     @property
     def gap(self) -> bool:
@@ -127,23 +127,8 @@ def _list_strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> d
     return {"faults": faults} if faults else {}
 
 
-def buffered(flat: Pipeline) -> dict[str, str]:
-    """Queue to the pipe whose events wait in it."""
-    joins = (node for node in flat.nodes if node.queues)
-    return {queue: pipe for node in joins for queue, pipe in zip(node.queues, node.inputs, strict=True)}
-
-
 def plain(value: Value | None, domain: Domain | None) -> Any:
-    """A value as JSON data: records become objects, tuples lists."""
-    if value is None:
-        return None
-    if isinstance(value, list):  # what a wide pipe carries
+    """What a pipe carries as JSON data: nothing, an event, or a list of them on a wide pipe."""
+    if isinstance(value, list):
         return [plain(event, domain) for event in value]
-    if isinstance(domain, Record):
-        fields = zip(domain.labels, value, domain.fields, strict=True)
-        return {label: plain(v, d) for label, v, d in fields}
-    if isinstance(domain, Map):
-        return {key: plain(item, domain.value) for key, item in domain.shown(value)}
-    if isinstance(domain, Tuple):
-        return [plain(v, d) for v, d in zip(value, domain.fields, strict=True)]
-    return value
+    return value if value is None or domain is None else to_json(value, domain)
