@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.lab.nvml import Fake, NVMLError, holds, worked
+from workbench.frames import write_frame
 from workbench.lab.experiment import Limits
 from workbench.lab.measure import gpu
 from workbench.lab.measure.watch import Child, Watch
-from workbench.smv.engines.frames import write_frame
 
 OWN, OTHER = 101, 999
 

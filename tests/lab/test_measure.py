@@ -105,7 +105,7 @@ def client(tmp_path_factory):
     (folder / "tiny.py").write_text(f"from workbench.lab import *\nsuite = Suite('tiny', '')\n{SUITE}")
     client = Client(folder / "tiny.py", folder / "files")
     yield client
-    client.end()
+    client.close()
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def burnt(client):
 
 
 def measure(client, experiment="end", **point):
-    client.give({"experiment": experiment, "point": point, "seed": 7, "code": "c"})
+    client.send({"experiment": experiment, "point": point, "seed": 7, "code": "c"})
     return client.take()
 
 
@@ -233,7 +233,7 @@ def test_without_a_gpu_nothing_is_said_of_it(client):
 
 def test_a_supervisor_that_is_gone_says_so_and_leaves_nothing(client, tmp_path):
     other = Client(client.suite, tmp_path)
-    other.give({"experiment": "end", "point": {"how": "tree grows"}, "seed": 1, "code": ""})
+    other.send({"experiment": "end", "point": {"how": "tree grows"}, "seed": 1, "code": ""})
     deadline = time.monotonic() + 20
     while not (below := descendants(other.pid)) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -242,7 +242,7 @@ def test_a_supervisor_that_is_gone_says_so_and_leaves_nothing(client, tmp_path):
     assert found.status is Status.CRASH
     assert "-9" in found.reason
     assert other.lost
-    other.end()
+    other.close()
     while any(
         Path(f"/proc/{pid}/stat").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text() for pid in below[:1]
     ):
@@ -252,10 +252,10 @@ def test_a_supervisor_that_is_gone_says_so_and_leaves_nothing(client, tmp_path):
 
 def test_a_caller_that_goes_takes_the_measurement_with_it(client, tmp_path):
     other = Client(client.suite, tmp_path)
-    other.give({"experiment": "sleeps", "point": {"s": 30}, "seed": 1, "code": ""})
+    other.send({"experiment": "sleeps", "point": {"s": 30}, "seed": 1, "code": ""})
     time.sleep(0.1)
     begin = time.monotonic()
-    other.end()
+    other.close()
     assert time.monotonic() - begin < 4
 
 

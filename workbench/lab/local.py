@@ -56,7 +56,7 @@ def sweep(
             keep.flush()
         finally:
             for slot in pool:
-                slot.client.end()
+                slot.client.close()
 
 
 class Keeper:
@@ -112,7 +112,7 @@ class SupervisorSlot:
         """Give it a task; None: it has none."""
         self.task, self._started = task, now()
         if task is not None:
-            self.client.give(task.frame())
+            self.client.send(task.frame())
 
     def end(self, origin: Origin) -> Result:
         """The result of its task, waiting for it."""

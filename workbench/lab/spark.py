@@ -188,7 +188,7 @@ class Measurer:
         which = (self.path, self.folder, os.getpid())
         if which not in _slots:
             slot = _slots[which] = SupervisorSlot(Path(self.path), Path(self.folder) / "files" / self.suite)
-            atexit.register(lambda: slot.client.end())
+            atexit.register(lambda: slot.client.close())
         return _slots[which]
 
 

@@ -16,10 +16,10 @@ import pytest
 from tests.examples import scaled
 from workbench.budget import Budget
 from workbench.errors import EngineError, EngineMissing, LimitMet
+from workbench.frames import Frame, take_frames, write_frame
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.engine import Engine, EngineLimits, Query, Task, TaskResult
 from workbench.smv.engines.executable import ExecutableEngine
-from workbench.smv.engines.frames import Frame, take_frames, write_frame
 from workbench.verify.decide.table import find_engines, get_engine
 
 from .conftest import engine_or_skip
@@ -129,7 +129,7 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
 @pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
 def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # NuSMV itself looks for all states first, in any case, so its side question must take yet longer
-    monkeypatch.setattr("workbench.smv.engines.executable.patience", lambda seconds: 0.0)
+    monkeypatch.setattr("workbench.smv.engines.ending.patience", lambda seconds: 0.0)
     main = Query("invar", f"n != 0ud{bits}_5")
     side = Query("invar", f"n != 0ud{bits}_{2**bits - 1}", side=True)
     result = engine_or_skip(name).check(Task(long(bits), (main, side)), EngineLimits(seconds=100))

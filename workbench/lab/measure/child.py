@@ -17,14 +17,14 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from workbench.errors import EngineMissing, Refused, WorkbenchError
+from workbench.frames import Frame, read_frames, write_frame
 from workbench.lab.calls import call
 from workbench.lab.experiment import SEED, Experiment, Prerequisite
 from workbench.lab.measure.tree import own_cpu
 from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
-from workbench.smv.engines.frames import Frame, take_frames, write_frame
-from workbench.smv.engines.process_memory import forget_peak, limit_memory, read_peak_mb
+from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
 
 LAST_WORDS = 12
 """The most calls that are told of an error."""
@@ -40,18 +40,13 @@ def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
         os.dup2(log, 2)
         sys.stdout = open(1, "w", 1, "utf-8", "replace", closefd=False)  # noqa: SIM115 - lines outlive a crash
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
-        buffer, warm = bytearray(), False
-        while True:
-            while not (tasks := take_frames(buffer)):
-                data = os.read(jobs, 1 << 20)
-                if not data:
-                    os._exit(0)
-                buffer += data
-            limit_memory(tasks[0]["memory_mb"])
-            if not warm:
-                warm = _warm_up(suite, tasks[0], answers)
+        warm = False
+        for task in read_frames(jobs):
+            limit_memory(task["memory_mb"])
+            warm = warm or _warm_up(suite, task, answers)
             if warm:
-                _do(suite, tasks[0], answers)
+                _do(suite, task, answers)
+        os._exit(0)
     except BaseException:
         os.write(2, traceback.format_exc().encode())
     finally:

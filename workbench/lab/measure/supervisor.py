@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.frames import Frame, read_frames, write_frame
 from workbench.interrupts import descendants
 from workbench.lab.experiment import Experiment, Limits, Prerequisite
 from workbench.lab.find import load_suite
@@ -33,7 +34,6 @@ from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watc
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
 from workbench.smv.engines.ending import out_of_memory
-from workbench.smv.engines.frames import Frame, take_frames, write_frame
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 MOST_TASKS = 300
@@ -57,12 +57,9 @@ def main() -> None:
         return
     supervisor = Supervisor(suite, files, requests, replies)
     write_frame(replies, {"ready": os.getpid()})
-    buffer = bytearray()
     try:
-        while data := os.read(requests, 1 << 20):
-            buffer += data
-            for task in take_frames(buffer):
-                write_frame(replies, asdict(supervisor.measure(task)))
+        for task in read_frames(requests):
+            write_frame(replies, asdict(supervisor.measure(task)))
     finally:
         supervisor.close()
 

@@ -8,11 +8,11 @@ import select
 import time
 from dataclasses import dataclass
 
+from workbench.frames import Frame, take_frames
 from workbench.interrupts import descendants
 from workbench.lab.experiment import Limits
 from workbench.lab.measure import gpu
 from workbench.lab.measure.tree import cpu_with_ended, resident_mb
-from workbench.smv.engines.frames import Frame, take_frames
 
 WARM_UP_SECONDS = 120.0
 _FIRST_GLANCE, _GLANCE = 0.005, 0.1

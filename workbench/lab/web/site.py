@@ -88,10 +88,10 @@ def page_of(lab: Lab, result: Result) -> Measured:
     client = Client(lab.path, lab.files)
     try:
         task = Measurement(result.experiment, result.point, result.repetition, result.key, result.code)
-        client.give(task.frame() | {"seed": result.seed, "page": True})
+        client.send(task.frame() | {"seed": result.seed, "page": True})
         return client.take()
     finally:
-        client.end()
+        client.close()
 
 
 def read_selection(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:

@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from workbench.frames import Frame
+
 from .bindings import LoadedModel, ParsedQuery
 from .engine import slowest_last
-from .frames import Frame
 from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 
 Emit = Callable[[Frame], None]

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing
+from workbench.framed_process import ProcessLostError
+from workbench.frames import Frame
 
-from .client import Worker, WorkerLostError
+from .client import Worker
 from .ending import Ending, defect
 from .engine import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
-from .frames import Frame
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
@@ -151,7 +152,7 @@ class PynusmvEngine:
         try:
             with self._borrow_worker() as worker:
                 return worker.call(job)
-        except WorkerLostError as error:
+        except ProcessLostError as error:
             return {
                 "frames": [],
                 "ended": "gone",

@@ -5,13 +5,15 @@ Shared by all engines, so that the same event has the same words whoever did the
 
 from __future__ import annotations
 
+import math
 import re
 import signal
+import time
 from dataclasses import dataclass
 
 from workbench.errors import EngineError, Location
 
-from .engine import EngineLimits
+from .engine import EngineLimits, patience
 
 MODEL_FILE = "model.smv"
 """The name under which an engine reads the model, and its messages speak of it."""
@@ -24,6 +26,25 @@ _LINE = re.compile(r"\bline (\d+)")
 _MEMORY = re.compile(r"out of memory|memory exhausted|bad_alloc|cannot allocate", re.IGNORECASE)
 _NOISE = re.compile(r"^(WARNING|\*\*\*|aborting 'source|ERROR: Property)|^\s*$")
 _LAST_WORDS = 3  # lines
+
+
+class Deadline:
+    """When a task is given up, and which limit that is: `TIME`, or `PATIENCE` once only side questions are left."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._begin, self.limit = time.monotonic(), TIME
+        self._end = math.inf if seconds is None else self._begin + seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._end - time.monotonic())
+
+    def begin_side_questions(self) -> None:
+        """From now on it takes no longer than `patience` allows."""
+        now = time.monotonic()
+        if self.limit is TIME and now + patience(now - self._begin) < self._end:
+            self._end, self.limit = now + patience(now - self._begin), PATIENCE
 
 
 def out_of_memory(log: str) -> bool:

@@ -25,8 +25,8 @@ from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
 from .confinement import confine
-from .ending import MODEL_FILE, PATIENCE, TIME, Ending, defect
-from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
+from .ending import MODEL_FILE, Deadline, Ending, defect
+from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, slowest_last
 from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, deadlock
 
@@ -195,9 +195,8 @@ class ExecutableEngine:
         """
         prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
         with _start([*prefix, self.path, "-source", "script"], {**files, "script": script}) as child:
-            begin = time.monotonic()
+            deadline = Deadline(limits.seconds)
             _restrict(child.pid, limits)
-            deadline = math.inf if limits.seconds is None else begin + limits.seconds
             text, timed_out = _read(child.output, deadline, Path(child.folder, _SIDE))
             usage = child.end(now=bool(timed_out))
             child.log.seek(0)
@@ -280,24 +279,21 @@ def _restrict(pid: int, limits: EngineLimits) -> None:
                 resource.prlimit(pid, kind, (limit, limit))
 
 
-def _read(fd: int, deadline: float, side: Path) -> tuple[str, str]:
+def _read(fd: int, deadline: Deadline, side: Path) -> tuple[str, str]:
     """All that comes from a pipe, and which limit came first, if one did.
 
     From the moment the file `side` is there, only side questions are left.
     """
-    begin, limit = time.monotonic(), TIME
     data = bytearray()
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     while True:
-        left = max(0.0, deadline - time.monotonic())
+        left = deadline.left
         if not poll.poll(min(left, _GLANCE) * 1000):
             if left == 0:
-                return data.decode(errors="replace"), limit
-            if limit is TIME and side.exists():
-                now = time.monotonic()
-                if now + patience(now - begin) < deadline:
-                    deadline, limit = now + patience(now - begin), PATIENCE
+                return data.decode(errors="replace"), deadline.limit
+            if side.exists():
+                deadline.begin_side_questions()
             continue
         chunk = os.read(fd, 1 << 20)
         if not chunk:

@@ -26,11 +26,10 @@ import time
 import traceback
 
 from workbench.budget import end_with_parent, resident_mb
+from workbench.frames import Frame, read_frames, take_frames, write_frame
+from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
 
-from .ending import PATIENCE, TIME, out_of_memory
-from .engine import patience
-from .frames import Frame, take_frames, write_frame
-from .process_memory import forget_peak, limit_memory, read_peak_mb
+from .ending import Deadline, out_of_memory
 
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
@@ -57,12 +56,9 @@ def main() -> None:
         gc.enable()
         supervisor.fork()
         write_frame(replies, {"ready": True, "folder": folder, "pid": os.getpid()})
-        buffer = bytearray()
-        while data := os.read(requests, 1 << 20):
-            buffer += data
-            for job in take_frames(buffer):
-                write_frame(replies, supervisor.serve(job))
-                supervisor.fork()
+        for job in read_frames(requests):
+            write_frame(replies, supervisor.serve(job))
+            supervisor.fork()
     finally:
         supervisor.kill()
         shutil.rmtree(folder, ignore_errors=True)
@@ -113,7 +109,7 @@ class _Supervisor:
         begin = time.monotonic()
         try:
             write_frame(self._jobs, job)
-            frames, ended = self._listen(math.inf if job["seconds"] is None else begin + job["seconds"])
+            frames, ended = self._listen(Deadline(job["seconds"]))
         except BrokenPipeError:  # somebody has killed it
             frames, ended = [], ""
         done = frames.pop() if frames and "done" in frames[-1] else None
@@ -133,12 +129,11 @@ class _Supervisor:
         reply["log"] = os.pread(self._log, _LOG_TAIL, max(0, end - _LOG_TAIL)).decode(errors="replace")
         return reply
 
-    def _listen(self, deadline: float) -> tuple[list[Frame], str]:
+    def _listen(self, deadline: Deadline) -> tuple[list[Frame], str]:
         """Collect frames until the runner is done, has died, or must be killed (`TIME` or `PATIENCE`)."""
-        begin, limit = time.monotonic(), TIME
         buffer, frames = bytearray(), list[Frame]()
         while True:
-            left = None if deadline == math.inf else max(0.0, deadline - time.monotonic())
+            left = None if math.isinf(deadline.left) else deadline.left
             ready = select.select([self._answers, self._callers[0]], [], [], left)[0]
             if self._answers in ready:
                 data = os.read(self._answers, 1 << 20)
@@ -146,15 +141,13 @@ class _Supervisor:
                 fresh = take_frames(buffer)
                 frames += fresh
                 if any(frame.get("phase") == "side" for frame in fresh):
-                    now = time.monotonic()
-                    if now + patience(now - begin) < deadline:
-                        deadline, limit = now + patience(now - begin), PATIENCE
+                    deadline.begin_side_questions()
                 if not data or (frames and "done" in frames[-1]):
                     return frames, ""
             elif ready:  # no second job comes before the reply: the caller has gone
                 sys.exit(0)
             else:
-                return frames, limit
+                return frames, deadline.limit
 
 
 def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
@@ -179,20 +172,14 @@ def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
 def _serve(jobs: int, answers: int) -> None:
     from . import bindings
 
-    buffer = bytearray()
     base_mb = resident_mb()
-    for count in range(1, _JOBS_OF_A_RUNNER + 1):
-        while not (todo := take_frames(buffer)):
-            data = os.read(jobs, 1 << 20)
-            if not data:
-                return
-            buffer += data
+    for count, job in enumerate(read_frames(jobs), 1):
         os.ftruncate(2, 0)
         os.lseek(2, 0, os.SEEK_SET)
         forget_peak()
-        limit_memory(todo[0]["memory_mb"])
+        limit_memory(job["memory_mb"])
         begin = time.process_time()
-        clean = _run(todo[0], answers)
+        clean = _run(job, answers)
         limit_memory(None)
         total = time.process_time()
         grown = resident_mb() - base_mb > _GROWTH_OF_A_RUNNER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 Frame = dict[str, Any]
@@ -24,3 +25,11 @@ def take_frames(buffer: bytearray) -> list[Frame]:
         frames.append(json.loads(bytes(buffer[4 : 4 + size])))
         del buffer[: 4 + size]
     return frames
+
+
+def read_frames(fd: int) -> Iterator[Frame]:
+    """The frames that come from a pipe, until it ends."""
+    buffer = bytearray()
+    while data := os.read(fd, 1 << 20):
+        buffer += data
+        yield from take_frames(buffer)
