@@ -1,11 +1,19 @@
-"""Frames on a pipe between two processes: a JSON text after its length in bytes (4 bytes, big-endian)."""
+"""Frames on a pipe between two processes: a JSON text after its length in bytes (4 bytes, big-endian).
+
+A process that is expected to die is a fork that serves its parent: jobs come to it as frames, and so do its answers.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import resource
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from workbench.budget import end_with_parent
 
 Frame = dict[str, Any]
 
@@ -33,3 +41,47 @@ def read_frames(fd: int) -> Iterator[Frame]:
     while data := os.read(fd, 1 << 20):
         buffer += data
         yield from take_frames(buffer)
+
+
+def fork_serving(serve: Callable[[int, int], None], log: int, parents: Iterable[int]) -> tuple[int, int, int]:
+    """Fork a process that serves this one: its id, the pipe that takes its jobs, and the one that gives its answers.
+
+    It ends with this process, or with what it does, without any of the clean-up that a copy of its parent would do.
+
+    Parameters
+    ----------
+    serve: what it does, with the pipes of jobs and answers.
+    log: the file that it prints to.
+    parents: descriptors that are not for it.
+    """
+    jobs, to_child = os.pipe()
+    from_child, answers = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            end_with_parent(signal.SIGKILL)
+            if os.getppid() != parent:  # it was quicker
+                os._exit(0)
+            for fd in (*parents, to_child, from_child):
+                os.close(fd)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
+            serve(jobs, answers)
+        except MemoryError:
+            os.write(2, b"out of memory\n")
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(70)
+    os.close(jobs)
+    os.close(answers)
+    return pid, to_child, from_child
+
+
+def read_tail(log: int, length: int) -> str:
+    """The last bytes of a file as text."""
+    end = os.lseek(log, 0, os.SEEK_END)
+    return os.pread(log, length, max(0, end - length)).decode(errors="replace")

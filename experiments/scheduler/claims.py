@@ -24,8 +24,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.decision import limits_left
-from workbench.verify.decide.part import Asked, Part
+from workbench.verify.decide.part import Asked, Part, limits_left
 
 CLAIMS: Mapping[str, str] = {
     "definitions": "while nobody has the lock, x and the sets are those of definitions (7) to (9)",

@@ -19,8 +19,7 @@ from workbench.cli.output import block
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.decide import deciders
-from workbench.verify.decide.decision import Decision
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.table import Turn
 
 SOURCE = """

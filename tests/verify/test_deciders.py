@@ -22,9 +22,8 @@ from workbench.verify.answer.prepare import prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide import deciders
 from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
-from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit.decider import ExplicitDecider
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decision, Part
 
 SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 

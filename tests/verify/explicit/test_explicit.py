@@ -35,12 +35,11 @@ from workbench.verify.ask.properties import (
     response,
 )
 from workbench.verify.decide.deciders import SmvDecider
-from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.explicit.search import PlainSearch
 from workbench.verify.decide.explicit.space import WORD, Space, StateLayout
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.table import get_engine
 
 MODELS = Path(__file__).resolve().parents[3] / "models"

@@ -31,26 +31,17 @@ LAST_WORDS = 12
 _CALLS = call.__code__.co_filename
 
 
-def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
-    """Do tasks; `jobs` and `answers` are pipes, what is printed goes to the file `log`."""
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        sys.stdout = open(1, "w", 1, "utf-8", "replace", closefd=False)  # noqa: SIM115 - lines outlive a crash
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
-        warm = False
-        for task in read_frames(jobs):
-            limit_memory(task["memory_mb"])
-            warm = warm or _warm_up(suite, task, answers)
-            if warm:
-                _do(suite, task, answers)
-        os._exit(0)
-    except BaseException:
-        os.write(2, traceback.format_exc().encode())
-    finally:
-        os._exit(70)
+def serve(suite: Suite, jobs: int, answers: int) -> NoReturn:
+    """Do tasks; `jobs` and `answers` are pipes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = open(1, "w", 1, "utf-8", "replace", closefd=False)  # noqa: SIM115 - lines outlive a crash
+    warm = False
+    for task in read_frames(jobs):
+        limit_memory(task["memory_mb"])
+        warm = warm or _warm_up(suite, task, answers)
+        if warm:
+            _do(suite, task, answers)
+    os._exit(0)
 
 
 def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:

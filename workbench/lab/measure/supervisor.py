@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.frames import Frame, read_frames, write_frame
+from workbench.frames import Frame, fork_serving, read_frames, read_tail, write_frame
 from workbench.interrupts import descendants
 from workbench.lab.experiment import Experiment, Limits, Prerequisite
 from workbench.lab.find import load_suite
@@ -35,7 +35,7 @@ from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
 from workbench.smv.engines.ending import out_of_memory
 
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_CHILD_SUBREAPER = 36
 MOST_TASKS = 300
 """Tasks of one kept child: libraries lose some memory with each."""
 MOST_GROWTH_MB = 64.0
@@ -81,7 +81,6 @@ class Supervisor:
         self._child: Child | None = None
         self._load = MachineLoad()
         self._group = self._make_group()
-        self._parent = os.getpid()
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
         gc.collect()
@@ -161,7 +160,7 @@ class Supervisor:
         if self._group:
             peak = max(peak, 0.0 if kept else self._group.peak_mb)
         load, steal, reliable = self._load.look()
-        log = self._last_words()
+        log = read_tail(self._log.fileno(), LOG_TAIL)
         return Measured(
             **self._ending(final, ended, status, limits, peak, log),
             wall_seconds=wall, cpu_seconds=max(cpu - watch.cpu_before, 0.0), peak_mb=peak,
@@ -181,11 +180,6 @@ class Supervisor:
         except CallerGone:
             self.close()
             sys.exit(0)
-
-    def _last_words(self) -> str:
-        """The end of what the child has printed."""
-        end = os.lseek(self._log.fileno(), 0, os.SEEK_END)
-        return os.pread(self._log.fileno(), LOG_TAIL, max(0, end - LOG_TAIL)).decode(errors="replace")
 
     def _ending(
         self, final: Frame | None, ended: str, status: int | None, limits: Limits, peak: float, log: str
@@ -220,26 +214,19 @@ class Supervisor:
         return self._child or self._fork(experiment, limits)
 
     def _fork(self, experiment: str, limits: Limits) -> Child:
-        jobs, to_child = os.pipe()
-        from_child, answers = os.pipe()
         if self._group is not None:
             with contextlib.suppress(OSError):
                 self._group.remove()
             self._group = self._make_group()
             if self._group:
                 self._group.limit(limits.memory_mb)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                _become_child(self._parent, self._group, self._scratch)
-                for fd in (to_child, from_child, *([] if self._replies is None else [self._replies])):
-                    os.close(fd)
-                child.serve(self.suite, jobs, answers, self._log.fileno())
-            finally:
-                os._exit(70)
-        os.close(jobs)
-        os.close(answers)
-        self._child = Child(pid, to_child, from_child, experiment)
+
+        def serve(jobs: int, answers: int) -> None:
+            _become_child(self._group, self._scratch)
+            child.serve(self.suite, jobs, answers)
+
+        pipes = fork_serving(serve, self._log.fileno(), [] if self._replies is None else [self._replies])
+        self._child = Child(*pipes, experiment)
         return self._child
 
     def _retire(self, child: Child, *, now: bool) -> tuple[int | None, float, float]:
@@ -300,13 +287,9 @@ class _NotMadeError(Exception):
         )
 
 
-def _become_child(parent: int, group: cgroup.ControlGroup | None, folder: str) -> None:
+def _become_child(group: cgroup.ControlGroup | None, folder: str) -> None:
     """What a new child does before anything else."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it was quicker
-            os._exit(0)
     os.setsid()
     os.environ["TMPDIR"] = folder
     tempfile.tempdir = None

@@ -301,19 +301,26 @@ def _read(fd: int, deadline: Deadline, side: Path) -> tuple[str, str]:
         data += chunk
 
 
+def read_commands(*, watch: bool = False, order: bool = False) -> list[str]:
+    """The commands with which every script reads a model."""
+    return [
+        "set on_failure_script_quits",
+        "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
+        "set traces_show_defines" if watch else "unset traces_show_defines",
+        f"read_model -i {MODEL_FILE}",
+        "flatten_hierarchy",
+        "encode_variables -i model.ord" if order else "encode_variables",
+    ]
+
+
 def _write_script(task: Task) -> str:
     """The commands that decide a task.
 
     Each writes to a file of its own: standard output is buffered, and lost when the process is killed.
     """
     lines = [
-        "set on_failure_script_quits",
-        "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
-        "set traces_show_defines" if task.watch else "unset traces_show_defines",
         "set dynamic_reorder",  # also with an order: nothing here can turn it on once a BDD has grown
-        f"read_model -i {MODEL_FILE}",
-        "flatten_hierarchy",
-        "encode_variables -i model.ord" if task.order else "encode_variables",
+        *read_commands(watch=bool(task.watch), order=bool(task.order)),
         "build_model",
         f"echo -o {_OUTPUT}built yes",
         *([f"show_vars -s -f -i -V -o {_OUTPUT}vars"] if task.watch else []),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .ending import MODEL_FILE, PATIENCE, Ending, defect
 from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, patience
-from .executable import ExecutableEngine, one_line
+from .executable import ExecutableEngine, one_line, read_commands
 from .output import read_answer
 
 DEEPEST = 1000
@@ -121,20 +121,6 @@ _DONE = "workbench: done"
 
 def script(command: str, formula: str) -> str:
     """The commands that decide one query."""
-    lines = [
-        "set on_failure_script_quits",
-        "set keep_single_value_vars",
-        "unset traces_show_defines",
-        f"read_model -i {MODEL_FILE}",
-        "flatten_hierarchy",
-        "encode_variables",
-        "build_boolean_model",
-        command.format(formula=one_line(formula)),
-        'echo ""',
-        f'echo "{_DONE}"',
-        "quit",
-        "",
-    ]
-    if "bmc" in command:
-        lines.insert(7, "bmc_setup")
-    return "\n".join(lines)
+    setup = ["bmc_setup"] if "bmc" in command else []
+    decide = [*setup, command.format(formula=one_line(formula)), 'echo ""', f'echo "{_DONE}"', "quit", ""]
+    return "\n".join([*read_commands(), "build_boolean_model", *decide])

@@ -23,10 +23,9 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 
-from workbench.budget import end_with_parent, resident_mb
-from workbench.frames import Frame, read_frames, take_frames, write_frame
+from workbench.budget import resident_mb
+from workbench.frames import Frame, fork_serving, read_frames, read_tail, take_frames, write_frame
 from workbench.process_memory import forget_peak, limit_memory, read_peak_mb
 
 from .ending import Deadline, out_of_memory
@@ -77,19 +76,9 @@ class _Supervisor:
 
     def fork(self) -> None:
         """Start a runner if there is none."""
-        if self._runner:
-            return
-        jobs, self._jobs = os.pipe()
-        self._answers, answers = os.pipe()
-        self._cpu_before = 0.0
-        supervisor = os.getpid()
-        self._runner = os.fork()
-        if self._runner == 0:
-            for fd in (*self._callers, self._jobs, self._answers):
-                os.close(fd)
-            _runner(jobs, answers, self._log, supervisor)
-        os.close(jobs)
-        os.close(answers)
+        if not self._runner:
+            self._cpu_before = 0.0
+            self._runner, self._jobs, self._answers = fork_serving(_serve, self._log, self._callers)
 
     def kill(self) -> None:
         """End the runner."""
@@ -125,9 +114,7 @@ class _Supervisor:
             status, usage = self._reap()
             cpu = usage.ru_utime + usage.ru_stime - self._cpu_before
             reply |= {"status": status, "cpu_seconds": cpu, "peak_mb": usage.ru_maxrss / 1024}
-        end = os.lseek(self._log, 0, os.SEEK_END)
-        reply["log"] = os.pread(self._log, _LOG_TAIL, max(0, end - _LOG_TAIL)).decode(errors="replace")
-        return reply
+        return reply | {"log": read_tail(self._log, _LOG_TAIL)}
 
     def _listen(self, deadline: Deadline) -> tuple[list[Frame], str]:
         """Collect frames until the runner is done, has died, or must be killed (`TIME` or `PATIENCE`)."""
@@ -150,26 +137,8 @@ class _Supervisor:
                 return frames, deadline.limit
 
 
-def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
-    """Do jobs until one goes wrong, and end the process without any clean-up of Python or NuSMV."""
-    try:
-        end_with_parent(signal.SIGKILL)
-        if os.getppid() != supervisor:  # it was quicker
-            os._exit(0)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
-        _serve(jobs, answers)
-    except MemoryError:
-        os.write(2, b"out of memory\n")
-    except BaseException:
-        os.write(2, traceback.format_exc().encode())
-    finally:
-        os._exit(70)
-
-
 def _serve(jobs: int, answers: int) -> None:
+    """Do jobs until one goes wrong."""
     from . import bindings
 
     base_mb = resident_mb()

@@ -27,7 +27,7 @@ from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict
 from workbench.verify.ask.properties import Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.decision import Decision, limits_left
+from workbench.verify.decide.part import Decision, limits_left
 
 NO_RUN = "no run shows it"
 QUIET = "steps without input"

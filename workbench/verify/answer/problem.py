@@ -28,7 +28,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
 from workbench.verify.ask.properties import Property
-from workbench.verify.decide.decision import limits_left
+from workbench.verify.decide.part import limits_left
 
 
 @dataclass(frozen=True, eq=False)

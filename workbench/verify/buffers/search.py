@@ -29,8 +29,7 @@ from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.decision import limits_left
-from workbench.verify.decide.part import Asked, Part
+from workbench.verify.decide.part import Asked, Part, limits_left
 from workbench.verify.most import Counted, GivenUp, find_most
 
 GROWTH = 4

@@ -17,8 +17,7 @@ from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
-from workbench.verify.decide.decision import Decider, Decision
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decider, Decision, Part
 from workbench.verify.decide.table import EngineRow, Turn, engine_rows, get_engine, single_engines
 
 

@@ -1,17 +1,18 @@
-"""What is decided in one go: a model and the questions about it, as terms and as SMV text."""
+"""What is decided in one go, a model and the questions about it, as terms and as SMV text; and who decides it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from workbench.budget import remaining
 from workbench.core.fold import Fold
 from workbench.core.term import Term
 from workbench.ir.reduce import Model
 from workbench.ir.system import Definition
-from workbench.smv.engines.engine import Query, QueryKind, Task
+from workbench.smv.engines.engine import Answer, EngineLimits, Query, QueryKind, Task
 from workbench.smv.printer import SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 
@@ -118,3 +119,39 @@ class Part:
     def without(self, roles: Container[str]) -> Part:
         """The part with fewer questions."""
         return replace(self, asked={role: asked for role, asked in self.asked.items() if role not in roles})
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answers by role, who gave them, and what they cost (see `engines.TaskResult`).
+
+    `reachable_states` are those of the printed model, as NuSMV counts them: its inputs are variables.
+    """
+
+    answers: Mapping[str, Answer]
+    engine: str
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    reachable_states: int | None = None
+
+
+def limits_left() -> EngineLimits:
+    """What an engine may use: what is left to the work that asks it."""
+    left = remaining()
+    return EngineLimits(left.seconds, left.memory_mb, EngineLimits(left.of_seconds, left.of_memory_mb))
+
+
+class Decider(Protocol):
+    """Answers the questions of a part. A limit that was met is an answer without a truth value."""
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by."""
+
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+        """Answer every question.
+
+        Raises
+        ------
+        EngineError, EngineMissing: the engine cannot be used.
+        """

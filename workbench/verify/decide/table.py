@@ -17,7 +17,7 @@ from workbench.extensions import later, rows
 if TYPE_CHECKING:
     from workbench.smv.engines.embedded import PynusmvEngine
     from workbench.smv.engines.engine import Availability, Engine
-    from workbench.verify.decide.decision import Decider
+    from workbench.verify.decide.part import Decider
 
 
 class Turn(NamedTuple):

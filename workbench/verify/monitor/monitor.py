@@ -24,7 +24,7 @@ from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
-from workbench.verify.decide.decision import limits_left
+from workbench.verify.decide.part import limits_left
 from workbench.verify.monitor.binding import Undecided, drive
 from workbench.verify.monitor.driven import Driven
 

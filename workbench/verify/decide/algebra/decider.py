@@ -7,8 +7,7 @@ import time
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators
 from workbench.verify.decide.algebra.relations import MonomialKind, Relations
-from workbench.verify.decide.decision import Decision
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decision, Part
 
 WORK = 1_000_000
 """How many products of monomials a proof may take: a few seconds."""

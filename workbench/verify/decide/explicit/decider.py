@@ -15,13 +15,12 @@ from workbench.core.term import FALSE
 from workbench.errors import Refused
 from workbench.executors.compiled.code import ir
 from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
-from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
 from workbench.verify.decide.explicit.machine import CompiledSearch
 from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
-from workbench.verify.decide.part import Part
+from workbench.verify.decide.part import Decision, Part
 
 PLAIN_SECONDS = 0.5
 """How much time the search in Python may use before machine code does: about what the latter needs to get ready, where
