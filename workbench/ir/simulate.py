@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -136,6 +136,15 @@ class Simulator:
                 if value not in variable.domain and not found[-1].overflows:
                     raise DomainError(f"{variable.name} became {value!r}, outside {variable.domain}")
         return found
+
+    def trace_before(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Step]:
+        """Run from the initial state, up to before a queue overflows or the first of the labels is true."""
+        self.reset()
+        for events in steps:
+            found = self.step(events)
+            if found.overflows or found.labels[0]:
+                return
+            yield found
 
     def trace_to_overflow(self, steps: Sequence[Mapping[str, Value]]) -> list[Step]:
         """Run from the initial state up to and including the first step at which a queue overflows."""

@@ -125,7 +125,7 @@ class _Teller:
         causes = tuple(self.composite(each) for each in found.causes)
         time = found.event.time
         parts = (self.part(each) for each in found.parts)
-        under = (*parts, *self.conditions("where", found.where), *_under(lines), *causes)
+        under = (*parts, *self.conditions("where", found.where), *map(ToldPiece, lines), *causes)
         drawing = tuple(window_lines(self.record, found.parts, time))
         return ToldPiece(f"{self.event(found.event.number)}, of {found.rule}", (), drawing, under, "holds")
 
@@ -238,10 +238,6 @@ class _Teller:
 
 def _values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {format_value(each)}" for name, each in values.items())
-
-
-def _under(lines: Sequence[str]) -> Iterator[ToldPiece]:
-    yield from (ToldPiece(line) for line in lines)
 
 
 def _listed(names: Sequence[str]) -> str:

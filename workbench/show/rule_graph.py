@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from workbench.show.dot import FAINT, FILL, PALE, digraph
+from workbench.show.dot import FAINT, FILL, PALE, digraph, quote
 from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
@@ -25,12 +25,12 @@ def draw_rules(rules: RuleSet) -> str:
 
 
 def _rule(number: int, rule: t.Rule) -> Iterator[str]:
-    yield f'    subgraph cluster_{number} {{ label="{as_quoted(rule.name)}"; color="{FAINT}"; style=rounded;'
+    yield f'    subgraph cluster_{number} {{ label="{quote(rule.name)}"; color="{FAINT}"; style=rounded;'
     for position, part in enumerate(rule.parts):
         yield f"        {_id(number, position)} [label=<{_label(part)}>];"
     yield f"        {_id(number, -1)} [label=<{_emission(rule)}>];"
     yield "    }"
-    yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{as_quoted(_filters(rule))}"];'
+    yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{_filters(rule)}"];'
     yield from _windows(number, rule)
     yield from _parameters(number, rule)
 
@@ -101,7 +101,7 @@ def _filters(rule: t.Rule) -> str:
     found += [f"limit {rule.limit}"] if rule.limit is not None else []
     found += [f"at most once in {rule.pause}" + "".join(f" per {each}" for each in rule.per[:1])] if rule.pause else []
     found += [f"consuming {', '.join(rule.consuming)}"] if rule.consuming else []
-    return "\\n".join(found)
+    return "\\n".join(map(quote, found))
 
 
 def as_table(head: str, lines: list[str], fill: str = FILL) -> str:
@@ -117,8 +117,3 @@ def as_table(head: str, lines: list[str], fill: str = FILL) -> str:
 
 def _id(number: int, position: int) -> str:
     return f"r{number}_{'emit' if position < 0 else position}"
-
-
-def as_quoted(text: str) -> str:
-    """A text inside quotes."""
-    return text.replace('"', '\\"')

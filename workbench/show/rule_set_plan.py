@@ -14,8 +14,8 @@ from workbench.core.units import format_time
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.search_order import search_order
 from workbench.extensions import later
-from workbench.show.dot import FAINT, digraph
-from workbench.show.rule_graph import LAYOUT, as_quoted, as_table
+from workbench.show.dot import FAINT, digraph, quote
+from workbench.show.rule_graph import LAYOUT, as_table
 from workbench.tesla import tree as t
 from workbench.tesla.engines.independent import find_dependences
 from workbench.tesla.engines.matches import MatchedRules
@@ -207,14 +207,14 @@ def draw_plan(plan: SetPlan) -> str:
     """The plan as DOT text."""
     lines = [f"    c{each.number} [label=<{_column_table(each)}>];" for each in plan.columns]
     for number, of in enumerate(plan.plans):
-        lines.append(f'    subgraph cluster_{number} {{ label="{as_quoted(of.rule.name)}"; color="{FAINT}";')
+        lines.append(f'    subgraph cluster_{number} {{ label="{quote(of.rule.name)}"; color="{FAINT}";')
         steps = [of.trigger, *(each.step for each in _all_steps(plan, number))]
         lines += [
             f"        s{number}_{i} [label=<{as_table(part_head(each.part), [])}>];" for i, each in enumerate(steps)
         ]
         lines.append("    }")
         for i, each in enumerate(_all_steps(plan, number), 1):
-            lines.append(f'    c{each.column} -> s{number}_{i} [label="{as_quoted(each.access.split(",")[0])}"];')
+            lines.append(f'    c{each.column} -> s{number}_{i} [label="{quote(each.access.split(",")[0])}"];')
     return digraph(plan.name, lines, LAYOUT.replace("rankdir=RL", "rankdir=LR"), 12)
 
 

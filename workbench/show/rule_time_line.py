@@ -27,7 +27,7 @@ class WindowLine:
     Attributes
     ----------
     label: what it is about.
-    first, last: the ends of the window; `first` is None where there is none, and `endless` where it has no beginning.
+    first, last: the ends of the window; `first` is None where it has no beginning, `last` where there is none.
     marks: times and what is there.
     note: what stands behind it.
     """
@@ -37,7 +37,6 @@ class WindowLine:
     last: int | None
     marks: tuple[tuple[int, str], ...]
     note: str = ""
-    endless: bool = False
     empty: bool = False
 
 
@@ -59,7 +58,7 @@ def window_lines(
         marks = tuple((int(record.order.times[each]), STOPS) for each in dict.fromkeys(numbers))
         note = ", ".join(record.order.label(each) for each in dict.fromkeys(numbers))
         window, label = stopped.window, _short(stopped.text)
-        lines.append(WindowLine(label, window.first, window.last, marks, note, window.first is None))
+        lines.append(WindowLine(label, window.first, window.last, marks, note))
     if told is not None and parts and parts[0].bound and parts[0].bound.event and parts[0].bound.event.time != told:
         lines.append(WindowLine("told", None, None, ((told, BOUND),)))
     return lines
@@ -82,7 +81,7 @@ def _line(record: RunRecord, part: SeenPart) -> WindowLine | None:
         note = f"{len(part.fits):,}"
     elif bound is None:
         note = note or "none"
-    return WindowLine(label, window.first, window.last, tuple(marks), note, window.first is None, empty)
+    return WindowLine(label, window.first, window.last, tuple(marks), note, empty)
 
 
 def _short(text: str) -> str:
@@ -129,7 +128,7 @@ def _draw(line: WindowLine, scale: TimeScale, room: int) -> str:
         first, last = 0 if line.first is None else at(line.first), at(line.last)
         cells[first : last + 1] = ("┄" if line.empty else "─") * (last + 1 - first)
         if last > first:
-            cells[first], cells[last] = "┈" if line.endless else "├", "┤"
+            cells[first], cells[last] = "┈" if line.first is None else "├", "┤"
         elif last == first:
             cells[first] = "│"
     for time, mark in line.marks:  # what is bound comes last, and covers what fits
@@ -148,7 +147,7 @@ def html_lines(record: RunRecord, lines: Sequence[WindowLine]) -> Iterator[str]:
         if line.last is not None:
             left = 0.0 if line.first is None else 100 * scale.at(line.first)
             wide = max(100 * scale.at(line.last) - left, 0)
-            kind = " empty" * line.empty + " endless" * line.endless
+            kind = " empty" * line.empty + " endless" * (line.first is None)
             yield f'<i class="window{kind}" style="left:{left:.3f}%;width:{wide:.3f}%"></i>'
         for time, mark in line.marks:
             kind = {BOUND: "bound", FITS: "fits", STOPS: "stops"}[mark]

@@ -54,13 +54,7 @@ class Sampled:
 
     def run(self, inputs: list[dict[str, Value]]) -> SampledRun:
         """The run on these inputs, up to the last step before something overflows."""
-        self._simulator.reset()
-        steps = []
-        for events in inputs:
-            step = self._simulator.step(events)
-            if step.overflows or step.labels[0]:
-                break
-            steps.append(step)
+        steps = list(self._simulator.trace_before(inputs))
         return SampledRun(inputs[: len(steps)], steps)
 
 

@@ -50,10 +50,7 @@ def record_run(system: System, labels: Sequence[Term], inputs: InputSteps) -> Re
     """Run a system, up to the first step at which a queue overflows, or the first of the labels is true."""
     simulator = Simulator(system, labels)
     run = RecordedRun([simulator.state], {name: [0] for name in system.queues}, [])
-    for events in inputs:
-        step = simulator.step(events)
-        if step.overflows or step.labels[0]:
-            break
+    for step in simulator.trace_before(inputs):
         run.states.append(simulator.state)
         run.labels.append(step.labels)
         for name, length in step.queues.items():
