@@ -64,7 +64,7 @@ def drive(
     wanted = _bind_term(source, pipeline.ports, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
     wires = driver.wires(wanted)
-    words = "; ".join(_words(name, wanted) for name in pipeline.ports.arrivals)
+    words = "; ".join(_words(*(leaf for leaf in wanted if leaf.of == name)) for name in pipeline.ports.arrivals)
     return Driven(
         source=source, name=driver.name, module=driver.module, wires=wires, definitions=driver.definitions,
         words=words, engine=engine, limits=limits,
@@ -84,22 +84,18 @@ class _Wanted(NamedTuple):
         return Wire(self.local, self.domain, self.text, given)
 
 
-def _bind_term(
-    source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]
-) -> list[tuple[_Wanted, list[_Wanted]]]:
-    """Per input its presence and its parts."""
-    found = []
+def _bind_term(source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]) -> list[_Wanted]:
+    """Of each input its presence, and then its parts."""
+    found = list[_Wanted]()
     for name in ports.arrivals:
         condition = when.pop(name, "TRUE")
-        presence = _Wanted(name, f"the presence of {name}", f"{name}:present", Bool(),
-                           expression(condition, f"when {name}", source))  # fmt: skip
-        parts = []
+        given = expression(condition, f"when {name}", source)
+        found.append(_Wanted(name, f"the presence of {name}", f"{name}:present", Bool(), given))
         for path, part in scalars(ports.domains[name]):
             label = ".".join((name, *path))
             text = bind.pop(label) if label in bind else _bind_by_name(source, label)
             local = f"{name}:{'.'.join(('value', *path))}"
-            parts.append(_Wanted(name, label, local, part, expression(text, label, source)))
-        found.append((presence, parts))
+            found.append(_Wanted(name, label, local, part, expression(text, label, source)))
     for left in (*bind, *when):
         raise InputError(
             f"{ports.of} has no input '{left}' that could be bound",
@@ -119,8 +115,7 @@ def _bind_by_name(source: SmvSystem, name: str) -> str:
     )
 
 
-def _words(name: str, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> str:
-    presence, parts = next(found for found in wanted if found[0].of == name)
+def _words(presence: _Wanted, *parts: _Wanted) -> str:
     said = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
     return said if presence.text == "TRUE" else f"{said} when {presence.text}"
 
@@ -133,14 +128,13 @@ class _Driver:
         self.name, self.module = source.fresh("system"), source.fresh("System")
         self.definitions: dict[str, str] = {}
 
-    def wires(self, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> tuple[Wire, ...]:
-        leaves_of = [leaf for presence, parts in wanted for leaf in (presence, *parts)]
+    def wires(self, wanted: Sequence[_Wanted]) -> tuple[Wire, ...]:
         # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
         self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
-        names = {leaf.local: self._name(leaf) for leaf in leaves_of}
-        if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
-            return tuple(leaf.wire(names[leaf.local]) for leaf in leaves_of)
-        return tuple(self._fit(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
+        names = {leaf.local: self._name(leaf) for leaf in wanted}
+        if self._fits([(leaf, names[leaf.local]) for leaf in wanted]):
+            return tuple(leaf.wire(names[leaf.local]) for leaf in wanted)
+        return tuple(self._fit(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in wanted)
 
     def _name(self, leaf: _Wanted) -> str:
         """How a model speaks of an expression: a name of the system as it is, anything else by a DEFINE."""
