@@ -67,7 +67,7 @@ def test_what_comes_before_a_row_that_cannot_be_read_is_there_in_every_log(tmp_p
     """The first log ends at 20 with an error: what the other one has up to there comes before it."""
     output, damaged = tmp_path / "out.jsonl", log(tmp_path / "a.csv", 10, 20)
     damaged.write_text(damaged.read_text() + "C,25,x\n")
-    with pytest.raises(InputError, match="a.csv:4: column 'n': expected a whole number, not 'x'"):
+    with pytest.raises(InputError, match=r"a\.csv:4: column 'n': expected a whole number, not 'x'"):
         wb.run(SEEN, [damaged, log(tmp_path / "b.csv", 5, 15, 19, 20, 24)], output=output)
     (unfinished,) = (each for each in tmp_path.iterdir() if each.name.endswith(".out.jsonl"))
     assert [json.loads(line)["time"] for line in unfinished.read_text().splitlines()] == [5, 10, 15, 19, 20]
