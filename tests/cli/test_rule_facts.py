@@ -162,3 +162,25 @@ def test_running_rules_ask_a_database(city):
         made.execute("UPDATE line SET bus = 1")
     running.publish("Late", time=2, bus=1, minutes=10)
     assert [each["line"] for each in heard] == ["north", "north", "south"]
+
+
+def test_facts_that_no_rule_looks_at_need_not_be_given(run, city):
+    unused = "declare fact Stop(bus: int)\n"
+    (city / "r.tesla").write_text(RULES + unused)
+    assert run("~/city.db") == NORTH
+    assert run("Line=~/city.db", "Fine=~/fines.csv") == NORTH
+    rows = {"Line": [{"bus": 1, "name": "north"}], "Fine": [{"least": 5.0, "sum": 2.5}]}
+    assert list(wb.run(wb.rules(RULES + unused), city / "in.jsonl", facts=rows)) == NORTH
+    assert "there are no facts of type 'Line'" in run("Fine=~/fines.csv", code=2)
+
+
+def test_facts_that_rules_may_look_at_later_are_given(run, city):
+    (city / "r.tesla").write_text(RULES + "declare fact Stop(bus: int)\n")
+    (city / "changes.jsonl").write_text("")
+    said = run("~/city.db", code=2, options=["--rules-control", city / "changes.jsonl"])
+    assert "'Stop'" in said
+
+
+def test_an_option_that_a_backend_lacks_names_one_that_has_it(run):
+    options = ["--backend", "spark", "--profile"]
+    assert "leave it out, or add --backend cdp\n" in run("~/city.db", code=2, options=options)

@@ -184,6 +184,11 @@ class BackendRow:
         """Those of its options that are for programs of this kind."""
         return (option.flag for option in self.options if kind in (option.kinds or self.kinds))
 
+    def has_option(self, flag: str, kind: str) -> bool:
+        """Whether an option, of its own or of all backends, is for it where it runs programs of this kind."""
+        own = flag in self.flags(kind)
+        return own or (flag not in option_flags() and self.runs and kind in self.kinds and flag not in self.lacks)
+
 
 _FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
 FAULTS = (
@@ -311,10 +316,11 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
     row, own = rows[0], {flag for row in rows for flag in row.flags(kind)}
     if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *row.lacks):
         first = foreign.partition(",")[0]
-        users = [f"--backend {each.name}" for each in backend_rows().values() if first in each.flags(kind)]
-        if not users and first not in row.lacks:
+        users = [f"--backend {each.name}" for each in backend_rows().values() if each.has_option(first, kind)]
+        if not users:
             raise InputError(f"for {PIPELINES if kind == RULE_SET else RULES} only: {foreign}", hint="leave it out")
-        hint = row.instead.get(first) or f"leave it out, or add {' or '.join(users) or 'another backend'}"
+        users = users[:1] if first in row.lacks else users  # nearly all have what one lacks
+        hint = row.instead.get(first) or f"leave it out, or add {' or '.join(users)}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)
 
 

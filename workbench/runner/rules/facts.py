@@ -7,7 +7,7 @@ in memory with the indexes that rules need. A database is asked, and never read 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,16 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
     """
     given: Any = start.options.facts
     if isinstance(given, Mapping):
-        return _given_facts(rules, given)
+        return _given_facts(rules, given, start)
     return named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
+
+
+def needed_facts(rules: RuleSet, start: Start) -> Set[str]:
+    """The types of facts that rules look at; where rules may be added later, all that are declared."""
+    declared = {name for name, each in rules.declarations.items() if each.fact}
+    if start.options.rules_control is not None:
+        return declared
+    return declared.intersection(part.type for rule in rules.rules for part in rule.parts)
 
 
 def named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
@@ -127,8 +135,10 @@ class _FactFiles:
             if name in found:
                 raise InputError(f"--facts: '{name}' is {found[name]}, and a file", hint="leave one out")
             found[name] = self._kept(name, paths, itertools.chain(*rows))
-        if without := {name: declared for name, declared in self.types.items() if name not in found}:
+        needed = needed_facts(self.rules, self._start)
+        if without := {name: declared for name, declared in self.types.items() if name in needed - found.keys()}:
             found |= _tables(without, self.databases)
+        found = {name: [] for name in self.types} | found
         if not any(hasattr(each, "database") for each in found.values()):
             return {name: found[name] for name in self.types}
         from workbench.tesla.engines.facts.tables import FactTables
@@ -181,12 +191,12 @@ def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
-def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]]) -> Facts:
+def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]], start: Start) -> Facts:
     found: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
-        if declared.fact and name not in given:
+        if declared.fact and name not in given and name in needed_facts(rules, start):
             raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
-            found[name] = [read(row) for row in given[name]]
+            found[name] = [read(row) for row in given.get(name, ())]
     return found
