@@ -45,7 +45,7 @@ tests: setup
 	@$(PYTEST) -m "not slow"
 
 tests-all: setup
-	@$(PYTEST) --hypothesis-profile=thorough
+	@$(PYTEST) --hypothesis-profile=thorough --timeout=1800
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)
