@@ -28,7 +28,8 @@ def _rule(number: int, rule: t.Rule) -> Iterator[str]:
     yield f'    subgraph cluster_{number} {{ label="{quote(rule.name)}"; color="{FAINT}"; style=rounded;'
     for position, part in enumerate(rule.parts):
         yield f"        {_id(number, position)} [label=<{_label(part)}>];"
-    yield f"        {_id(number, -1)} [label=<{_emission(rule)}>];"
+    emission = as_table(rule.emits, list(map(str, rule.evaluations)), PALE)
+    yield f"        {_id(number, -1)} [label=<{emission}>];"
     yield "    }"
     yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{_filters(rule)}"];'
     yield from _windows(number, rule)
@@ -89,10 +90,6 @@ def _label(part: t.Predicate | t.Aggregate) -> str:
         lines = [str(each) for each in part.assignments]
     lines += [str(each) for each in (*part.constraints, *part.ordering)]
     return as_table(head + (f" as {alias}" if alias else ""), lines, FILL)
-
-
-def _emission(rule: t.Rule) -> str:
-    return as_table(rule.emits, [str(each) for each in rule.evaluations], PALE)
 
 
 def _filters(rule: t.Rule) -> str:

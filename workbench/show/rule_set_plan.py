@@ -79,7 +79,8 @@ def plan_text(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         lines.append(f"  {column.number}: {column}{banded}, {each['reach']}; for {_some(each['used_by'])}")
     lines.append("triggers")
     lines += [f"  {type}: {'; '.join(found)}" for type, found in data["triggers"].items()]
-    lines += ["engine", _engine_line(data["engine"])]
+    engine = data["engine"]
+    lines += ["engine", f"  {engine['name']}" + f" ({engine['reason']})" * bool(engine["reason"])]
     lines += ["threads", *(f"  {line}" for line in _split_lines(data["threads"]))]
     for each, found, gpu in zip(data["steps"], data["matches"], data["gpu"], strict=True):
         lines += [f"rule {each['rule']}", f"  from {each['trigger']}", *_where(each)]
@@ -170,10 +171,6 @@ def _engine(plan: SetPlan) -> dict[str, str]:
     except Refused as error:
         return {"name": "cdp", "reason": "; ".join(filter(None, [error.what, str(error.where or "")]))}
     return {"name": "compiled", "reason": ""}
-
-
-def _engine_line(found: dict[str, str]) -> str:
-    return f"  {found['name']}" + (f" ({found['reason']})" if found["reason"] else "")
 
 
 def _threads(plan: SetPlan, timed: bool) -> dict[str, Any]:

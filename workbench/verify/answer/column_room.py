@@ -19,9 +19,10 @@ from workbench.verify.ask.properties import no_overflow
 
 def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
     """Refused where rules in a model may keep more events than it has room for: then queues hold other events."""
+    free = replace(settings, q=settings.q if isinstance(settings.q, int) else {}, environment=Environment())
     for node in flat.nodes:
         kept = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
-        if kept and check(_alone(flat, node), no_overflow(), _free(settings)).outcome is not Outcome.HOLDS:
+        if kept and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
             raise Refused(
                 f"{node.processor} may keep more events than there is room for, and what waits behind is not known",
                 where=node.where,
@@ -33,7 +34,3 @@ def _alone(flat: Pipeline, node: Node) -> Pipeline:
     inputs = tuple((f"in{i}", flat.domains[pipe]) for i, pipe in enumerate(node.inputs))
     alone = replace(node, inputs=tuple(name for name, _ in inputs))
     return Pipeline(node.name, inputs, (alone,), tuple((pipe, pipe) for pipe in node.outputs))
-
-
-def _free(settings: Settings) -> Settings:
-    return replace(settings, q=settings.q if isinstance(settings.q, int) else {}, environment=Environment())

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from workbench.tesla import tree as t
-from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.growth import ROUNDS, Growth, InputSteps
 from workbench.verify.rules.measurement import MeasuredRules, MeasuredStep
@@ -83,7 +82,7 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
         return False
     enough = max(len(each.predicates) for each in asked) + 2
     run = measured.run(growth.repeated(enough))
-    made = [[_outline(each) for each in step.made if each.rule in names] for step in run]
+    made = [[(c.rule, c.type, repr(c.values)) for c in step.made if c.rule in names] for step in run]
     rounds = [made[start : start + growth.length] for start in range(0, len(made), growth.length)]
     return all(each == rounds[-1] for each in rounds[-enough:])
 
@@ -95,10 +94,6 @@ def _last_only(rules: RuleSet, rule: t.Rule) -> bool:
     events = not any(rules.declarations[part.type].fact for part in parts)
     times = any(isinstance(leaf, t.TimeOf) for each in rule.expressions for leaf in t.within(each))
     return _plain(rule) and kinds and events and not times and not rule.consuming
-
-
-def _outline(event: Occurrence) -> tuple[str, str, str]:
-    return event.rule, event.type, repr(event.values)
 
 
 def _plain(rule: t.Rule) -> bool:
