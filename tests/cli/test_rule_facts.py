@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -169,7 +170,10 @@ def test_facts_that_no_rule_looks_at_need_not_be_given(run, city):
     (city / "r.tesla").write_text(RULES + unused)
     assert run("~/city.db") == NORTH
     assert run("Line=~/city.db", "Fine=~/fines.csv") == NORTH
-    rows = {"Line": [{"bus": 1, "name": "north"}], "Fine": [{"least": 5.0, "sum": 2.5}]}
+    rows: dict[str, list[dict[str, Any]]] = {
+        "Line": [{"bus": 1, "name": "north"}],
+        "Fine": [{"least": 5.0, "sum": 2.5}],
+    }
     assert list(wb.run(wb.rules(RULES + unused), city / "in.jsonl", facts=rows)) == NORTH
     assert "there are no facts of type 'Line'" in run("Fine=~/fines.csv", code=2)
 
