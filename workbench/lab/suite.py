@@ -20,19 +20,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from workbench.errors import SuiteError
 from workbench.lab.claim import Claim, Judge, Macro
 from workbench.lab.experiment import Experiment, Limits, Output, Prerequisite
 from workbench.lab.plot import Plot
 from workbench.lab.region import Region, Scalar
-from workbench.lab.table import Beside, Statistic, Table
+from workbench.lab.table import Beside, Chosen, Statistic, Table
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 F = TypeVar("F", bound=Callable[..., Any])
 _Named = TypeVar("_Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
+
+
+class ShownFields(TypedDict, total=False):
+    """What tables and plots have in common: the points that they are of, and what stands above and below them."""
+
+    where: Mapping[str, Scalar | Iterable[Scalar]] | None
+    title: str
+    doc: str
 
 
 class Suite:
@@ -70,15 +78,20 @@ class Suite:
         warm_up: Callable[[], None] | None = None,
         needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
         expected: Callable[..., Mapping[str, Any] | None] | None = None,
-        page: Callable[..., str] | None = None,
         outputs: Mapping[str, Output] | None = None,
-        **more_outputs: Output,
+        **more: Any,
     ) -> Callable[[F], F]:
-        """The decorated function is what is done at each point of the region; see `Experiment`."""
+        """The decorated function is what is done at each point of the region; see `Experiment`.
+
+        Parameters
+        ----------
+        more: other outputs by their names, and the `page` of an `Experiment`.
+        """
+        page = more.pop("page", None)
 
         def add(function: F) -> F:
             wanted = [needs] if callable(needs) else list(needs)
-            named = {**(outputs or {}), **more_outputs}
+            named = {**(outputs or {}), **more}
             self._add(self.experiments, Experiment(
                 function.__name__, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
                 tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
@@ -108,15 +121,13 @@ class Suite:
         rows: str | Iterable[str],
         cells: Mapping[str, Statistic],
         columns: str | None = None,
-        where: Mapping[str, Scalar | Iterable[Scalar]] | None = None,
         beside: Iterable[Beside] = (),
-        title: str = "",
-        doc: str = "",
+        **shown: Unpack[ShownFields],
     ) -> Table:
         """A table of results; see `Table`."""
-        return self._add(self.tables, Table(
-            name, title or name, self.get(of), _tuple(rows), dict(cells), columns, dict(where or {}), tuple(beside), doc
-        ))  # fmt: skip
+        title, where, doc = _shown(name, shown)
+        made = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
+        return self._add(self.tables, made)
 
     def plot(
         self,
@@ -128,13 +139,11 @@ class Suite:
         series: str | None = None,
         kind: str = "line",
         log: str = "",
-        where: Mapping[str, Scalar | Iterable[Scalar]] | None = None,
-        title: str = "",
-        doc: str = "",
+        **shown: Unpack[ShownFields],
     ) -> Plot:
         """A picture of results; see `Plot`."""
-        made = Plot(name, title or name, self.get(of), y, x, series, kind, log, dict(where or {}), doc)
-        return self._add(self.plots, made)
+        title, where, doc = _shown(name, shown)
+        return self._add(self.plots, Plot(name, title, self.get(of), y, x, series, kind, log, where, doc))
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
         """The decorated function judges the statement on the data: `ok()`, `warns(why)` or `fails(why)`."""
@@ -184,6 +193,11 @@ class Suite:
             raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
         known[name] = made
         return made
+
+
+def _shown(name: str, shown: ShownFields) -> tuple[str, Chosen, str]:
+    """The title, the points and the text of what has a name."""
+    return shown.get("title") or name, dict(shown.get("where") or {}), shown.get("doc", "")
 
 
 def _tuple(given: str | Iterable[str]) -> tuple[str, ...]:

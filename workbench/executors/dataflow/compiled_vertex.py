@@ -18,7 +18,7 @@ from workbench.executors.compiled.code.loop import loop_source
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.shape import rows_of
 from workbench.executors.compiled.lower.system import known, texts_in
-from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext
+from workbench.executors.dataflow.vertex_run import FlowStep, VertexContext
 
 
 class CompiledVertex:
@@ -74,13 +74,10 @@ class CompiledVertex:
         system = self.running.system
         return loop_source(system, [known(system, "sparse")], places=True, target="cpu")
 
-    def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
+    def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
-        live = [step for step in steps if self.first < failure.bound(step.number)]
-        if context.watched:
-            made = self._one_by_one(live, context)
-        else:
-            made = self._made(live, context)
+        live = [step for step in steps if self.first < context.failure.bound(step.number)]
+        made = self._one_by_one(live, context) if context.watched else self._made(live, context)
         sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
         return [*sent, *[()] * (len(steps) - len(sent))]
 
@@ -116,7 +113,7 @@ class CompiledVertex:
                 else:
                     made.append(self._ended(step) if step.ends else self.running.outputs([self._events(step)])[0])
             except WorkbenchError as error:
-                context.fail(step.number, self.first, error)
+                context.failure.note(step.number, self.first, error)
                 break
         return made
 

@@ -12,7 +12,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from workbench.core.domain import Value
 from workbench.core.kinds import Deferring
@@ -21,7 +21,7 @@ from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.dataflow.broken import scheduler_without
-from workbench.executors.dataflow.flow_threads import FlowThreads
+from workbench.executors.dataflow.flow_threads import FlowLimits, FlowThreads
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
 from workbench.executors.dataflow.stream_run import StreamRun
@@ -42,6 +42,23 @@ PATIENCE, PATIENT = 20_000, 1_000_000
 runs them some seconds, where no process has made it before."""
 
 
+class FlowOptions(TypedDict, total=False):
+    """How the algorithm runs.
+
+    Attributes
+    ----------
+    ahead: the most steps that have been read and whose outputs have not been taken.
+    batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
+    order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
+    variant: parts of the algorithm that are left out, in `interleaved`.
+    """
+
+    ahead: int
+    batch: int | None
+    order: Sequence[str]
+    variant: Variant
+
+
 class Dataflow(Overlapped):
     """A running pipeline of which several vertices and steps run at the same time.
 
@@ -52,10 +69,7 @@ class Dataflow(Overlapped):
     groups: whether a group is one vertex; else all processors in it are.
     compiled: whether a group is one vertex of machine code, where numba takes it; what it carries inside is not seen.
         Where it takes all vertices, machine code runs the graph, too.
-    ahead: the most steps that have been read and whose outputs have not been taken.
-    batch: the most phases of a vertex that a thread runs in turn; None: as many as take some tenths of a millisecond.
-    order: the vertices as they are to be numbered, the log first; none: by Kahn's algorithm.
-    variant: parts of the algorithm that are left out, in `interleaved`.
+    options: how the algorithm runs.
 
     Attributes
     ----------
@@ -74,20 +88,20 @@ class Dataflow(Overlapped):
         compiled: bool = False,
         capacities: Mapping[str, int] | None = None,
         oracle: Oracle | None = None,
-        ahead: int = AHEAD,
-        batch: int | None = None,
-        order: Sequence[str] = (),
-        variant: Variant = Variant.WHOLE,
+        **options: Unpack[FlowOptions],
     ) -> None:
+        ahead, batch = options.get("ahead", AHEAD), options.get("batch")
         if ahead < 1 or (batch is not None and batch < 1):
             raise PipelineError("at least one phase is in flight, and in a batch", hint="a whole number from 1 on")
         if compiled and oracle is not None:
             raise PipelineError("vertices that are compiled have no faults", hint="leave compiled or the faults out")
         self.manager = ThreadManager(0) if manager is None else manager
-        self.ahead, self.batch, self.variant, self._compiles = ahead, batch, variant, compiled
+        self.limits, self.variant, self._compiles = (
+            FlowLimits(self.manager, ahead, batch), options.get("variant", Variant.WHOLE), compiled
+        )  # fmt: skip
         flat = flatten(pipeline)
         parts = groups_together(pipeline, flat) if groups or compiled else processors_apart(flat)
-        self.vertices = VertexGraph.of(flat, parts, order)
+        self.vertices = VertexGraph.of(flat, parts, options.get("order", ()))
         self.executions: Counter[str] = Counter()
         self._flow: FlowThreads | None = None
         self._planned: Any = None
@@ -143,12 +157,12 @@ class Dataflow(Overlapped):
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
         self._check_whole()
         failure, taken, lengths = FirstFailure(self.manager.primitives), self.steps, self.lengths() if watched else {}
-        context = VertexContext(self._states, failure.note, watched=watched)
+        context = VertexContext(self._states, failure, watched=watched)
         if watched or self._bounded:
             context.look = partial(self._look, failure, watched)
         try:
             self._busy = True
-            for flow in self._flows(iter(steps), context, failure, watched=watched):
+            for flow in self._flows(iter(steps), context, watched=watched):
                 self._flow = flow
                 try:
                     for step in flow.steps():
@@ -163,14 +177,13 @@ class Dataflow(Overlapped):
             self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
 
     def _flows(
-        self, steps: Iterator[Mapping[str, Value]], context: VertexContext, failure: FirstFailure, *, watched: bool
+        self, steps: Iterator[Mapping[str, Value]], context: VertexContext, *, watched: bool
     ) -> Iterator[FlowThreads]:
         """What runs the steps: where all vertices are machine code, that does, once it is worth its making."""
         runs = self._runs()
-        given = failure, self.manager, self.ahead, self.batch
 
         def run(part: Iterator[Mapping[str, Value]]) -> StreamRun:
-            return StreamRun(self._sets, runs, context, part, self._admit, *given)
+            return StreamRun(self._sets, runs, context, part, self._admit, self.limits)
 
         if watched or not self._in_words:
             yield run(steps)
@@ -185,7 +198,7 @@ class Dataflow(Overlapped):
             if first.executions[1] < patience:
                 return
         if not self._closed:
-            machine = MachineRun(self._machine_plan(), steps, self.steps, *given)
+            machine = MachineRun(self._machine_plan(), steps, self.steps, context.failure, self.limits)
             yield machine
             steps = itertools.chain([END], steps) if machine.ends else iter(())
         yield run(steps)
@@ -346,7 +359,7 @@ class Dataflow(Overlapped):
             step, states = read[phase - 1], self._states.copy()
             apart = FlowStep(step.number, StepContents(step.contents), step.ends, step.wide)
             sent: Collection[int]
-            (sent,) = runs[vertex].run_all([apart], VertexContext(states, failure.note), failure)
+            (sent,) = runs[vertex].run_all([apart], VertexContext(states, failure))
 
             def end() -> Collection[int]:
                 for index in cells[vertex - 1]:

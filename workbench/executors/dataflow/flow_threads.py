@@ -34,6 +34,21 @@ class PhaseBatch(NamedTuple):
     phases: Sequence[int]
 
 
+class FlowLimits(NamedTuple):
+    """Who runs a stream, and how much of it at a time.
+
+    Attributes
+    ----------
+    manager: grants threads beside the caller.
+    ahead: the most phases that have begun and have not been taken by who reads what comes out.
+    batch: the most phases of a vertex that a thread takes at once; None: as many as take a short time.
+    """
+
+    manager: ThreadManager
+    ahead: int
+    batch: int | None = None
+
+
 class PhaseCounts(Protocol):
     """The sets of a scheduler, as far as threads look at them."""
 
@@ -54,9 +69,6 @@ class FlowThreads:
     sets: which phases have begun, and are complete.
     steps: what comes in.
     failure: what goes wrong.
-    manager: grants threads beside the caller.
-    ahead: the most phases that have begun and have not been taken by who reads what comes out.
-    batch: the most phases of a vertex that a thread takes at once; None: as many as take a short time.
     vertices: how many there are, and no vertex 0.
 
     Attributes
@@ -70,12 +82,11 @@ class FlowThreads:
         sets: PhaseCounts,
         steps: Iterator[Mapping[str, Value]],
         failure: FirstFailure,
-        manager: ThreadManager,
-        ahead: int,
-        batch: int | None,
+        limits: FlowLimits,
         vertices: int,
     ) -> None:
-        self.failure, self.ahead, self.executions, self.taken = failure, ahead, [0] * vertices, 0
+        manager, self.ahead, batch = limits
+        self.failure, self.executions, self.taken = failure, [0] * vertices, 0
         self._counts, self._steps, self._manager = sets, steps, manager
         self._lock: Guard | contextlib.nullcontext[bool] = (
             manager.primitives.RLock() if manager.grants else contextlib.nullcontext(True)
@@ -90,7 +101,7 @@ class FlowThreads:
         """Why the next step of the log could not be read."""
         self._working = 0
         self._tasks: deque[ThreadTask[None]] = deque()
-        self._adapts, self._most = batch is None, max(1, min(BATCH, ahead // 4))
+        self._adapts, self._most = batch is None, max(1, min(BATCH, self.ahead // 4))
         self._sizes = [1 if batch is None else batch] * vertices
         """How many phases of each vertex are taken at once."""
         self._slow = False

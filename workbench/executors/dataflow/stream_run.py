@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
-from workbench.executors.dataflow.flow_threads import PATIENT, FlowThreads, PhaseBatch
+from workbench.executors.dataflow.flow_threads import PATIENT, FlowLimits, FlowThreads, PhaseBatch
 from workbench.executors.dataflow.listings import Pair
 from workbench.executors.dataflow.scheduler import Scheduler
-from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, VertexContext, VertexRun
-from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.dataflow.vertex_run import FlowStep, VertexContext, VertexRun
 
 if TYPE_CHECKING:
     from workbench.executors.dataflow.compiled_vertex import CompiledVertex
@@ -36,8 +35,6 @@ class StreamRun(FlowThreads):
     ----------
     sets, vertices, context: what runs; the vertices by their numbers, of which the first two are not used.
     steps, admit: what comes in.
-    failure: what goes wrong, which `context` tells it.
-    manager, ahead, batch: as for `FlowThreads`.
     """
 
     def __init__(
@@ -47,12 +44,9 @@ class StreamRun(FlowThreads):
         context: VertexContext,
         steps: Iterator[Mapping[str, Value]],
         admit: Admit,
-        failure: FirstFailure,
-        manager: ThreadManager,
-        ahead: int,
-        batch: int | None,
+        limits: FlowLimits,
     ) -> None:
-        super().__init__(sets, steps, failure, manager, ahead, batch, len(vertices))
+        super().__init__(sets, steps, context.failure, limits, len(vertices))
         self.sets, self._vertices, self._context, self._admit = sets, vertices, context, admit
         self._queue: deque[Pair] = deque()
         self._flow: dict[int, FlowStep] = {}
@@ -74,7 +68,7 @@ class StreamRun(FlowThreads):
             found: list[Any] = self._read(len(phases))
         else:
             flow = self._flow
-            found = self._vertices[vertex].run_all([flow[phase] for phase in phases], self._context, self.failure)
+            found = self._vertices[vertex].run_all([flow[phase] for phase in phases], self._context)
         if self._adapts:
             patient = vertex == 1 or self._vertices[vertex].together
             self._adapt(vertex, len(phases), time.perf_counter() - begin, PATIENT if patient else LONG)

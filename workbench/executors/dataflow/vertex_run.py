@@ -84,13 +84,13 @@ class VertexContext:
     Parameters
     ----------
     states: of all processors.
-    fail: is told what goes wrong: the step, the place in it, and the error.
+    failure: what goes wrong first.
     look: looks at the queues of a processor that has run, by its number; None: nobody wants to know.
     watched: whether somebody wants to know what all queues hold.
     """
 
     states: list[State]
-    fail: Callable[[int, int, Exception], None]
+    failure: FirstFailure
     look: Callable[[int, FlowStep], None] | None = None
     watched: bool = False
 
@@ -119,8 +119,9 @@ class VertexRun:
             if source >= 0 and target >= 0 and not (wide or cell.clocked or cell.node.pending):
                 self._single = self._plans[0]
 
-    def run_all(self, steps: Sequence[FlowStep], context: VertexContext, failure: FirstFailure) -> list[Sequence[int]]:
+    def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
+        failure = context.failure
         if self._single is not None and failure.error is None and not steps[-1].ends:
             return self._run_single(self._single, steps, context)
         return [self._run(step, context, failure.bound(step.number)) for step in steps]
@@ -159,7 +160,7 @@ class VertexRun:
     ) -> None:
         told = failure(step.number, plan[1].node, front, error, found)
         told.__cause__ = error
-        context.fail(step.number, plan[0], told)
+        context.failure.note(step.number, plan[0], told)
 
     def _run_cell(self, plan: CellPlan, step: FlowStep, context: VertexContext, sent: dict[int, None]) -> bool:
         """Whether all went well."""
@@ -169,7 +170,7 @@ class VertexRun:
             try:
                 emitted = self._many(plan, step, context.states)
             except Exception as error:
-                context.fail(step.number, index, error)
+                context.failure.note(step.number, index, error)
                 return False
         else:
             front = cell.join(contents) if source == JOINED else (contents[source],)

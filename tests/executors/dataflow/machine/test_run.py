@@ -18,7 +18,7 @@ from workbench.core.processor import END
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.dataflow import executor
 from workbench.executors.dataflow.executor import Dataflow
-from workbench.executors.dataflow.flow_threads import FlowThreads
+from workbench.executors.dataflow.flow_threads import FlowLimits, FlowThreads
 from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.run import MachineRun
 from workbench.executors.dataflow.machine.tables import VertexTables
@@ -200,7 +200,7 @@ def test_who_has_run_a_vertex_waits_for_the_lock(monkeypatch):
 
         def lets_go():
             time.sleep(0.05)
-            waited.append(not tables.executions[2])
+            waited.append(not tables.of_vertices.executions[2])
             head[at.LOCK] = 0
 
         code = CFUNCTYPE(c_int32, *[c_void_p] * 3)(vertex)
@@ -215,7 +215,7 @@ def test_who_has_run_a_vertex_waits_for_the_lock(monkeypatch):
 def test_not_all_is_over_while_a_thread_is_on_its_way_back():
     """All phases are complete then, and the last have not been collected."""
     plan = Dataflow(lanes(1), compiled=True)._machine_plan()
-    run = MachineRun(plan, iter([{"x": 1, "y": 2}]), 0, FirstFailure(threading), ThreadManager(), 8, batch=2)
+    run = MachineRun(plan, iter([{"x": 1, "y": 2}]), 0, FirstFailure(threading), FlowLimits(ThreadManager(), 8, 2))
     reading = run._take(caller=True)
     assert reading
     run._end(reading, run._run(reading))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,23 @@ LARGE = 1 << 22
 """Bytes of an array that is not copied when it grows."""
 LINE = 64
 """Bytes that memory gives at a time."""
+
+
+class GivenTexts(NamedTuple):
+    """Texts: where each begins, where it ends, and the letters of all."""
+
+    begins: Any
+    ends: Any
+    letters: Any
+
+
+class TextArrays(NamedTuple):
+    """A table of texts: its slots, what is counted, the entries of keys, and the letters of these."""
+
+    table: Any
+    counts: Any
+    entries: Any
+    letters: Any
 
 
 @cache
@@ -89,16 +106,15 @@ class TextTable(WordTable):
 
     def both(self, given: Any) -> tuple[Any, Any]:
         """The number of each key, and what compiled code has for it if it is not short (`code.text_number`)."""
-        begins, ends, letters = given
+        begins, ends, _ = given
         codes: Any = np.empty(len(begins), np.int64)
         numbers, done = np.empty_like(codes), 0
         while True:
             used = int(self.entries[self.count, 2])
             letters_left = int(ends[done:].sum() - begins[done:].sum())
             lengthen(self.__dict__, "letters", used, used + letters_left)
-            done = hashing_loop("number_texts")(
-                begins, ends, letters, done, codes, numbers, self.table, self._counts, self.entries, self.letters
-            )
+            table = TextArrays(self.table, self._counts, self.entries, self.letters)
+            done = hashing_loop("number_texts")(GivenTexts(*given), done, codes, numbers, table)
             if done == len(codes):
                 return codes, numbers
             self._grow()

@@ -79,12 +79,14 @@ def number_words(given, first, codes, table, counts):
 
 
 @numba.njit(nogil=True)
-def number_texts(begins, ends, letters, first, codes, numbers, table, counts, entries, kept):
+def number_texts(given, first, codes, numbers, texts):
     """The same for texts, whose letters are kept.
 
     `numbers` takes what compiled code has for each text. Where it has one number for two keys they are left in
     `counts`, the later one counted from 1.
     """
+    begins, ends, letters = given
+    table, counts, entries, kept = texts
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(codes), AHEAD):
         stop = min(start + AHEAD, len(codes))

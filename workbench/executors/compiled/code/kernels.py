@@ -10,6 +10,7 @@ calls the loop looks again, in exact arithmetic, before it believes one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from itertools import count
 from typing import Any
 
@@ -349,7 +350,9 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
     """The function `run` of a source, compiled for arguments of these kinds."""
     run = executable(source, SCOPE)
     run = run if hasattr(run, "overloads") else numba.njit(nogil=True, error_model="numpy")(run)
-    return compile_entry(run, [_argument_type(kind, axes) for kind, axes in kinds])
+    left = iter(kinds)
+    passed = [_argument_type(kind, size, left) for kind, size in left]
+    return compile_entry(run, passed)
 
 
 def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, **options: Any) -> ObjectFile:
@@ -381,13 +384,21 @@ def _argument_reader(passed: tuple[Any, ...]) -> Any:
     return intrinsic(arguments)
 
 
-def _argument_type(kind: str, axes: int) -> Any:
+def _argument_type(kind: str, axes: int, fields: Iterator[tuple[str, int]]) -> Any:
+    """The type of an argument; those of the fields of a named tuple come next."""
+    module, _, name = kind.partition(":")
+    if name:
+        return types.NamedTuple(
+            [_argument_type(*next(fields), fields) for _ in range(axes)], getattr(import_module(module), name)
+        )
     item = numba.from_dtype(np.dtype(kind))
     return types.Array(item, abs(axes), "C" if axes > 0 else "A") if axes else item
 
 
 def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
-    """A number or an array out of the next words."""
+    """A number, an array or a named tuple of these out of the next words."""
+    if isinstance(kind, types.NamedTuple):
+        return context.make_tuple(builder, kind, [_read_argument(context, builder, each, words) for each in kind.types])
     first = next(words)
     if isinstance(kind, TablesType):
         return load_reference(context, builder, kind, first.operands[0])

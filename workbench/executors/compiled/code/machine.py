@@ -115,9 +115,13 @@ def build_asked() -> None:
 
 def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
     """The kinds of some arguments, and the words that say where they are."""
-    kinds, words = [], []
-    for each in given:
-        if isinstance(each, bool):
+    kinds, words, left = [], [], list(given)[::-1]
+    while left:
+        each = left.pop()
+        if isinstance(each, tuple):
+            kinds.append((f"{type(each).__module__}:{type(each).__qualname__}", len(each)))
+            left += each[::-1]
+        elif isinstance(each, bool):
             kinds.append(("b1", 0))
             words.append(int(each))
         elif isinstance(each, float):

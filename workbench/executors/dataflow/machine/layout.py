@@ -1,9 +1,98 @@
-"""Where numbers stand in the arrays that machine code is given.
+"""The arrays that machine code is given, and where numbers stand in them.
 
-The rule of this module: names for places and nothing else; generated code takes them as constants.
+The rule of this module: names and nothing else; machine code takes those of places as constants, and functions of it
+take arrays together that belong together.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class SetArrays(NamedTuple):
+    """The sets of the scheduler.
+
+    Attributes
+    ----------
+    head: numbers, from `LOCK` on.
+    last, m: of the graph.
+    waiting, vertex_levels: of each phase the vertices with a message, and how such a set lies in words.
+    news, phase_levels: of each vertex the phases in which it has one, and the same of these.
+    own, least: two trees (`Minima`) of own bounds and of least partial vertices.
+    busy: which vertices are ready or run.
+    queue: the run queue.
+    """
+
+    head: Any
+    last: Any
+    m: Any
+    waiting: Any
+    vertex_levels: Any
+    news: Any
+    phase_levels: Any
+    own: Any
+    least: Any
+    busy: Any
+    queue: Any
+
+
+class ThreadArrays(NamedTuple):
+    """What a thread has.
+
+    Attributes
+    ----------
+    numbers: from `RESULT` on.
+    phases: those that it runs.
+    columns, small: what their vertex reads and writes, as words and as bytes.
+    """
+
+    numbers: Any
+    phases: Any
+    columns: Any
+    small: Any
+
+
+class VertexArrays(NamedTuple):
+    """The vertices.
+
+    Attributes
+    ----------
+    vertices: numbers of each, from `WORDS` on.
+    words: what its code is called with.
+    reads: the pipes of inputs.
+    writes: of each output its pipe, and the columns of its first field and of the positions of its phases.
+    states: of each part of a state where it lies, its bytes, and where a copy of it lies.
+    counts: of each output how many events came out.
+    executions: of each vertex how many phases it has run.
+    """
+
+    vertices: Any
+    words: Any
+    reads: Any
+    writes: Any
+    states: Any
+    counts: Any
+    executions: Any
+
+
+class PipeArrays(NamedTuple):
+    """The pipes.
+
+    Attributes
+    ----------
+    pipes: numbers of each, from `FIELDS` on.
+    fields: the bytes of each field.
+    readers: the vertices that read it.
+    stamps: of each pipe the phase that stands in each row.
+    values: of each field what it carries.
+    """
+
+    pipes: Any
+    fields: Any
+    readers: Any
+    stamps: Any
+    values: Any
+
 
 LOCK, BEGUN, COMPLETE, SHIFT, SIZE, HEAD, TAIL = 0, 8, 9, 10, 11, 12, 13
 """Of all threads: the lock, in a line of memory of its own; p_max; the phases complete; that of the trees' first place;

@@ -20,13 +20,12 @@ from workbench.core.domain import Domain, Value
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.execute import columns
-from workbench.executors.dataflow.flow_threads import PATIENT, FlowThreads, PhaseBatch
+from workbench.executors.dataflow.flow_threads import PATIENT, FlowLimits, FlowThreads, PhaseBatch
 from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.sets import MachineSets, flow_loop
 from workbench.executors.dataflow.machine.tables import VertexTables
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents
-from workbench.executors.threaded.manager import ThreadManager
 
 
 class MachineThread:
@@ -42,15 +41,8 @@ class MachineThread:
         self.mine, self.phases = columns.zeros(16), columns.zeros(at.MOST)
         self.mine[at.CLOCK] = time.CLOCK_MONOTONIC
         self.columns = own = columns.zeros(tables.width * at.STRIDE).reshape(-1, at.STRIDE)
-        self.given = (
-            self.mine,
-            self.phases,
-            own,
-            own.view(np.uint8),
-            *tables.of_vertices,
-            *tables.of_pipes,
-            *sets.arrays,
-        )
+        thread = at.ThreadArrays(self.mine, self.phases, own, own.view(np.uint8))
+        self.given = thread, tables.of_vertices, tables.of_pipes, sets.arrays
 
     @cached_property
     def run(self) -> Callable[[], int]:
@@ -96,7 +88,7 @@ class MachineRun(FlowThreads):
     plan: what runs.
     steps: what comes in.
     start: the number of the first step.
-    failure, manager, ahead, batch: as for `FlowThreads`.
+    failure, limits: as for `FlowThreads`.
 
     Attributes
     ----------
@@ -109,27 +101,22 @@ class MachineRun(FlowThreads):
         steps: Iterator[Mapping[str, Value]],
         start: int,
         failure: FirstFailure,
-        manager: ThreadManager,
-        ahead: int,
-        batch: int | None,
+        limits: FlowLimits,
     ) -> None:
-        self._sets = sets = MachineSets(plan.graph, ahead)
-        super().__init__(sets, steps, failure, manager, ahead, batch, len(plan.runs))
+        self._sets = sets = MachineSets(plan.graph, limits.ahead)
+        super().__init__(sets, steps, failure, limits, len(plan.runs))
         self._plan, self._start, self.ends = plan, start, False
-        self._tables = VertexTables(
-            plan.runs, plan.slots, plan.readers, sets.rows, self._most if batch is None else batch
-        )
+        batch = self._most if limits.batch is None else limits.batch
+        self._tables = VertexTables(plan.runs, plan.slots, plan.readers, sets.rows, batch)
         head = self._head = sets.head
         head[at.FAILED] = sys.maxsize
-        head[at.ABSENT] = sys.maxsize if manager.limit is None else manager.limit
+        head[at.ABSENT] = sys.maxsize if limits.manager.limit is None else limits.manager.limit
         self._threads: list[MachineThread] = []
         self._free: list[int] = []
 
     def _open(self, count: int) -> None:
         """Begin so many phases; their events are on the pipes."""
-        pipes, _, readers, stamps, _ = self._tables.of_pipes
-        given = len(self._plan.inputs), stamps, pipes, readers, *self._sets.arrays
-        flow_loop("run_loops", "open_phases")(count, *given)
+        flow_loop("run_loops", "open_phases")(count, len(self._plan.inputs), self._tables.of_pipes, self._sets.arrays)
 
     @property
     def _ready(self) -> bool:
@@ -138,7 +125,7 @@ class MachineRun(FlowThreads):
     def stop(self) -> None:
         self._head[at.STOPPED] = 1
         super().stop()
-        self.executions = self._tables.executions.tolist()
+        self.executions = self._tables.of_vertices.executions.tolist()
         self.executions[1] = self._sets.begun
 
     def _missing(self, *, caller: bool) -> None:

@@ -18,38 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from workbench.executors.compiled.code.kernels import placed
-from workbench.executors.dataflow.machine.layout import (
-    ABSENT,
-    ASLEEP,
-    BAD,
-    BATCH,
-    BEGUN,
-    CELL,
-    CLOCK,
-    CODE,
-    COLUMNS,
-    COUNT,
-    FAILED,
-    FIELDS,
-    HEAD,
-    IDLE,
-    INPUTS,
-    INSIDE,
-    LATE,
-    LIVE,
-    LOCK,
-    MADE,
-    OUTPUTS,
-    PLACE,
-    READERS,
-    RESULT,
-    STATES,
-    STOPPED,
-    STRIDE,
-    TAIL,
-    VERTEX,
-    WORDS,
-)  # fmt: skip
+from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.set_loops import begin, finished, full_phases, opened, say, taken
 
 SPINS = 64
@@ -142,7 +111,7 @@ def entered(context, address, given, place, result):
         _, kind, _, other = signature.args
         word = NUMBER.as_pointer()
         function = builder.inttoptr(address, ir.FunctionType(ir.IntType(32), [word] * 3).as_pointer())
-        to = _begins(context, builder, other, found, ir.Constant(NUMBER, RESULT))
+        to = _begins(context, builder, other, found, ir.Constant(NUMBER, at.RESULT))
         error = builder.gep(to, [ir.Constant(NUMBER, 1)])
         said = builder.call(function, [to, error, _begins(context, builder, kind, words, place)])
         return builder.sext(said, NUMBER)
@@ -158,114 +127,113 @@ def _outside(builder, kind, name):
 def lock(h):
     """Wait until nobody else works on the sets."""
     turns = 0
-    while not swapped(h, LOCK):
-        while looked(h, LOCK):
+    while not swapped(h, at.LOCK):
+        while looked(h, at.LOCK):
             turns += 1
             if turns % SPINS == 0:
                 others_first()
 
 
 @numba.njit(nogil=True)
-def open_phases(count, inputs, stamps, pipes, readers, *sets):
+def open_phases(count, inputs, of_pipes, sets):
     """Begin so many phases; the events of the first pipes, which are the inputs, are there."""
-    h = sets[0]
+    h, stamps, pipes = sets.head, of_pipes.stamps, of_pipes.pipes
     mask = stamps.shape[1] - 1
     lock(h)
     for _ in range(count):
         begin(sets)
-        phase = h[BEGUN]
+        phase = h[at.BEGUN]
         for pipe in range(inputs):
             if stamps[pipe, phase & mask] == phase:
-                for reader in range(pipes[pipe, READERS], pipes[pipe + 1, READERS]):
-                    say(sets, readers[reader], phase)
+                for reader in range(pipes[pipe, at.READERS], pipes[pipe + 1, at.READERS]):
+                    say(sets, of_pipes.readers[reader], phase)
         opened(sets)
-    released(h, LOCK)
+    released(h, at.LOCK)
     return 0
 
 
 @numba.njit(nogil=True)
-def run_vertices(
-    mine, phases, columns, small, vertices, words, reads, writes, states, counts, executions, pipes, fields, readers,
-    stamps, values, *sets,
-):  # fmt: skip
-    """Run what is ready until there is nothing, or for some time; why it comes back.
-
-    Parameters
-    ----------
-    mine, phases, columns, small: the thread's numbers, the phases that it runs, its columns, and these as bytes.
-    vertices, words, reads, writes, states, counts, executions: of the vertices.
-    pipes, fields, readers, stamps, values: of the pipes.
-    """
-    h, queue = sets[0], sets[-1]
-    came = nanoseconds(mine[CLOCK])
+def run_vertices(thread, of_vertices, of_pipes, sets):
+    """Run what is ready until there is nothing, or for some time; why it comes back."""
+    h, mine, vertices = sets.head, thread.numbers, of_vertices.vertices
+    came = nanoseconds(mine[at.CLOCK])
     now = came
     vertex, count = 0, 0
-    if mine[MADE]:  # by Python
-        vertex, count = mine[VERTEX], mine[COUNT]
-        mine[MADE] = 0
-        carried(vertex, phases, columns, small, vertices, writes, counts, pipes, fields, stamps, values)
+    if mine[at.MADE]:  # by Python
+        vertex, count = mine[at.VERTEX], mine[at.COUNT]
+        mine[at.MADE] = 0
+        carried(vertex, thread, of_vertices, of_pipes)
     lock(h)
-    h[INSIDE] += 1
+    h[at.INSIDE] += 1
     while True:
         if vertex:
-            spread(sets, vertex, phases, columns, vertices, writes, counts, pipes, readers)
-            finished(sets, vertex, phases, count)
-            executions[vertex] += count
-        late = now - came > PATIENT or (now - came > ALONE and h[TAIL] - h[HEAD] > 1 and h[ASLEEP] + h[ABSENT] > 0)
+            spread(vertex, thread, of_vertices, of_pipes, sets)
+            finished(sets, vertex, thread.phases, count)
+            of_vertices.executions[vertex] += count
+        late = now - came > PATIENT
+        late = late or (now - came > ALONE and h[at.TAIL] - h[at.HEAD] > 1 and h[at.ASLEEP] + h[at.ABSENT] > 0)
         vertex = 0
-        if not (h[STOPPED] or late):
-            vertex = taken(h, queue)
+        if not (h[at.STOPPED] or late):
+            vertex = taken(sets)
         if not vertex:
-            if not (h[STOPPED] or late) and h[INSIDE] > 1:  # what others do may make something ready
-                released(h, LOCK)
+            if not (h[at.STOPPED] or late) and h[at.INSIDE] > 1:  # what others do may make something ready
+                released(h, at.LOCK)
                 waits = now
-                while now - waits < WAITS and looked(h, HEAD) == looked(h, TAIL) and looked(h, INSIDE) > 1:
+                while now - waits < WAITS and looked(h, at.HEAD) == looked(h, at.TAIL) and looked(h, at.INSIDE) > 1:
                     others_first()
-                    now = nanoseconds(mine[CLOCK])
+                    now = nanoseconds(mine[at.CLOCK])
                 lock(h)
-                if h[HEAD] != h[TAIL]:
+                if h[at.HEAD] != h[at.TAIL]:
                     continue
-            h[INSIDE] -= 1
-            released(h, LOCK)
-            return LATE if late else IDLE
-        count = full_phases(sets, vertex, phases, vertices[vertex, BATCH])
-        live = count
-        while live and (
-            phases[live - 1] > h[FAILED] or (phases[live - 1] == h[FAILED] and vertices[vertex, CELL] >= h[PLACE])
-        ):
-            live -= 1
-        released(h, LOCK)
-        gathered(vertex, live, phases, columns, small, vertices, words, reads, pipes, fields, stamps, values)
-        for output in range(vertices[vertex, OUTPUTS], vertices[vertex + 1, OUTPUTS]):
-            counts[output] = 0
+            h[at.INSIDE] -= 1
+            released(h, at.LOCK)
+            return at.LATE if late else at.IDLE
+        count = full_phases(sets, vertex, thread.phases, vertices[vertex, at.BATCH])
+        live = live_phases(thread.phases, count, h, vertices[vertex, at.CELL])
+        released(h, at.LOCK)
+        gathered(vertex, live, thread, of_vertices, of_pipes)
+        for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
+            of_vertices.counts[output] = 0
         if live:
-            kept(vertex, vertices, states, False)
-            if not vertices[vertex, CODE] or entered(vertices[vertex, CODE], words, vertices[vertex, WORDS], mine):
-                mine[RESULT] = 1
-            if mine[RESULT]:
-                kept(vertex, vertices, states, True)
-                mine[VERTEX], mine[COUNT], mine[LIVE] = vertex, count, live
+            kept(vertex, vertices, of_vertices.states, False)
+            code = vertices[vertex, at.CODE]
+            if not code or entered(code, of_vertices.words, vertices[vertex, at.WORDS], mine):
+                mine[at.RESULT] = 1
+            if mine[at.RESULT]:
+                kept(vertex, vertices, of_vertices.states, True)
+                mine[at.VERTEX], mine[at.COUNT], mine[at.LIVE] = vertex, count, live
                 lock(h)
-                h[INSIDE] -= 1
-                released(h, LOCK)
-                return BAD
-            carried(vertex, phases, columns, small, vertices, writes, counts, pipes, fields, stamps, values)
-        begun, now = now, nanoseconds(mine[CLOCK])
+                h[at.INSIDE] -= 1
+                released(h, at.LOCK)
+                return at.BAD
+            carried(vertex, thread, of_vertices, of_pipes)
+        begun, now = now, nanoseconds(mine[at.CLOCK])
         if now - begun > LONG:
-            vertices[vertex, BATCH] = max(1, count * LONG // (now - begun))
-        elif count >= vertices[vertex, BATCH]:
-            vertices[vertex, BATCH] = min(2 * count, vertices[0, BATCH])
+            vertices[vertex, at.BATCH] = max(1, count * LONG // (now - begun))
+        elif count >= vertices[vertex, at.BATCH]:
+            vertices[vertex, at.BATCH] = min(2 * count, vertices[0, at.BATCH])
         lock(h)
 
 
 @numba.njit(nogil=True)
-def gathered(vertex, live, phases, columns, small, vertices, words, reads, pipes, fields, stamps, values):
+def live_phases(phases, count, h, cell):
+    """How many of so many phases come before what has gone wrong, for a vertex that begins with this processor."""
+    while count and (phases[count - 1] > h[at.FAILED] or (phases[count - 1] == h[at.FAILED] and cell >= h[at.PLACE])):
+        count -= 1
+    return count
+
+
+@numba.njit(nogil=True)
+def gathered(vertex, live, thread, of_vertices, of_pipes):
     """The inputs of a vertex in these phases, in the columns of a thread; its words say where they are."""
+    phases, columns, small = thread.phases, thread.columns, thread.small
+    vertices, words, reads = of_vertices.vertices, of_vertices.words, of_vertices.reads
+    pipes, stamps, values = of_pipes.pipes, of_pipes.stamps, of_pipes.values
     mask, column = stamps.shape[1] - 1, 0
-    start, stop = vertices[vertex, INPUTS], vertices[vertex + 1, INPUTS]
+    start, stop = vertices[vertex, at.INPUTS], vertices[vertex + 1, at.INPUTS]
     for number in range(start, stop):
-        for field in range(pipes[reads[number], FIELDS], pipes[reads[number] + 1, FIELDS]):
-            if fields[field] == 8:
+        for field in range(pipes[reads[number], at.FIELDS], pipes[reads[number] + 1, at.FIELDS]):
+            if of_pipes.fields[field] == 8:
                 for i in range(live):
                     columns[column, i] = values[field, phases[i] & mask]
             else:
@@ -276,18 +244,18 @@ def gathered(vertex, live, phases, columns, small, vertices, words, reads, pipes
         for i in range(live):
             small[column, i] = stamps[reads[number], phases[i] & mask] == phases[i]
         column += 1
-    place = vertices[vertex, WORDS]
+    place = vertices[vertex, at.WORDS]
     words[place], words[place + 1] = 0, live
-    place += vertices[vertex, COLUMNS]
+    place += vertices[vertex, at.COLUMNS]
     first = columns.ctypes.data
-    for i in range((vertices[vertex + 1, WORDS] - place) >> 1):
-        words[place + 2 * i] = first + 8 * STRIDE * i
+    for i in range((vertices[vertex + 1, at.WORDS] - place) >> 1):
+        words[place + 2 * i] = first + 8 * at.STRIDE * i
 
 
 @numba.njit(nogil=True)
 def kept(vertex, vertices, states, back):
     """Copy the state of a vertex aside, or put it back."""
-    for part in range(vertices[vertex, STATES], vertices[vertex + 1, STATES]):
+    for part in range(vertices[vertex, at.STATES], vertices[vertex + 1, at.STATES]):
         size = (states[part, 1],)
         state = numba.carray(placed(states[part, 0], BYTE), size)
         aside = numba.carray(placed(states[part, 2], BYTE), size)
@@ -299,14 +267,16 @@ def kept(vertex, vertices, states, back):
 
 
 @numba.njit(nogil=True)
-def carried(vertex, phases, columns, small, vertices, writes, counts, pipes, fields, stamps, values):
+def carried(vertex, thread, of_vertices, of_pipes):
     """Put what a vertex has emitted on its pipes."""
+    phases, columns, small = thread.phases, thread.columns, thread.small
+    vertices, writes, counts = of_vertices.vertices, of_vertices.writes, of_vertices.counts
+    pipes, stamps, values = of_pipes.pipes, of_pipes.stamps, of_pipes.values
     mask = stamps.shape[1] - 1
-    first, stop = vertices[vertex, OUTPUTS], vertices[vertex + 1, OUTPUTS]
-    for output in range(first, stop):
+    for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
         pipe, column, when = writes[output, 0], writes[output, 1], writes[output, 2]
-        for field in range(pipes[pipe, FIELDS], pipes[pipe + 1, FIELDS]):
-            if fields[field] == 8:
+        for field in range(pipes[pipe, at.FIELDS], pipes[pipe + 1, at.FIELDS]):
+            if of_pipes.fields[field] == 8:
                 for i in range(counts[output]):
                     values[field, phases[columns[when, i]] & mask] = columns[column, i]
             else:
@@ -319,10 +289,11 @@ def carried(vertex, phases, columns, small, vertices, writes, counts, pipes, fie
 
 
 @numba.njit(nogil=True)
-def spread(sets, vertex, phases, columns, vertices, writes, counts, pipes, readers):
+def spread(vertex, thread, of_vertices, of_pipes, sets):
     """Its messages."""
-    for output in range(vertices[vertex, OUTPUTS], vertices[vertex + 1, OUTPUTS]):
+    vertices, writes, pipes = of_vertices.vertices, of_vertices.writes, of_pipes.pipes
+    for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
         pipe, when = writes[output, 0], writes[output, 2]
-        for reader in range(pipes[pipe, READERS], pipes[pipe + 1, READERS]):
-            for i in range(counts[output]):
-                say(sets, readers[reader], phases[columns[when, i]])
+        for reader in range(pipes[pipe, at.READERS], pipes[pipe + 1, at.READERS]):
+            for i in range(of_vertices.counts[output]):
+                say(sets, of_pipes.readers[reader], thread.phases[thread.columns[when, i]])

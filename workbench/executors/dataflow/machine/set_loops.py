@@ -126,27 +126,27 @@ def next_below(tree, at, bound):
 
 
 @numba.njit(nogil=True)
-def filled(h, busy, queue, vertex):
+def filled(sets, vertex):
     """A pair has become full: its vertex is ready, unless an earlier phase of it is, or runs."""
-    if not busy[vertex]:
-        busy[vertex] = 1
-        queue[h[TAIL] & (len(queue) - 1)] = vertex
+    h = sets.head
+    if not sets.busy[vertex]:
+        sets.busy[vertex] = 1
+        sets.queue[h[TAIL] & (len(sets.queue) - 1)] = vertex
         h[TAIL] += 1
 
 
 @numba.njit(nogil=True)
 def say(sets, vertex, phase):
     """A message to a vertex in a phase."""
-    _, _, _, waiting, of_vertices, news, of_phases, _, _, _, _ = sets
-    row = phase & (len(waiting) - 1)
-    if put(waiting, row, vertex, of_vertices):
-        put(news, vertex, row, of_phases)
+    row = phase & (len(sets.waiting) - 1)
+    if put(sets.waiting, row, vertex, sets.vertex_levels):
+        put(sets.news, vertex, row, sets.phase_levels)
 
 
 @numba.njit(nogil=True)
 def begin(sets):
     """Begin a phase; its messages come before `opened`."""
-    h, _, _, _, _, _, _, own, least, _, _ = sets
+    h, own, least = sets.head, sets.own, sets.least
     size = h[SIZE]
     if h[BEGUN] + 1 - h[SHIFT] >= len(own) >> 1:  # the phases that are not complete move to the beginning
         shift, first = h[COMPLETE] + 1, h[SHIFT]
@@ -163,42 +163,42 @@ def begin(sets):
 @numba.njit(nogil=True)
 def opened(sets):
     """The messages of the phase that has begun last are there."""
-    h, _, m, waiting, of_vertices, _, _, own, least, busy, queue = sets
+    h = sets.head
     phase, size = h[BEGUN], h[SIZE]
-    row, at = phase & (len(waiting) - 1), phase - h[SHIFT]
-    vertex = next_in(waiting, row, 0, of_vertices)
+    row, at = phase & (len(sets.waiting) - 1), phase - h[SHIFT]
+    vertex = next_in(sets.waiting, row, 0, sets.vertex_levels)
     bound = vertex - 1 if vertex >= 0 else size
-    set_least(own, at, bound)
+    set_least(sets.own, at, bound)
     if phase == h[COMPLETE] + 1 and vertex < 0:
         h[COMPLETE] = phase
     elif phase > h[COMPLETE] + 1:
-        bound = min(bound, before(own, at, size))
-    while 0 <= vertex <= m[bound]:
-        filled(h, busy, queue, vertex)
-        vertex = next_in(waiting, row, vertex + 1, of_vertices)
-    set_least(least, at, vertex if vertex >= 0 else size + 1)
+        bound = min(bound, before(sets.own, at, size))
+    while 0 <= vertex <= sets.m[bound]:
+        filled(sets, vertex)
+        vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
+    set_least(sets.least, at, vertex if vertex >= 0 else size + 1)
 
 
 @numba.njit(nogil=True)
 def first_full(sets, vertex):
     """The first full phase of a vertex; 0 where it has none."""
-    h, last, _, _, _, _, _, own, _, _, _ = sets
+    h, own, last = sets.head, sets.own, sets.last[vertex]
     phase = next_phase(sets, vertex, h[COMPLETE] + 1)
-    if phase and (phase == h[COMPLETE] + 1 or before(own, phase - h[SHIFT], h[SIZE]) >= last[vertex]):
-        return phase if own[(len(own) >> 1) + phase - h[SHIFT]] >= last[vertex] else 0
+    if phase and (phase == h[COMPLETE] + 1 or before(own, phase - h[SHIFT], h[SIZE]) >= last):
+        return phase if own[(len(own) >> 1) + phase - h[SHIFT]] >= last else 0
     return 0
 
 
 @numba.njit(nogil=True)
 def next_phase(sets, vertex, phase):
     """The first phase from this one on, which is not complete, in which a vertex has a message; 0: there is none."""
-    h, _, _, waiting, _, news, of_phases, _, _, _, _ = sets
+    h = sets.head
     if phase > h[BEGUN]:
         return 0
-    mask = len(waiting) - 1
-    row = next_in(news, vertex, phase & mask, of_phases)
+    mask = len(sets.waiting) - 1
+    row = next_in(sets.news, vertex, phase & mask, sets.phase_levels)
     if row < 0:
-        row = next_in(news, vertex, 0, of_phases)
+        row = next_in(sets.news, vertex, 0, sets.phase_levels)
     found = phase + ((row - phase) & mask)  # beyond those that have begun, if it is the row of an earlier phase
     return found if row >= 0 and found <= h[BEGUN] else 0
 
@@ -206,8 +206,8 @@ def next_phase(sets, vertex, phase):
 @numba.njit(nogil=True)
 def full_phases(sets, vertex, phases, most):
     """The first full phases of a vertex, so many at most; how many there are."""
-    h, last, _, _, _, _, _, own, _, _, _ = sets
-    stop = h[SHIFT] + next_below(own, h[COMPLETE] + 1 - h[SHIFT], last[vertex])
+    h = sets.head
+    stop = h[SHIFT] + next_below(sets.own, h[COMPLETE] + 1 - h[SHIFT], sets.last[vertex])
     count, phase = 0, next_phase(sets, vertex, h[COMPLETE] + 1)
     while phase and phase < stop and count < most:
         phases[count] = phase
@@ -219,77 +219,77 @@ def full_phases(sets, vertex, phases, most):
 @numba.njit(nogil=True)
 def finished(sets, vertex, phases, count):
     """A vertex has run these phases, the first full ones that it had; their messages are there."""
-    h, _, m, waiting, of_vertices, news, of_phases, own, least, busy, queue = sets
-    half, mask, size, shift = len(own) >> 1, len(waiting) - 1, h[SIZE], h[SHIFT]
+    h = sets.head
+    half, mask, size, shift = len(sets.own) >> 1, len(sets.waiting) - 1, h[SIZE], h[SHIFT]
     first = phases[0]
-    old = new = before(own, first - shift, size) if first > h[COMPLETE] + 1 else size  # x of the phase before
+    old = new = before(sets.own, first - shift, size) if first > h[COMPLETE] + 1 else size  # x of the phase before
     at = first - shift
     for i in range(count):
         phase = phases[i]
         row, here = phase & mask, phase - shift
-        take_out(waiting, row, vertex, of_vertices)
-        take_out(news, vertex, row, of_phases)
+        take_out(sets.waiting, row, vertex, sets.vertex_levels)
+        take_out(sets.news, vertex, row, sets.phase_levels)
         if at < here:
             if old != new:
                 old, new = advance_row(sets, at, here, old, new)
             if old == new:
-                old = new = before(own, here, size)
-        bound = own[half + here]
+                old = new = before(sets.own, here, size)
+        bound = sets.own[half + here]
         old = min(old, bound)
-        next_one = next_in(waiting, row, 0, of_vertices)
+        next_one = next_in(sets.waiting, row, 0, sets.vertex_levels)
         after = next_one - 1 if next_one >= 0 else size
         if after != bound:
-            set_least(own, here, after)
+            set_least(sets.own, here, after)
         new = min(new, after)
-        partial = next_in(waiting, row, m[old] + 1, of_vertices)
-        while 0 <= partial <= m[new]:
-            filled(h, busy, queue, partial)
-            partial = next_in(waiting, row, partial + 1, of_vertices)
+        partial = next_in(sets.waiting, row, sets.m[old] + 1, sets.vertex_levels)
+        while 0 <= partial <= sets.m[new]:
+            filled(sets, partial)
+            partial = next_in(sets.waiting, row, partial + 1, sets.vertex_levels)
         partial = partial if partial >= 0 else size + 1
-        if least[half + here] != partial:
-            set_least(least, here, partial)
+        if sets.least[half + here] != partial:
+            set_least(sets.least, here, partial)
         at = here + 1
     if old != new:
         advance_row(sets, at, h[BEGUN] - shift + 1, old, new)
-    while h[COMPLETE] < h[BEGUN] and none_in(waiting, (h[COMPLETE] + 1) & mask, of_vertices):
+    while h[COMPLETE] < h[BEGUN] and none_in(sets.waiting, (h[COMPLETE] + 1) & mask, sets.vertex_levels):
         h[COMPLETE] += 1
-    busy[vertex] = 0
+    sets.busy[vertex] = 0
     if first_full(sets, vertex):
-        filled(h, busy, queue, vertex)
+        filled(sets, vertex)
 
 
 @numba.njit(nogil=True)
 def advance_row(sets, at, stop, old, new):
     """`Scheduler._advance_row`: a row of phases in which nothing has run, where x of the phase before has changed."""
-    h, _, m, waiting, of_vertices, _, _, own, least, busy, queue = sets
-    half, mask = len(own) >> 1, len(waiting) - 1
+    h = sets.head
+    half, mask = len(sets.own) >> 1, len(sets.waiting) - 1
     while at < stop and old != new:
-        end = min(next_below(own, at, new), stop)
-        place = next_below(least, at, m[new] + 1)
+        end = min(next_below(sets.own, at, new), stop)
+        place = next_below(sets.least, at, sets.m[new] + 1)
         while place < end:
-            row, vertex = (place + h[SHIFT]) & mask, least[half + place]
-            while 0 <= vertex <= m[new]:
-                filled(h, busy, queue, vertex)
-                vertex = next_in(waiting, row, vertex + 1, of_vertices)
-            set_least(least, place, vertex if vertex >= 0 else h[SIZE] + 1)
-            place = next_below(least, place, m[new] + 1)
+            row, vertex = (place + h[SHIFT]) & mask, sets.least[half + place]
+            while 0 <= vertex <= sets.m[new]:
+                filled(sets, vertex)
+                vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
+            set_least(sets.least, place, vertex if vertex >= 0 else h[SIZE] + 1)
+            place = next_below(sets.least, place, sets.m[new] + 1)
         if end == stop:
             break
-        new = own[half + end]
+        new = sets.own[half + end]
         old = min(old, new)
         at = end
     return old, new
 
 
 @numba.njit(nogil=True)
-def told(vertex, phase, count, pairs, *sets):
+def told(sets, vertex, phase, count, pairs):
     """Begin a phase, where no vertex is named, or finish one of it, with messages to the first vertices in `pairs`.
 
     How many numbers it has put into `pairs`: the vertices that are ready now and were not, each with its phase.
     """
     if not vertex:
         begin(sets)
-        phase = sets[0][BEGUN]
+        phase = sets.head[BEGUN]
     for i in range(count):
         say(sets, pairs[i], phase)
     if vertex:
@@ -297,19 +297,20 @@ def told(vertex, phase, count, pairs, *sets):
         finished(sets, vertex, pairs, 1)
     else:
         opened(sets)
-    found, h, queue = 0, sets[0], sets[-1]
+    found, h = 0, sets.head
     while h[HEAD] != h[TAIL]:
-        pairs[found] = taken(h, queue)
+        pairs[found] = taken(sets)
         pairs[found + 1] = first_full(sets, pairs[found])
         found += 2
     return found
 
 
 @numba.njit(nogil=True)
-def taken(h, queue):
+def taken(sets):
     """The next vertex of the run queue; 0 where it is empty."""
+    h = sets.head
     if h[HEAD] == h[TAIL]:
         return 0
-    vertex = queue[h[HEAD] & (len(queue) - 1)]
+    vertex = sets.queue[h[HEAD] & (len(sets.queue) - 1)]
     h[HEAD] += 1
     return vertex

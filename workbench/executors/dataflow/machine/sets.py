@@ -15,7 +15,7 @@ from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
 from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
-from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL
+from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL, SetArrays
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 _FOLDER = "workbench.executors.dataflow.machine"
@@ -38,9 +38,7 @@ class MachineSets:
 
     Attributes
     ----------
-    arrays: what machine code takes: numbers (`layout`), last and m of the graph, of each phase the vertices with a
-        message and how such a set lies in words, of each vertex its phases and the same, two trees (`Minima`) of own
-        bounds and of least partial vertices, which vertices are ready or run, and the run queue.
+    arrays: what machine code takes.
 
     Raises
     ------
@@ -54,8 +52,7 @@ class MachineSets:
         head = columns.zeros(32)
         head[SIZE], head[SHIFT] = size, 1
         of_vertices, of_phases = _levels(size + 1), _levels(rows)
-        trees: Any = (np.full(4 * rows, above) for above in (size, size + 1))
-        self.arrays: tuple[Any, ...] = (
+        self.arrays = SetArrays(
             head,
             np.array(graph.last, np.int64),
             np.array(graph.m, np.int64),
@@ -63,7 +60,8 @@ class MachineSets:
             of_vertices,
             np.zeros((size + 1, _words(of_phases)), np.uint64),
             of_phases,
-            *trees,
+            np.full(4 * rows, size),
+            np.full(4 * rows, size + 1),
             np.zeros(size + 1, np.int8),
             columns.zeros(1 << size.bit_length()),
         )
@@ -104,7 +102,7 @@ class MachineSets:
         """x_p; 0 for phases that have not begun."""
         if phase > self.begun:
             return 0
-        own = self.arrays[7][2 * self.rows :]
+        own = self.arrays.own[2 * self.rows :]
         bounds: list[int] = own[: max(phase - self.head.item(SHIFT) + 1, 0)].tolist()
         return min(self.graph.size, *bounds)
 
@@ -123,7 +121,7 @@ class MachineSets:
     def _told(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         named = list(receivers)
         self._pairs[: len(named)] = named
-        count = flow_loop("set_loops", "told")(vertex, phase, len(named), self._pairs, *self.arrays)
+        count = flow_loop("set_loops", "told")(self.arrays, vertex, phase, len(named), self._pairs)
         numbers = iter(self._pairs[:count].tolist())
         return list(zip(numbers, numbers, strict=True))
 
@@ -131,7 +129,7 @@ class MachineSets:
         """Pairs with a message that are full, or not."""
         words, found = (self.graph.size >> 6) + 1, []
         for phase in range(self.complete + 1, self.begun + 1):
-            bits = np.unpackbits(self.arrays[3][phase & self.rows - 1, :words].view(np.uint8), bitorder="little")
+            bits = np.unpackbits(self.arrays.waiting[phase & self.rows - 1, :words].view(np.uint8), bitorder="little")
             most = self.graph.m[self.x(phase)]
             found += [(v, phase) for v in np.flatnonzero(bits).tolist() if (v <= most) == full]
         return frozenset(found)

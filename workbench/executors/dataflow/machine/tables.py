@@ -47,11 +47,8 @@ class VertexTables:
     Attributes
     ----------
     pipes: by slot.
-    stamps: of each pipe the phase that stands in each row.
-    values: of each field of a pipe what it carries.
-    executions: of each vertex how many phases it has run.
     width: how many columns a thread has.
-    of_vertices, of_pipes: what machine code takes; `layout` says what stands where in the first array of each.
+    of_vertices, of_pipes: what machine code takes.
     """
 
     def __init__(
@@ -73,9 +70,8 @@ class VertexTables:
             sizes += [columns.dtype(part)().itemsize for part in parts]
             reading += readers[slot]
         pipes.append((len(sizes), len(reading)))
-        self.stamps = _rows(max(len(slots), 1), rows)
-        self.values = _rows(max(found, 1), rows)
-        self.of_pipes = _numbers(pipes, 2), _numbers(sizes), _numbers(reading), self.stamps, self.values
+        stamps, values = _rows(max(len(slots), 1), rows), _rows(max(found, 1), rows)
+        self.of_pipes = at.PipeArrays(_numbers(pipes, 2), _numbers(sizes), _numbers(reading), stamps, values)
         self._lay(batch)
 
     def _lay(self, batch: int) -> None:
@@ -107,10 +103,9 @@ class VertexTables:
                 self._aside.append(np.zeros(array.nbytes, np.uint8))
                 states.append((_address(array), array.nbytes, _address(self._aside[-1])))
         vertices[count, [at.WORDS, at.STATES]] = len(words), len(states)
-        self.executions = columns.zeros(count)
-        self._words, self._states = _numbers(words), _numbers(states, 3)
-        self.of_vertices = (
-            vertices, self._words, _numbers(reads), _numbers(writes, 3), self._states, self._counts, self.executions
+        self.of_vertices = at.VertexArrays(
+            vertices, _numbers(words), _numbers(reads), _numbers(writes, 3), _numbers(states, 3), self._counts,
+            columns.zeros(count),
         )  # fmt: skip
 
     def _located(self, v: int) -> tuple[int, int, list[int]]:
@@ -131,11 +126,11 @@ class VertexTables:
         """The state of a vertex may lie elsewhere now: Python has run it."""
         start, first = self._vertices[v, [at.WORDS, at.STATES]].tolist()
         self._vertices[v, at.CODE], _, words = self._located(v)
-        self._words[start : start + len(words)] = words
+        self.of_vertices.words[start : start + len(words)] = words
         for number, array in enumerate(self.runs[v].running.state, first):
             if len(self._aside[number]) != array.nbytes:
                 self._aside[number] = np.zeros(array.nbytes, np.uint8)
-            self._states[number] = _address(array), array.nbytes, _address(self._aside[number])
+            self.of_vertices.states[number] = _address(array), array.nbytes, _address(self._aside[number])
 
     # --- columns of a thread ------------------------------------------------------------------------------
 
@@ -153,7 +148,7 @@ class VertexTables:
         """What a vertex has emitted on each of its outputs: the fields, and the positions of the phases."""
         first = int(self._vertices[v, at.OUTPUTS])
         for number, (fields, places) in enumerate(outputs, first):
-            _, column, when = self.of_vertices[3][number].tolist()
+            _, column, when = self.of_vertices.writes[number].tolist()
             self._counts[number] = len(places)
             for array in fields:
                 thread[column].view(array.dtype)[: len(places)] = array
@@ -164,17 +159,17 @@ class VertexTables:
 
     def put(self, slot: int, phases: Any, fields: Sequence[Any]) -> None:
         """A pipe carries events in these phases."""
-        pipe, rows = self.pipes[slot], phases & self.stamps.shape[1] - 1
-        self.stamps[pipe.number, rows] = phases
+        pipe, rows = self.pipes[slot], phases & self.of_pipes.stamps.shape[1] - 1
+        self.of_pipes.stamps[pipe.number, rows] = phases
         for row, array in zip(pipe.rows, fields, strict=True):
-            self.values[row, rows] = array.view(np.int64) if array.itemsize == 8 else array
+            self.of_pipes.values[row, rows] = array.view(np.int64) if array.itemsize == 8 else array
 
     def carried(self, slot: int, phases: Any) -> tuple[list[int], list[Value]]:
         """The positions of the phases in which a pipe carries something, and what."""
-        pipe, rows = self.pipes[slot], phases & self.stamps.shape[1] - 1
-        there = np.flatnonzero(self.stamps[pipe.number, rows] == phases)
+        pipe, rows = self.pipes[slot], phases & self.of_pipes.stamps.shape[1] - 1
+        there = np.flatnonzero(self.of_pipes.stamps[pipe.number, rows] == phases)
         kinds = [columns.dtype(part) for _, part in scalars(pipe.domain)]
-        found = [self.values[row, rows[there]] for row in pipe.rows]
+        found = [self.of_pipes.values[row, rows[there]] for row in pipe.rows]
         fields = tuple(f.view(k) if k != np.bool_ else f != 0 for f, k in zip(found, kinds, strict=True))
         return there.tolist(), columns.OutputColumn(pipe.domain, fields).events()
 
