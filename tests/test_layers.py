@@ -88,7 +88,6 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/execute/text_codes.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
-    ("executors/compiled/code/numba_cache.py", "numba"),
     ("executors/compiled/code/link_time.py", "llvmlite"),
     ("executors/compiled/code/link_time.py", "numba"),
     ("executors/compiled/code/table_references.py", "llvmlite"),

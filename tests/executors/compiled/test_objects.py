@@ -18,6 +18,7 @@ from workbench.executors.compiled.code import kernels, machine, objects
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.verify.decide.explicit.records import Edges, SearchProgress
 
 SUM = """
 def run(first, last, total, y):
@@ -80,6 +81,20 @@ def run(number, real, truth, line, gaps, table, out):
         assert MachineLoop(source)(-(2**63), -0.1, True, line, spread[1::2], table, out) == 332
         assert out.tolist() == [-(2.0**63), -0.1, 1, 1, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 0]
         assert spread[3] == 1
+
+
+def test_named_tuples_arrive(folder: Path) -> None:
+    source = """
+def run(progress, last, edges):
+    edges.flags[progress.last] = progress.counts[0] + progress.counts[1]
+    return progress.room * 100 + len(edges.starts) * 10 + edges.ends[last]
+"""
+    counts, ends = np.array([3, 4]), np.array([5, 6, 7], np.int32)
+    for _ in range(2):  # compiled, then loaded
+        flags = np.zeros(2, np.int64)
+        assert MachineLoop(source)(SearchProgress(counts, 1, 9), 2, Edges(np.zeros(8), ends, flags)) == 987
+        assert flags.tolist() == [0, 7]
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_code_is_kept_for_its_source_and_for_each_kind_of_argument(folder: Path, kept_one: Path) -> None:
@@ -151,6 +166,7 @@ function second(e) = e.1
 pipeline p(e: (int, int)) -> int { return slice_last(e, key, total, to_all = to_all).value }
 '''
 from workbench.executors.compiled.execute.executor import Compiled
+from workbench.verify.decide.explicit.records import Edges, SearchProgress
 pipeline = wb.parse(text).get("p").pipeline
 running = Compiled(pipeline, patience=-1)
 a, b = np.array([900, 100, 900, 5]), np.array([1, 2, 3, 0])
@@ -299,41 +315,6 @@ def test_a_file_in_place_of_the_folder_is_left_as_it_is(folder: Path, caplog: py
     assert summed(ONE) == (6, 1)
     assert f"{folder} is no folder" in caplog.text
     assert (folder.read_text(), folder.stat().st_mode & 0o777) == ("mine", 0o640)
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    "how", ["in order", "folder", *(pytest.param(n, marks=pytest.mark.slow) for n in ("file", "link"))]
-)
-def test_what_numba_keeps_itself_is_loaded_only_if_nobody_else_may_have_written_it(how: str, tmp_path: Path) -> None:
-    """Files of numba's own hold pickled objects: whoever writes them runs what he likes."""
-    code = "from workbench.verify.decide.explicit import kernels; print(kernels.CACHED, kernels._word_slot(5, 60)); "
-    code += "print(sum(kernels._word_slot.stats.cache_hits.values()), kernels._word_slot.stats.cache_path)"
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def found() -> tuple[list[str], str]:
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-        return done.stdout.split(), done.stderr
-
-    (cached, slot, hits, _), _ = found()
-    assert (cached, hits) == ("True", "0")
-    (folder,) = tmp_path.iterdir()
-    path = next(folder.glob("*.nbi"))
-    if how == "folder":
-        folder.chmod(0o777)
-    elif how == "file":
-        path.chmod(0o666)
-    elif how == "link":
-        path.rename(tmp_path / "elsewhere")
-        path.symlink_to(tmp_path / "elsewhere")
-    again, note = found()
-    assert again == ([*("True", slot, "1"), str(folder)] if how == "in order" else ["False", slot, "0", "None"])
-    named = folder if how == "folder" else path
-    assert (
-        (note == "")
-        if how == "in order"
-        else f"machine code is not kept, and none is loaded: {'' if how == 'link' else 'others own '}{named}" in note
-    )
 
 
 @pytest.mark.sampled(1)

@@ -4,7 +4,8 @@ The rule of this module: what is loaded was made of this source by these version
 needs nothing that this process does not have, and nobody but this user can have written it; else it is made anew. A
 function is called with the address of words: its numbers, and of each array where it lies, its lengths, and of one with
 gaps how far apart its entries lie. So it takes
-numbers and arrays of at most two axes (of one, if with gaps), gives back a whole number, and raises nothing.
+numbers, arrays of at most two axes (of one, if with gaps) and named tuples of these, gives back a whole number, and
+raises nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ ENTRY = "entry"
 """What the function is called in an object file."""
 
 Kinds = tuple[tuple[str, int], ...]
-"""Of each argument its type (a letter and a size, as numpy has them) and how many axes it has; -1: one, with gaps."""
+"""Of each argument its type (a letter and a size, as numpy has them) and how many axes it has; -1: one, with gaps.
+
+Of a named tuple its class, as `module:name`, and how many fields it has, which come next.
+"""
 
 
 class ObjectFile(NamedTuple):
@@ -111,14 +115,6 @@ def cache_folder() -> Path:
     """Where machine code is kept: `workbench/loops` in the user's cache; may be removed at any time."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "workbench" / "loops"
-
-
-def may_load_all(folder: Path) -> bool:
-    """Whether nobody else can have written the folder, or any file in it."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        files = ((each.stat(follow_symlinks=False), Path(each.path)) for each in entries)
-        return _is_own_folder(folder) and all(_is_private(found, path, stat.S_ISREG) for found, path in files)
-    return False
 
 
 def _is_own_folder(folder: Path) -> bool:

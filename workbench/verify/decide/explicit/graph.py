@@ -85,7 +85,7 @@ def bits(labels: Collection[int | None]) -> int:
 
 
 def transpose(edges, begins, into, place):
-    """The edges by where they end: state i is reached from `into[begins[i]]` up to `into[begins[i + 1]]`."""
+    """The edges by where they end: state i is reached from `into[begins[i]]` up to `into[begins[i + 1]]`; how many."""
     starts, ends, _ = edges
     size = len(starts) - 1
     for edge in range(starts[size]):
@@ -97,10 +97,11 @@ def transpose(edges, begins, into, place):
         for edge in range(starts[i], starts[i + 1]):
             into[place[ends[edge]]] = i
             place[ends[edge]] += 1
+    return starts[size]
 
 
 def spread(edges, target, begins, into, good, todo):
-    """Mark as good every state from which a run has a label of the mask `target`."""
+    """Mark as good every state from which a run has a label of the mask `target`; how many these are."""
     starts, _, flags = edges
     many = 0
     for i in range(len(starts) - 1):
@@ -120,6 +121,7 @@ def spread(edges, target, begins, into, good, todo):
                 good[before] = 1
                 todo[many] = before
                 many += 1
+    return many
 
 
 def first_bad(edges, harmless, good):

@@ -1,16 +1,8 @@
-"""The loops of the compiled search: the only module that imports numba.
+"""The loops of the compiled search. Imports numba.
 
-Rule: nothing here knows a pipeline, so numba compiles it once and keeps the result on disk. What knows one is called
-by its address: the function `expand` of `native`.
-
-The set of states found is an array of words, of one of three kinds:
-
-- `BITMAP`: a bit for every state that there can be;
-- `WORDS`: a hash table with linear probing of states of one word, relative to the initial state, so that 0 is empty;
-- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the hash,
-  so what differs in it need not be looked up.
-
-A slot is the upper bits of a hash.
+The rule of this module: nothing here knows a pipeline, so it is compiled once, and kept (`compiled.code.objects`). What
+knows one is called by its address: the function `expand` of `native`. A slot of the set of states is the upper bits of
+a hash.
 """
 
 # mypy: allow-untyped-defs
@@ -18,20 +10,15 @@ A slot is the upper bits of a hash.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from workbench.executors.compiled.code.numba_cache import cache_folder, drop_unreadable
-from workbench.verify.decide.explicit import graph
+from workbench.executors.compiled.code.kernels import soon
 from workbench.verify.decide.explicit.native import LANES
-from workbench.verify.decide.explicit.records import BlockSteps
-
-BITMAP, WORDS, INDEX = 0, 1, 2
+from workbench.verify.decide.explicit.records import BITMAP, INDEX, WORDS, BlockSteps
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """2**64 / the golden ratio: multiplying by it spreads neighbouring words (Knuth, TAOCP 3, section 6.4)."""
@@ -39,20 +26,6 @@ LOW = np.int64(2**32 - 1)
 
 AHEAD = 32
 """By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
-
-
-CACHED = (_folder := cache_folder(graph.transpose)) is not None
-if _folder is not None:
-    drop_unreadable(_folder, ("kernels", "graph"))
-graphs = SimpleNamespace(
-    **{
-        function.__name__: numba.njit(cache=CACHED, nogil=True)(function)
-        for function in (
-            graph.transpose, graph.spread, graph.first_bad, graph.components, graph.cover, graph.walk,
-        )
-    }
-)  # fmt: skip
-"""The functions of `graph`, compiled."""
 
 
 @intrinsic
@@ -68,22 +41,7 @@ def _call(_, address, arguments):
     return types.void(address, arguments), generate
 
 
-@intrinsic
-def _fetch(_, address):  # noqa: ARG001
-    """Begin to fetch the memory at an address."""
-
-    def generate(context, builder, _, args):
-        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [place.type] + [ir.IntType(32)] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        writing, near, data = (ir.Constant(ir.IntType(32), value) for value in (1, 3, 1))
-        builder.call(function, [place, writing, near, data])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def expand(address, states, first, count, inputs, after, flags):
     """Put the steps of `count` states into the buffers; how far apart the moves of a state are there.
 
@@ -99,7 +57,7 @@ def expand(address, states, first, count, inputs, after, flags):
     return apart
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _hash(array, column):
     """The hash of a state of any number of words."""
     mixed = np.uint64(array[0, column]) * MIX
@@ -110,25 +68,25 @@ def _hash(array, column):
     return mixed
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _word_slot(key, shift):
-    return np.int64((np.uint64(key) * MIX) >> shift)
+    return np.int64((np.uint64(key) * MIX) >> np.uint64(shift))
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _slot(found, states, number):
     if found.kind == INDEX:
-        return np.int64(_hash(states, number) >> found.shift)
+        return np.int64(_hash(states, number) >> np.uint64(found.shift))
     return _word_slot(states[0, number] ^ states[0, 0], found.shift)
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _find(index, shift, states, after, k):
     """The slot of state k of `after` in a table of the kind `INDEX`, or the empty one where it belongs."""
     mask = np.int64(index.size - 1)
     mixed = _hash(after, k)
     upper = np.int64(mixed) & ~LOW
-    slot = np.int64(mixed >> shift)
+    slot = np.int64(mixed >> np.uint64(shift))
     while index[slot] != 0:
         if index[slot] & ~LOW == upper:
             number = (index[slot] & LOW) - 1
@@ -141,14 +99,14 @@ def _find(index, shift, states, after, k):
     return slot
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def explore(code, found, listed, reach, wanted, hits):
     """Take the steps of states, as far as there is room for their successors, and add those to what was found.
 
-    The new number of states, and of those whose steps have been taken. `hits` gets, per label of the mask `wanted`,
-    the first step at which it is true: the number of the state and of the move.
+    The new number of states; `reach` says of how many the steps have been taken. `hits` gets, per label of the mask
+    `wanted`, the first step at which it is true: the number of the state and of the move.
     """
-    size, done, moves = reach.size, reach.done, code.inputs.shape[1]
+    size, done, moves = reach.counts[0], reach.counts[1], code.inputs.shape[1]
     while done < min(reach.last, size) and size + code.block * moves <= reach.room:
         count = min(code.block, size - done)
         apart = expand(code.address, listed.states, done, count, code.inputs, code.after, code.flags)
@@ -162,13 +120,14 @@ def explore(code, found, listed, reach, wanted, hits):
         else:
             size = _into_index(steps, found, listed, size)
         done += count
-    return size, done
+    reach.counts[0], reach.counts[1] = size, done
+    return size
 
 
 # The loops take what they read of a record before they begin: inside, each reading would count references.
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _note(steps, wanted, hits):
     """Write down the first steps at which wanted labels are true; the labels still wanted."""
     flags, count, apart, moves = steps.flags, steps.states, steps.apart, steps.moves
@@ -189,7 +148,7 @@ def _note(steps, wanted, hits):
     return wanted
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _into_bitmap(steps, found, listed, size):
     after, _, first, count, apart, moves = steps
     table, states, parents = found.slots, listed.states, listed.parents
@@ -207,19 +166,18 @@ def _into_bitmap(steps, found, listed, size):
     return size
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _into_words(steps, found, listed, size):
     after, _, first, count, apart, moves = steps
     table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
     initial = states[0, 0]
     mask = np.int64(table.size - 1)
-    begin = table.ctypes.data
     ahead = max(1, AHEAD // moves)
     for j in range(-ahead, count):
         near = j + ahead
         if near < count:
             for m in range(moves):
-                _fetch(begin + 8 * _word_slot(after[0, m * apart + near] ^ initial, shift))
+                soon(table, _word_slot(after[0, m * apart + near] ^ initial, shift))
         if j < 0:
             continue
         for m in range(moves):
@@ -239,17 +197,16 @@ def _into_words(steps, found, listed, size):
     return size
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def _into_index(steps, found, listed, size):
     after, _, first, count, apart, moves = steps
     table, shift, states, parents = found.slots, found.shift, listed.states, listed.parents
-    begin = table.ctypes.data
     ahead = max(1, AHEAD // moves)
     for j in range(-ahead, count):
         near = j + ahead
         if near < count:
             for m in range(moves):
-                _fetch(begin + 8 * np.int64(_hash(after, m * apart + near) >> shift))
+                soon(table, np.int64(_hash(after, m * apart + near) >> np.uint64(shift)))
         if j < 0:
             continue
         for m in range(moves):
@@ -264,16 +221,15 @@ def _into_index(steps, found, listed, size):
     return size
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def fill(found, states, size):
     """Put all states into an empty hash table."""
     kind, table = found.kind, found.slots
     mask = np.int64(table.size - 1)
-    begin = table.ctypes.data
     for number in range(-AHEAD, size):
         near = number + AHEAD
         if near < size:
-            _fetch(begin + 8 * _slot(found, states, near))
+            soon(table, _slot(found, states, near))
         if number < (0 if kind == INDEX else 1):  # a table of words has no place for the initial state
             continue
         slot = _slot(found, states, number)
@@ -283,9 +239,10 @@ def fill(found, states, size):
         while table[slot] != 0:
             slot = (slot + 1) & mask
         table[slot] = entry
+    return 0
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def join(steps, index, states, edges):
     """Add the edges of a block of states to a graph; the new number of edges.
 
@@ -308,10 +265,11 @@ def join(steps, index, states, edges):
     return edge
 
 
-@numba.njit(cache=CACHED, nogil=True)
+@numba.njit(nogil=True)
 def count_moves(steps, void, counts):
     """Count, per move, the states in which it is not void."""
     _, flags, _, count, apart, moves = steps
     for m in range(moves):
         for j in range(count):
             counts[m] += 1 - (flags[m * apart + j] >> void & 1)
+    return 0

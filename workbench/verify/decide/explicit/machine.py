@@ -7,16 +7,31 @@ states found. Between calls limits are looked at and Ctrl-C gets through.
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 from collections.abc import Iterator
-from typing import Any
+from functools import cache
+from importlib.metadata import version as version_of
+from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from workbench.interrupts import checkpoint
 from workbench.verify.decide.explicit.graph import Graph
-from workbench.verify.decide.explicit.records import BlockSteps, Edges, Expander, SearchProgress, StateList, StateSet
+from workbench.verify.decide.explicit.records import (
+    BITMAP,
+    INDEX,
+    WORDS,
+    BlockSteps,
+    Edges,
+    Expander,
+    SearchProgress,
+    StateList,
+    StateSet,
+)
 from workbench.verify.decide.explicit.search import Edge, Exploration, Stopped
 from workbench.verify.decide.explicit.space import WORD, Space
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.code.machine import MachineLoop
 
 _BLOCK = 8192
 """Steps expanded at a time."""
@@ -30,17 +45,31 @@ _MOST = 2**31 - 1
 """Most states, and most edges: their numbers have 32 bits."""
 
 
-@functools.cache
+@cache
 def available() -> bool:
     """Whether numba is installed."""
-    return importlib.util.find_spec("numba") is not None
+    return find_spec("numba") is not None
 
 
 def version() -> str:
     """The version of numba."""
-    import numba
+    return version_of("numba")
 
-    return str(numba.__version__)
+
+@cache
+def search_loop(name: str, module: str = "kernels") -> MachineLoop:
+    """A function of `kernels`, or of `graph`, as machine code."""
+    from workbench.executors.compiled.code.machine import MachineLoop
+    from workbench.executors.compiled.code.objects import code_of
+
+    return MachineLoop(code_of(f"{__package__}.{module}", name, f"{__package__}.records", f"{__package__}.native"))
+
+
+@cache
+def graph_functions() -> SimpleNamespace:
+    """Those of `graph`, as machine code."""
+    names = ("transpose", "spread", "first_bad", "components", "cover", "walk")
+    return SimpleNamespace(**{name: search_loop(name, "graph") for name in names})
 
 
 class CompiledSearch(Exploration):
@@ -55,10 +84,9 @@ class CompiledSearch(Exploration):
     def __init__(self, space: Space, memory_mb: float, *, bitmap: bool = True) -> None:
         import numpy
 
-        from workbench.verify.decide.explicit import kernels, native
+        from workbench.verify.decide.explicit import native
 
         self._np: Any = numpy
-        self._kernels = kernels
         self.space = space
         self._budget = int(memory_mb * 2**20)
         self._code = native.compile_steps(space)
@@ -81,18 +109,22 @@ class CompiledSearch(Exploration):
         self._parents = self._listed.parents
         self._listed.states[:, 0] = [_to_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
-        self._size, self._done = 1, 0
+        self._counts = np.array([1, 0], np.int64)
         if self._bitmap:
-            self._found = self._make_set(kernels.BITMAP, self._reserve)
+            self._found = self._make_set(BITMAP, self._reserve)
             self._reserve[space.initial // WORD] = _to_signed(1 << space.initial % WORD)
         else:
-            self._found = self._fill(kernels.INDEX if words > 1 else kernels.WORDS, self._reserve[:_SMALL])
+            self._found = self._fill(INDEX if words > 1 else WORDS, self._reserve[:_SMALL])
         self._hits = np.full((space.labels, 2), -1, np.int64)
         self._graph: Graph | None = None
 
     @property
     def size(self) -> int:
-        return self._size
+        return int(self._counts[0])
+
+    @property
+    def done(self) -> int:
+        return int(self._counts[1])
 
     def advance(self, states: int) -> None:
         """Look at the steps of (about) that many more states.
@@ -101,15 +133,13 @@ class CompiledSearch(Exploration):
         ------
         Stopped: they do not fit into the memory.
         """
-        last = self._done + states
-        while self._done < min(last, self._size):
+        last = self.done + states
+        while self.done < min(last, self.size):
             checkpoint()
-            room = self._find_room(self._size + self._expander.block * self._many)
+            room = self._find_room(self.size + self._expander.block * self._many)
             wanted = sum(1 << label for label in range(self.space.labels) if self._hits[label, 0] < 0)
-            reach = SearchProgress(self._size, self._done, last, room)
-            self._size, self._done = self._kernels.explore(
-                self._expander, self._found, self._listed, reach, wanted, self._hits
-            )
+            reach = SearchProgress(self._counts, last, room)
+            search_loop("explore")(self._expander, self._found, self._listed, reach, wanted, self._hits)
 
     def _find_room(self, states: int) -> int:
         """How many states there is room for, which are at least so many."""
@@ -128,18 +158,18 @@ class CompiledSearch(Exploration):
         return int(min(left, table.size * _FULL))
 
     def _make_set(self, kind: int, slots: Any) -> StateSet:
-        return StateSet(kind, slots, self._np.uint64(WORD + 1 - int(slots.size).bit_length()))
+        return StateSet(kind, slots, WORD + 1 - int(slots.size).bit_length())
 
     def _fill(self, kind: int, slots: Any) -> StateSet:
         """The set of all states, in an empty hash table."""
         found = self._make_set(kind, slots)
-        self._kernels.fill(found, self._listed.states, self._size)
+        search_loop("fill")(found, self._listed.states, self.size)
         return found
 
     def _afford(self, size: int) -> None:
         """Refuse to take more memory than there may be."""
-        if size > self._budget or self._size > _MOST - self._expander.block * self._many:
-            raise Stopped(f"{self._size} states, and no memory for more")
+        if size > self._budget or self.size > _MOST - self._expander.block * self._many:
+            raise Stopped(f"{self.size} states, and no memory for more")
 
     def hit(self, label: int) -> Edge | None:
         state, move = map(int, self._hits[label])
@@ -148,15 +178,15 @@ class CompiledSearch(Exploration):
     def count_moves(self) -> list[int]:
         counts = self._np.zeros(self._many, self._np.int64)
         for steps in self._expand_blocks():
-            self._kernels.count_moves(steps, self.space.void, counts)
+            search_loop("count_moves")(steps, self.space.void, counts)
         return [int(count) for count in counts]
 
     def _expand_blocks(self) -> Iterator[BlockSteps]:
         """The steps of all states, block by block, each in the same buffers."""
         address, inputs, block, after, flags = self._expander
-        for first in range(0, self._size, block):
-            count = min(block, self._size - first)
-            apart = int(self._kernels.expand(address, self._listed.states, first, count, inputs, after, flags))
+        for first in range(0, self.size, block):
+            count = min(block, self.size - first)
+            apart = search_loop("expand")(address, self._listed.states, first, count, inputs, after, flags)
             yield BlockSteps(after, flags, first, count, apart, self._many)
 
     def graph(self) -> Graph:
@@ -171,21 +201,21 @@ class CompiledSearch(Exploration):
         return self._graph
 
     def _edges(self) -> Graph:
-        np, kernels, block = self._np, self._kernels, self._expander.block * self._many
+        np, block = self._np, self._expander.block * self._many
         index, table = self._found, self._found.slots
-        if index.kind != kernels.INDEX:
-            size = _size_table(self._size, _SMALL)
-            self._afford(table.nbytes + size * 8 + self._size * self._state_bytes)
-            index = self._fill(kernels.INDEX, np.zeros(size, np.int64))
-        used = table.nbytes + index.slots.nbytes + self._size * (self._state_bytes + 4)
-        most = min(self._size * self._many, _MOST, (self._budget - used) // 12 - block)
+        if index.kind != INDEX:
+            size = _size_table(self.size, _SMALL)
+            self._afford(table.nbytes + size * 8 + self.size * self._state_bytes)
+            index = self._fill(INDEX, np.zeros(size, np.int64))
+        used = table.nbytes + index.slots.nbytes + self.size * (self._state_bytes + 4)
+        most = min(self.size * self._many, _MOST, (self._budget - used) // 12 - block)
         if most <= 0:
-            raise Stopped(f"{self._size} states, and no memory for the steps between them")
-        edges = Edges(np.zeros(self._size + 1, np.int32), *(np.empty(most + block, np.int32) for _ in range(2)))
+            raise Stopped(f"{self.size} states, and no memory for the steps between them")
+        edges = Edges(np.zeros(self.size + 1, np.int32), *(np.empty(most + block, np.int32) for _ in range(2)))
         for steps in self._expand_blocks():
-            if kernels.join(steps, index, self._listed.states, edges) > most:
-                raise Stopped(f"{self._size} states, and no memory for the steps between them")
-        return Graph(edges, lambda n: np.zeros(n, np.int32), kernels.graphs, self.space.void)
+            if search_loop("join")(steps, index, self._listed.states, edges) > most:
+                raise Stopped(f"{self.size} states, and no memory for the steps between them")
+        return Graph(edges, lambda n: np.zeros(n, np.int32), graph_functions(), self.space.void)
 
     def state(self, number: int) -> int:
         return sum((int(word) % (1 << WORD)) << WORD * i for i, word in enumerate(self._listed.states[:, number]))

@@ -2,11 +2,20 @@
 
 The rule of this module: it imports nothing, so that searches in Python can use what they need of it; numba takes the
 records as they are.
+
+The set of states found is an array of words, of one of three kinds:
+
+- `BITMAP`: a bit for every state that there can be;
+- `WORDS`: a hash table with linear probing of states of one word, relative to the initial state, so that 0 is empty;
+- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the hash,
+  so what differs in it need not be looked up.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+BITMAP, WORDS, INDEX = 0, 1, 2
 
 
 class Expander(NamedTuple):
@@ -49,13 +58,13 @@ class StateSet(NamedTuple):
 
     Attributes
     ----------
-    kind: what is in `slots` (`kernels`).
+    kind: what is in `slots`.
     shift: by how much a hash is shifted to be a slot.
     """
 
     kind: int
     slots: Any
-    shift: Any
+    shift: int
 
 
 class StateList(NamedTuple):
@@ -70,13 +79,12 @@ class SearchProgress(NamedTuple):
 
     Attributes
     ----------
-    size, done: states that were found, and those of which the steps have been taken.
+    counts: how many states were found, and of how many the steps have been taken.
     last: the number of the state before which to stop.
     room: how many states there is room for.
     """
 
-    size: int
-    done: int
+    counts: Any
     last: int
     room: int
 

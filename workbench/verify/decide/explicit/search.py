@@ -31,8 +31,6 @@ class Exploration(ABC):
 
     _parents: Any
     """Per state, by its number, the one that it was found from."""
-    _done: int
-    """The number of states whose steps have been looked at."""
 
     @property
     @abstractmethod
@@ -40,9 +38,14 @@ class Exploration(ABC):
         """States found."""
 
     @property
+    @abstractmethod
+    def done(self) -> int:
+        """The number of states whose steps have been looked at."""
+
+    @property
     def complete(self) -> bool:
         """Whether all states are known, and all their steps have been looked at."""
-        return self._done == self.size
+        return self.done == self.size
 
     @abstractmethod
     def advance(self, states: int) -> None:
@@ -67,7 +70,7 @@ class Exploration(ABC):
     @property
     def depth(self) -> int:
         """The steps of the longest runs of which all have been looked at, where the search is not complete."""
-        return len(self.path(self._done)) - 1
+        return len(self.path(self.done)) - 1
 
     def path(self, state: int) -> list[int]:
         """The numbers of the states on a shortest path from the initial state."""
@@ -93,6 +96,10 @@ class PlainSearch(Exploration):
     @property
     def size(self) -> int:
         return len(self._words)
+
+    @property
+    def done(self) -> int:
+        return self._done
 
     def advance(self, states: int) -> None:
         for number in range(self._done, self._done + states):
