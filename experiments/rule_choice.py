@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules as checked_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence
@@ -58,7 +58,7 @@ def workload(seed: int, folder: Path) -> tuple[Path, Path, str]:
 
 def compile_kernel() -> None:
     """Have machine code be kept."""
-    engine = TableRules(checked_rules(TYPES), {}, EngineSettings())
+    engine = CompiledRules(checked_rules(TYPES), {}, EngineSettings())
     engine.use_machine_code()
     engine.process(Occurrence("A", 0, (0, 0)))
 

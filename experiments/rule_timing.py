@@ -186,14 +186,14 @@ def found_matches(load: RuleLoad, asked: str, first: int) -> Fed:
     ----------
     asked: `first` (of each trigger), or `columns`.
     """
-    from workbench.executors.compiled.rules.matches import TableMatches
+    from workbench.executors.compiled.rules.matches import CompiledMatches
 
     text = load.text.replace("  emit", "limit 1\n  emit") if asked == "first" else load.text
     made = replace(load, text=text).rules
     before, log = load.log.part(0, first), load.log.part(first, len(load.log))
     before = before.where(~np.isin(before.types, load.triggers))  # these leave nothing behind
     for _ in range(2):  # machine code is loaded the first time
-        engine = TableMatches(made, {}, EngineSettings(), numbers=True)
+        engine = CompiledMatches(made, {}, EngineSettings(), numbers=True)
         engine.engine.use_machine_code()
         _found(engine, before)
         count, seconds = _found(engine, log)

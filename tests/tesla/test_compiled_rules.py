@@ -15,7 +15,7 @@ from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.blocks import retained_events
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -58,7 +58,7 @@ def events(count: int) -> list[Occurrence]:
 
 def plain_engine(text, facts=None, **settings):
     """The engine run by Python, whose arrays have room for two."""
-    return TableRules(text, facts or {}, EngineSettings(plain=True, **settings), capacity=2)
+    return CompiledRules(text, facts or {}, EngineSettings(plain=True, **settings), capacity=2)
 
 
 def alike(one, other):
@@ -226,7 +226,7 @@ emit O(i = $i, n = $n, s = $s, m = $m, l = $l, k = $k)
 def test_machine_code_says_what_python_says():
     """On streams that are longer than those of random cases are."""
     text, stream = rules(MANY_KINDS + LONG_WINDOWS), events(900)
-    machine = TableRules(text, FACTS, EngineSettings(), capacity=2)
+    machine = CompiledRules(text, FACTS, EngineSettings(), capacity=2)
     machine.use_machine_code()
     assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
 

@@ -11,7 +11,7 @@ import pytest
 from tests.tesla.events import ENGINES, A, B, C, Kind, minutes, rule_engine
 from tests.tesla.test_meaning import FIGURE_3, R1, R4, TYPES
 from workbench.errors import InputError, PipelineError, Refused
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.table import rule_engines
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules
@@ -160,7 +160,7 @@ BY_COUNT = KEPT.replace("20", "60 events").replace("10", "30 events").replace(
 
 def kept(running) -> int:
     """How many events, instances and what else a rule holds."""
-    if isinstance(running, TableRules):  # rows of all columns, and entries that are not yet forgotten
+    if isinstance(running, CompiledRules):  # rows of all columns, and entries that are not yet forgotten
         columns, state = running.memory.history.columns, running.memory.state
         return int((columns.appended - columns.first).sum()) + state.consumed + state.silences
     (runner,) = running.runners
@@ -190,7 +190,7 @@ def test_memory_is_bounded_by_windows(engine, types, rule):
     }[rule]
     made, most = rules(TYPES + text), 0
     if engine == "compiled":  # which forgets what is old when there is no room
-        running, count = TableRules(made, {}, EngineSettings(plain=True), capacity=16), 1500
+        running, count = CompiledRules(made, {}, EngineSettings(plain=True), capacity=16), 1500
     else:
         running, count = rule_engine(made, engine), 6000
     for at in range(count):

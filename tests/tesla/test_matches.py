@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import evaluate_meaning
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import InputError
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rules.matches import TableMatches
+from workbench.executors.compiled.rules.matches import CompiledMatches
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.match_block import MatchLabels, block_of_matches, join_matches
@@ -55,9 +55,9 @@ def meant(case: RuleCase) -> list[tuple[str, tuple[int, ...]]]:
     return [(each.rule, tuple(labels[number] for number in each.sources)) for each in told]
 
 
-def table_matches(case: RuleCase, *, numbers: bool) -> TableMatches:
+def table_matches(case: RuleCase, *, numbers: bool) -> CompiledMatches:
     """All that grows, or is given in parts, does so soon."""
-    return TableMatches(case.rules, case.facts, EngineSettings(trex=case.trex, plain=True), 1, numbers=numbers)
+    return CompiledMatches(case.rules, case.facts, EngineSettings(trex=case.trex, plain=True), 1, numbers=numbers)
 
 
 def found(case: RuleCase, *, numbers: bool) -> Any:
@@ -183,6 +183,6 @@ def test_machine_code_finds_the_same():
     from experiments.rule_loads import anchor_w1, anchor_w2
 
     for load, numbers in ((anchor_w2(30_000, 1000), True), (anchor_w1(30_000), False)):
-        engine = TableMatches(load.rules, {}, EngineSettings(), numbers=numbers)
+        engine = CompiledMatches(load.rules, {}, EngineSettings(), numbers=numbers)
         told = sum(map(len, engine.matches(load.log.block(load.rules))))
         assert told + sum(engine.counts) == int(load.expected.sum())

@@ -1,4 +1,4 @@
-"""How rules are divided among threads, and why they are not; and the rules that `test_table_threads` divides."""
+"""How rules are divided among threads, and why they are not; and the rules that `test_compiled_threads` divides."""
 
 from typing import Any
 

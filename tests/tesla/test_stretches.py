@@ -14,7 +14,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate import rule_cases as generator
 from workbench.core.domain import INT
 from workbench.errors import InputError, Refused
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.stretches import PlainDevice, StretchRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
@@ -46,7 +46,7 @@ LEFT = {
 }
 
 
-def published(engine: TableRules, events: Sequence[Occurrence], cuts: Sequence[int] = ()) -> list[Occurrence]:
+def published(engine: CompiledRules, events: Sequence[Occurrence], cuts: Sequence[int] = ()) -> list[Occurrence]:
     """What comes of events in blocks that end at these places."""
     found, first = list[Occurrence](), 0
     for last in (*cuts, len(events)):
@@ -71,7 +71,7 @@ def see_stretches(seed: int, settings: EngineSettings = PLAIN) -> int:
     device, stretch = PlainDevice(random.choice([1, 2, 5])), random.choice([1, 3, 7, 100])
     cuts = sorted(random.randint(0, len(case.events)) for _ in range(random.randint(0, 3)))
     try:
-        one = TableRules(made, case.facts, settings)
+        one = CompiledRules(made, case.facts, settings)
     except Refused:
         return 0
     expected = published(one, case.events, cuts)
@@ -134,7 +134,7 @@ def test_threads_widen_bands() -> None:
     made = rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
     engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
     events = [Occurrence("AB"[at % 2], at, (at * 7 % 50, "")) for at in range(12)]
-    assert published(engine, events) == published(TableRules(made, {}, PLAIN), events)
+    assert published(engine, events) == published(CompiledRules(made, {}, PLAIN), events)
     assert engine.takes_block(1)
     assert engine.memory.history.columns[0].shift == 7
 

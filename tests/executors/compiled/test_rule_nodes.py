@@ -13,7 +13,7 @@ pytest.importorskip("numpy")
 
 from tests.executors.compiled.test_rule_kernel import fed, memory
 from tests.tesla.events import rule_engine
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.kernel import nodes, undo
 from workbench.executors.compiled.rules.kernel.search import ScanWindow
 from workbench.executors.compiled.rules.memory import KernelMemory
@@ -146,7 +146,7 @@ def test_rules_aggregate_over_long_windows(asked, within):
         row = (rng.choice((*"ab", None)), rng.choice((None, 1, -7, 3)), rng.choice(floats[: 4 + at // 20]),
                rng.choice((None, "x", "yy", "")))  # fmt: skip
         stream.append(Occurrence("S", at // 2, row) if at % 6 else Occurrence("T", at // 2, row[:1]))
-    cdp, engine = rule_engine(made, "cdp"), TableRules(made, {}, EngineSettings(plain=True), capacity=2)
+    cdp, engine = rule_engine(made, "cdp"), CompiledRules(made, {}, EngineSettings(plain=True), capacity=2)
     for event in stream:
         assert repr(engine.process(event)) == repr(cdp.process(event))
     trees = engine.memory.history.trees

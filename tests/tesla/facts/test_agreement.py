@@ -12,7 +12,7 @@ from workbench.conformance.compare.rule_engines import held_to_meaning, same_occ
 from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import retained
@@ -154,7 +154,7 @@ def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, see
         tables.add(name, random_rows(found, name, count, draw))
     stream = [Occurrence("A", time, row) for time, row in enumerate(random_rows(found, "A", 60, draw))]
     try:
-        engine = TableRules(found, tables.facts(), EngineSettings(plain=True))
+        engine = CompiledRules(found, tables.facts(), EngineSettings(plain=True))
     except Refused:  # a view has no row ids
         assert any(name.startswith("view") for name in map(str, tables.names.values()))
         return

@@ -59,7 +59,7 @@ ROW = BackendRow(
     _session,
     _keyed,
     kinds=(PIPELINE, RULE_SET),
-    engine=later("workbench.executors.compiled.rules.threads", "table_rules"),
+    engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),
     like="numba",
     options=(
         BackendOption(

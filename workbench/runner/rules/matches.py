@@ -37,7 +37,7 @@ def match_table(matches: MatchBlock) -> Any:
     return pa.table(list(columns.values()), list(columns))
 
 
-TABLE_MATCHES = later("workbench.executors.compiled.rules.matches", "TableMatches")
+COMPILED_MATCHES = later("workbench.executors.compiled.rules.matches", "CompiledMatches")
 COUNT, ROWS = "count", "rows"
 """What is wanted of matches: how many each rule has, or which events they consist of."""
 STRETCH = 1 << 14
@@ -154,7 +154,7 @@ def _engine(opened: OpenedRules, numbers: bool) -> Any:
     asked, opened.backend = opened.start.options.backend, "compiled"
     try:
         if asked in (AUTO, opened.backend):
-            return TABLE_MATCHES(made, facts, settings, numbers=numbers)
+            return COMPILED_MATCHES(made, facts, settings, numbers=numbers)
     except Refused as error:
         if asked == opened.backend:
             raise

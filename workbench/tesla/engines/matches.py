@@ -89,7 +89,7 @@ class ComposedMatches:
         return [self._counts[name] for name in self._rules.rule_names]
 
     def matches(self, block: EventBlock) -> Iterator[MatchBlock]:
-        """The matches of a block of events, part by part; see `TableMatches`."""
+        """The matches of a block of events, part by part; see `CompiledMatches`."""
         for first in range(0, len(block), STEP):
             yield from self.matches_singly(block.part(first, first + STEP).occurrences(self._rules))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.key_buckets import KeyBuckets
@@ -60,7 +60,7 @@ class RulesByKey:
     """
 
     def __init__(
-        self, parts: Sequence[TableRules], buckets: KeyBuckets, owners: Any, manager: ThreadManager
+        self, parts: Sequence[CompiledRules], buckets: KeyBuckets, owners: Any, manager: ThreadManager
     ) -> None:  # fmt: skip
         rules, trex = parts[0].rules, parts[0].settings.trex
         self._parts, self._buckets, self._owners, self._manager = parts, buckets, owners, manager

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.errors import WorkbenchError
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.time_split import TimeSplit
@@ -66,7 +66,7 @@ class RulesByTime:
     parts: engines of the whole rule set, one for each thread.
     """
 
-    def __init__(self, parts: Sequence[TableRules], split: TimeSplit, manager: ThreadManager) -> None:
+    def __init__(self, parts: Sequence[CompiledRules], split: TimeSplit, manager: ThreadManager) -> None:
         self._parts, self._split, self._manager = parts, split, manager
         self._leader, self._count, self._events = 0, 0, 0
         self._numbers = [PartNumbers(self._split.repeated) for _ in parts]
@@ -129,7 +129,7 @@ class RulesByTime:
             numbers.pieces = list(self._numbers[self._leader].pieces)
 
     def _run_slice(
-        self, part: TableRules, events: EventBlock | list[Occurrence], places: tuple[int, int, int], sources: bool
+        self, part: CompiledRules, events: EventBlock | list[Occurrence], places: tuple[int, int, int], sources: bool
     ) -> SliceOutput:
         """Repeat the events from the first place to the second one, and process those up to the third one."""
         begin, first, last = places
@@ -145,7 +145,7 @@ class RulesByTime:
             error = wrong
         return SliceOutput(repeated, begun, found, (began - started, thread_time() - began), error)
 
-    def _repeat(self, part: TableRules, block: EventBlock) -> Any:
+    def _repeat(self, part: CompiledRules, block: EventBlock) -> Any:
         """Let a thread know some events; its numbers of them."""
         begun = part.count
         if self._split.fed:

@@ -51,7 +51,7 @@ FULL_OF_COMPOSITES, LARGE_OUTPUT = (KernelStatus.FULL_PENDING, KernelStatus.FULL
 """Room for so many composites is enough, unless one event causes more: to take that many costs little for each."""
 
 
-class TableRules:
+class CompiledRules:
     """A rule set that runs as tables.
 
     Parameters
@@ -325,7 +325,7 @@ class TableRules:
         self._exact = None
         self.memory.forget_events()
 
-    def copy_history(self, other: TableRules) -> None:
+    def copy_history(self, other: CompiledRules) -> None:
         """Know what another engine of these rules knows."""
         self.memory = other.memory.copied(self.memory.functions)
 

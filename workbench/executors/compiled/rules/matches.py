@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from workbench.executors.compiled.rules.engine import CAPACITY, TableRules
+from workbench.executors.compiled.rules.engine import CAPACITY, CompiledRules
 from workbench.tesla.engines.engine import EngineSettings, RuleCost
 from workbench.tesla.engines.matches import MatchedRules
 from workbench.tesla.event_block import EventBlock
@@ -22,7 +22,7 @@ MATCH_EVENTS = 1 << 12
 """Events that are processed without an interruption."""
 
 
-class TableMatches:
+class CompiledMatches:
     """The matches of a rule set.
 
     Parameters
@@ -41,7 +41,7 @@ class TableMatches:
     ) -> None:
         matched = MatchedRules(rules)
         self._numbered, self._numbers = any(matched.reasons), numbers
-        self.engine = TableRules(matched.run, facts, settings, capacity, numbered=self._numbered, waits=True)
+        self.engine = CompiledRules(matched.run, facts, settings, capacity, numbered=self._numbered, waits=True)
         self.counts = [0] * len(rules.rules)
         self._labels = MatchLabels(rules.rule_names, matched.roles)
 

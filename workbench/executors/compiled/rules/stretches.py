@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rules.kernel.stretch import match_triggers
 from workbench.executors.compiled.rules.plan import RuleTables
@@ -63,7 +63,7 @@ class PlainDevice:
             match_triggers(plan, history, scratches, states, triggers, output, thread, self.threads)
 
 
-class StretchRules(TableRules):
+class StretchRules(CompiledRules):
     """A rule set whose triggers are matched together.
 
     Parameters

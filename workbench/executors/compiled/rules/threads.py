@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
 from workbench.executors.compiled.rules.compiling import is_kept
 from workbench.executors.compiled.rules.costs import add_costs
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.starting import SHORT_RUN
 from workbench.executors.compiled.rules.texts import text_literals
 from workbench.executors.threaded.manager import ThreadManager
@@ -35,11 +35,11 @@ KEY_COST = 0.05
 """The part of one thread's time that it takes to partition events by key, and to merge what comes out."""
 
 
-def table_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules | ThreadedRules:
+def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | ThreadedRules:
     """Make the engine `compiled`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):
-        return TableRules(rules, facts, settings, waits=True)
+        return CompiledRules(rules, facts, settings, waits=True)
     if changing_tables(facts):
         hint = "promise that they do not: --facts-fixed; or leave --threads out"
         raise InputError("facts in a database that may change are for one thread", hint=hint)
@@ -63,7 +63,7 @@ class ThreadedRules:
         self.rules, self.settings, self.split = rules, settings, split
         self.texts = TextCodes(text_literals(rules))
         self.texts.lasting = True  # they are in the histories of all parts
-        self._parts = [TableRules(rules, facts, settings, texts=self.texts) for _ in range(settings.threads)]
+        self._parts = [CompiledRules(rules, facts, settings, texts=self.texts) for _ in range(settings.threads)]
         self._manager = ThreadManager(settings.threads - 1)
         self.partition: RulesByKey | RulesByTime | None = None
         self._now: int | None = None

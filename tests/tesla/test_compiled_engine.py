@@ -30,7 +30,7 @@ from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules import memory
 from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compiled_functions
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import KernelStatus
 from workbench.executors.compiled.rules.refusals import CONSTRUCTS
@@ -58,8 +58,8 @@ def own_cases(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], generator.Rule
 def from_capacity_one(functions: KernelFunctions = PLAIN) -> MakesEngine:
     """Starts the engine with arrays of one entry."""
 
-    def start(rules: RuleSet, facts: Facts, settings: EngineSettings) -> TableRules:
-        made = TableRules(rules, facts, settings, capacity=1)
+    def start(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules:
+        made = CompiledRules(rules, facts, settings, capacity=1)
         made.memory.functions = functions
         return made
 
@@ -165,7 +165,7 @@ def test_blocks_are_events_one_by_one(size, sources):
     made, stream = rules(MIXED), list(readings(90))
     cdp = rule_engine(made, "cdp")
     expected = [each for event in stream for each in cdp.process(event)]
-    engine = TableRules(made, {}, EngineSettings(plain=True), capacity=2)
+    engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=2)
     found = list[Occurrence]()
     for at in range(0, len(stream), size):
         block = event_block(made, stream[at : at + size], TextCodes([]).put)  # who reads a log knows no engine
@@ -202,7 +202,7 @@ def test_matches_of_a_last_step_are_emitted_at_once_where_values_are_copied(rule
     stream = [Occurrence("A", time, row) for time, row in enumerate(values)]
     stream += [Occurrence("B", 8, (1,)), Occurrence("A", 8, (5, "b")), Occurrence("B", 9, (None,))]
     cdp, facts = list[Occurrence](), {"F": [(7,), (None,)]}
-    engine = TableRules(made, facts, EngineSettings(plain=True), capacity=1)
+    engine = CompiledRules(made, facts, EngineSettings(plain=True), capacity=1)
     steps = engine.memory.plan.steps
     assert bool(steps[engine.memory.plan.rules[0].steps_end - 1].emits) == LAST_STEPS[rule]
     reference = rule_engine(made, "cdp", facts)
@@ -217,13 +217,13 @@ def test_a_limit_counts_no_match_of_which_a_text_is_missing():
     """What it is silent for is null until the text is known, and for null it is silent already."""
     made = rules(ROWS + 'from A limit 1 emit Q(x = A.x, y = 0, s = A.s, at = 1) at most once in 9 per A.s + "b"')
     stream = [Occurrence("A", 0, (1, None)), Occurrence("A", 1, (2, "a")), Occurrence("A", 2, (3, "a"))]
-    engine = TableRules(made, {}, EngineSettings(plain=True), capacity=1)
+    engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=1)
     assert [each.values[0] for event in stream for each in engine.process(event)] == [1, 2]
 
 
 def test_an_event_that_comes_late_ends_a_block_behind_what_came_before():
     made = rules(TYPES + "from A emit D(x = A.x)")
-    engine, found = TableRules(made, {}, EngineSettings(plain=True)), list[Any]()
+    engine, found = CompiledRules(made, {}, EngineSettings(plain=True)), list[Any]()
     block = event_block(made, [A(3, 1), A(4, 2), A(2, 3)], engine.texts.put)
     with pytest.raises(InputError, match="goes back from 4 to 2"):
         found.extend(engine.process_block(block))
@@ -259,7 +259,7 @@ def start_publisher(rules: RuleSet, facts: Facts, settings: EngineSettings) -> P
 
 @pytest.mark.parametrize(
     ("saved", "resumed"),
-    [(TableRules, TableRules), (start_publisher, TableRules), (TableRules, start_publisher)],
+    [(CompiledRules, CompiledRules), (start_publisher, CompiledRules), (CompiledRules, start_publisher)],
     ids=["its own", "from objects", "to objects"],
 )
 def test_a_state_is_resumed(saved, resumed):
@@ -289,8 +289,8 @@ def test_the_kernel_takes_the_state_back_from_cdp(own_cases, monkeypatch):
     monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
     monkeypatch.setattr(engine_module, "PATIENCE", 1)
     monkeypatch.setattr(engine_module, "held_events", lambda exact: [])
-    taken, take_back = Counter[bool](), TableRules._take_back
-    monkeypatch.setattr(TableRules, "_take_back", lambda self: _counted(taken, take_back(self)))
+    taken, take_back = Counter[bool](), CompiledRules._take_back
+    monkeypatch.setattr(CompiledRules, "_take_back", lambda self: _counted(taken, take_back(self)))
     for seed in range(20):
         assert held_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
     assert min(taken[True], taken[False]) > 5
@@ -372,8 +372,8 @@ def test_every_refusal_has_a_test():
 def test_what_is_refused_is_named(construct):
     refused, taken, named = REFUSED[construct]
     with pytest.raises(Refused, match=f"backend 'compiled' has no {construct}: {named} \\("):
-        TableRules(rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
-    TableRules(rules(BEGIN + taken), {}, EngineSettings())
+        CompiledRules(rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
+    CompiledRules(rules(BEGIN + taken), {}, EngineSettings())
 
 
 def test_what_rules_cost_is_counted_as_by_cdp(own_cases):
@@ -382,7 +382,7 @@ def test_what_rules_cost_is_counted_as_by_cdp(own_cases):
     for seed in range(30):
         case = own_cases(seed)
         cdp = rule_engine(case.rules, "cdp", case.facts, settings)
-        engine = TableRules(case.rules, case.facts, settings, capacity=1)
+        engine = CompiledRules(case.rules, case.facts, settings, capacity=1)
         for event in case.events:
             assert len(engine.process(event)) == len(cdp.process(event))
         engine.advance(99)

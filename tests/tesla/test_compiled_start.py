@@ -19,8 +19,8 @@ from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.compiled.rules import compiling, starting
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.compiling import PLAIN
-from workbench.executors.compiled.rules.engine import TableRules
-from workbench.executors.compiled.rules.threads import table_rules
+from workbench.executors.compiled.rules.engine import CompiledRules
+from workbench.executors.compiled.rules.threads import compiled_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 
@@ -47,10 +47,10 @@ def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch,
         singly = [place for place in range(5) if rng.random() < 0.4]
         cdp, engine = (
             rule_engine(made, "cdp", case.facts, settings),
-            TableRules(made, case.facts, settings, 8, waits=True),
+            CompiledRules(made, case.facts, settings, 8, waits=True),
         )
         assert engine.takes_block(needed)
-        engine = TableRules(made, case.facts, settings, 8, waits=True)
+        engine = CompiledRules(made, case.facts, settings, 8, waits=True)
         assert not engine.takes_block(needed - 1)
         expected = [each for event in case.events for each in cdp.process(event)] + cdp.advance(case.until or 99)
         found = fed(engine, case, cuts, singly) + ([] if case.until else engine.advance(99))
@@ -66,11 +66,11 @@ def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch,
 def test_rules_change_and_states_are_saved_before_there_is_machine_code(monkeypatch):
     monkeypatch.setattr(engine_module, "is_startable", lambda events: events > 5)
     made = rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)")
-    engine = TableRules(made, {}, EngineSettings(), waits=True)
+    engine = CompiledRules(made, {}, EngineSettings(), waits=True)
     assert engine.process(C(0, 0)) == []
     engine.add("rule last: from C and last C within 9 from C emit D(x = C2.x)".replace("last C", "last C as C2"))
     state = engine.snapshot()
-    resumed = TableRules(engine.rules, {}, EngineSettings(), waits=True)
+    resumed = CompiledRules(engine.rules, {}, EngineSettings(), waits=True)
     resumed.restore(state)
     for each in (engine, resumed):
         found = [[composite.values for composite in each.process(C(time, time))] for time in (1, 2)]
@@ -122,5 +122,5 @@ def test_another_process_compiles_while_cdp_computes(loop, capsys):
 
 def test_few_events_load_no_machine_code(monkeypatch):
     monkeypatch.setattr(starting, "is_kept", lambda: pytest.fail("machine code has been asked for"))
-    engine = table_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
+    engine = compiled_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
     assert [each.values for time in range(300) for each in engine.process(C(time, time))] == [(x,) for x in range(300)]

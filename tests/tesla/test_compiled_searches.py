@@ -12,7 +12,7 @@ pytest.importorskip("numba")
 
 from tests.tesla.events import rule_engine
 from workbench.executors.compiled.rules.bounds import attribute_bound
-from workbench.executors.compiled.rules.engine import TableRules
+from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.records import NONE
 from workbench.executors.compiled.rules.search_order import search_order, written_order
 from workbench.show.rule_set_plan import plan_text
@@ -35,9 +35,9 @@ def drawn(seed: int, count: int) -> Iterator[Occurrence]:
         )
 
 
-def held_to_cdp(made: RuleSet, seed: int, count: int = 150) -> TableRules:
+def held_to_cdp(made: RuleSet, seed: int, count: int = 150) -> CompiledRules:
     """The engine behind events of which it has found what `cdp` finds, and something."""
-    cdp, engine, found = rule_engine(made, "cdp"), TableRules(made, {}, EngineSettings(plain=True), capacity=2), 0
+    cdp, engine, found = rule_engine(made, "cdp"), CompiledRules(made, {}, EngineSettings(plain=True), capacity=2), 0
     for event in drawn(seed, count):
         expected = cdp.process(event)
         assert engine.process(event) == expected
@@ -80,7 +80,7 @@ def test_a_column_is_banded_for_all_who_look_there_or_for_nobody(other):
 def test_a_band_of_all_numbers_is_one():
     """Its ends are as far from one another as words can be."""
     made = rules(f"{TYPES}from B and each A(x >= B.x, x <= B.y) within 9 from B emit O(x = A.x, y = A.y)")
-    engine = TableRules(made, {}, EngineSettings(plain=True), capacity=2)
+    engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=2)
     far = -(1 << 63), (1 << 63) - 1
     for x in (*far, 0, -1):
         engine.process(Occurrence("A", 0, (0, x, 0)))
