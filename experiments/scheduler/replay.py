@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from experiments.scheduler.model import SchedulerModel
-from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
 from workbench.executors.dataflow.listings import Pair, defined
+from workbench.executors.dataflow.scheduler import phase_sets
 
 CONFIRMED = "confirmed by execution"
 
@@ -49,7 +49,7 @@ class _Driven:
 
     def __init__(self, model: SchedulerModel, run: SchedulerRun) -> None:
         self.model, self.run = model, run
-        self.sets = scheduler_without(model.graph, model.variant)
+        self.sets = phase_sets(model.graph, model.variant)
         self.threads = Interleaving(self.sets, self._work, model.variant)
         self.messages: set[Pair] = set()
         self.parts: dict[Pair, int] = {}

@@ -363,3 +363,5 @@ def test_mistakes_of_who_makes_one():
             Dataflow(figure, ahead=ahead, batch=batch)
     with pytest.raises(PipelineError, match="is none of the vertices"):
         Dataflow(figure, order=("log", "tripled"))
+    with pytest.raises(PipelineError, match="nothing runs by itself"):
+        Dataflow(figure, variant=Variant.ANY_PHASE).run([1])

@@ -20,10 +20,10 @@ from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.backend import Oracle, StepRecord, Steps
-from workbench.executors.dataflow.broken import scheduler_without
 from workbench.executors.dataflow.flow_threads import FlowLimits, FlowThreads
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
 from workbench.executors.dataflow.listings import Pair, Variant
+from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
 from workbench.executors.dataflow.stream_run import StreamRun
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents, VertexContext, VertexRun
 from workbench.executors.dataflow.vertices import VertexGraph, groups_together, looks_at_log, processors_apart
@@ -133,7 +133,7 @@ class Dataflow(Overlapped):
         if self._compiles:
             self._planned = None  # compiled vertices have a state of their own
         self.executions.clear()
-        self._sets = scheduler_without(self.vertices.graph, self.variant)
+        self._sets = phase_sets(self.vertices.graph, self.variant)
 
     @property
     def phases(self) -> int:
@@ -180,10 +180,12 @@ class Dataflow(Overlapped):
         self, steps: Iterator[Mapping[str, Value]], context: VertexContext, *, watched: bool
     ) -> Iterator[FlowThreads]:
         """What runs the steps: where all vertices are machine code, that does, once it is worth its making."""
-        runs = self._runs()
+        runs, sets = self._runs(), self._sets
+        if not isinstance(sets, Scheduler):
+            raise PipelineError("without a part of the algorithm nothing runs by itself", hint="call `interleaved`")
 
         def run(part: Iterator[Mapping[str, Value]]) -> StreamRun:
-            return StreamRun(self._sets, runs, context, part, self._admit, self.limits)
+            return StreamRun(sets, runs, context, part, self._admit, self.limits)
 
         if watched or not self._in_words:
             yield run(steps)

@@ -15,12 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush, nsmallest
 
-from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
+from workbench.executors.dataflow.listings import Listings, Pair, Variant, check_numbering
 from workbench.executors.dataflow.minima import Minima
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 ROOM = 64
 """Phases for which there is room at first."""
+
+
+def phase_sets(graph: NumberedGraph, variant: Variant) -> Scheduler | Listings:
+    """The sets of the whole algorithm, kept incrementally; those of the listings where parts of it are left out."""
+    return Listings(graph, variant) if variant else Scheduler(graph)
 
 
 class Scheduler:
@@ -41,8 +46,8 @@ class Scheduler:
     """
 
     def __init__(self, graph: NumberedGraph) -> None:
+        check_numbering(graph, Variant.WHOLE)
         self.graph = graph
-        self._check()
         self.begun = self.complete = 0
         self._size, self._m, self._last, self._sources = graph.size, graph.m, graph.last, graph.sources
         self._waiting: dict[int, set[int]] = {}
@@ -57,9 +62,6 @@ class Scheduler:
         self._shift = 1
         self._own = Minima(ROOM, graph.size)
         self._least = Minima(ROOM, graph.size + 1)
-
-    def _check(self) -> None:
-        check_numbering(self.graph, Variant.WHOLE)
 
     # --- what is seen -------------------------------------------------------------------------------------
 
@@ -103,17 +105,11 @@ class Scheduler:
 
     def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
         """A pair has run and sent messages to these vertices; the pairs that are ready now and were not."""
-        self._take(vertex, phase)
-        self._send(phase, receivers)
-        return self._settle(vertex, phase)
+        return self.finish_all(vertex, (phase,), (receivers,))
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """The same in the parts that `PhaseSets` names."""
-        self._take(vertex, phase)
-        yield []
-        self._send(phase, receivers)
-        yield []
-        yield self._settle(vertex, phase)
+        """The same; its parts cannot be told apart."""
+        yield self.finish(vertex, phase, receivers)
 
     def open(self, receivers: Iterable[int]) -> list[Pair]:
         """`begin`, and `finish` of the pair of the only source, which is vertex 1: what it sends is known already."""
@@ -171,11 +167,6 @@ class Scheduler:
                 waiting.add(w)
                 heappush(self._heaps[phase], w)
                 heappush(partial, w)
-
-    def _settle(self, vertex: int, phase: int) -> list[Pair]:
-        found = self._next_of(vertex)
-        self._advance((phase,), found)
-        return found
 
     def _next_of(self, vertex: int) -> list[Pair]:
         """The first full phase of a vertex is ready, if there is one."""
@@ -271,15 +262,10 @@ class Scheduler:
     def _make_room(self) -> None:
         """Move the phases that are not complete to the beginning, or make twice the room where they are many."""
         own, least = self._own, self._least
-        shift = self._kept_from
+        shift = self.complete + 1
         kept = [(own[p - self._shift], least[p - self._shift]) for p in range(shift, self.begun)]
         size = own.size * 2 if 2 * len(kept) > own.size else own.size
         self._own, self._least = Minima(size, self._size), Minima(size, self._size + 1)
         for i, (bound, vertex) in enumerate(kept):
             self._own[i], self._least[i] = bound, vertex
         self._shift = shift
-
-    @property
-    def _kept_from(self) -> int:
-        """The first phase of which something is known."""
-        return self.complete + 1
