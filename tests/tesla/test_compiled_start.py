@@ -16,7 +16,7 @@ from tests.tesla.test_meaning import TYPES
 from tests.tesla.test_rule_threads import APART, JOINED, drawn, fed
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
-from workbench.executors.compiled.rules import compiling, starting
+from workbench.executors.compiled.rules import compiling
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.compiling import PLAIN
 from workbench.executors.compiled.rules.engine import CompiledRules
@@ -98,29 +98,29 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> KernelLoop:
     made = KernelLoop()
     monkeypatch.setattr(compiling, "_machine_loop", lambda entry: made)
     monkeypatch.setattr(compiling, "fetch_together", made.fetch)
-    starting._compilation.cache_clear()
+    compiling._compilation.cache_clear()
     return made
 
 
 def test_what_is_kept_runs_where_events_pay_for_it(loop):
     loop.kept = True
-    assert not starting.is_startable(starting.SHORT_RUN)
-    assert starting.is_startable(starting.SHORT_RUN + 1)
+    assert not compiling.is_startable(compiling.SHORT_RUN)
+    assert compiling.is_startable(compiling.SHORT_RUN + 1)
     assert loop.fetched == 0
 
 
 def test_another_process_compiles_while_cdp_computes(loop, capsys):
-    assert not starting.is_startable(starting.LONG_RUN)
+    assert not compiling.is_startable(compiling.LONG_RUN)
     assert loop.fetched == 0
-    assert not starting.is_startable(starting.LONG_RUN + 1)
-    assert not starting.is_startable(starting.LONG_RUN + 2)
+    assert not compiling.is_startable(compiling.LONG_RUN + 1)
+    assert not compiling.is_startable(compiling.LONG_RUN + 2)
     loop.compiled.set()
-    starting._compilation().join()
-    assert starting.is_startable(starting.SHORT_RUN + 1)
+    compiling._compilation().join()
+    assert compiling.is_startable(compiling.SHORT_RUN + 1)
     assert capsys.readouterr().err.count("compiling the kernel") == 1
 
 
 def test_few_events_load_no_machine_code(monkeypatch):
-    monkeypatch.setattr(starting, "is_kept", lambda: pytest.fail("machine code has been asked for"))
+    monkeypatch.setattr(compiling, "is_kept", lambda: pytest.fail("machine code has been asked for"))
     engine = compiled_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
     assert [each.values for time in range(300) for each in engine.process(C(time, time))] == [(x,) for x in range(300)]

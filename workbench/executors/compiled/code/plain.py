@@ -79,6 +79,13 @@ class PlainArray:
         self.array[position] = value
 
 
+class PlainTable(PlainArray):
+    """An array of two dimensions: its entries are Python's numbers, its rows arrays of such."""
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.array.item(*position) if isinstance(position, tuple) else PlainArray(self.array[position])
+
+
 class PlainLoop:
     """The function of a generated source, called with arrays as its compiled form is.
 
@@ -124,3 +131,23 @@ class PlainLoop:
             return False
         counts[:] += made
         return True
+
+
+class PlainKeys:
+    """The same of a source whose state is a row for each key (`RowPerKey`)."""
+
+    def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
+        self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
+
+    def __call__(self, part: int, parts: int, first: int, last: int, whole: Any, real: Any, *arrays: Any) -> int:
+        counts, *rest, codes = arrays
+        memories, inputs, written = self._form.split(rest, sparse=self._sparse)
+        before = counts.tolist()
+        entries: list[dict[int, Any]] = [{} for _ in written]  # what is written and not counted may be any number
+        stop = self._function(
+            part, parts, first, last, PlainTable(whole), PlainTable(real), PlainArray(counts),
+            *map(PlainTable, memories), *map(PlainArray, inputs), *entries, PlainArray(codes),
+        )  # fmt: skip
+        for j, array, found in zip(self._form.owners, written, entries, strict=True):
+            array[before[j] : counts[j]] = [found[i] for i in range(before[j], counts[j])]
+        return int(stop)

@@ -24,7 +24,6 @@ from workbench.executors.compiled.execute.observe import dtype as dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
@@ -65,31 +64,11 @@ def longer(array: Any, used: int, size: int) -> Any:
     return made
 
 
-def places(first: int, count: int) -> Any:
-    """So many positions."""
-    return np.arange(first, first + count)
-
-
-def count(flags: Any) -> int:
-    """How many of them are true."""
-    return int(np.count_nonzero(flags))
-
-
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
     """`lower.tables.places_of` by machine code."""
     from workbench.executors.compiled.code.hashing import places_of
 
     return places_of(keys, taken)
-
-
-def zeros_like(array: Any, size: int) -> Any:
-    """An array of the same type."""
-    return np.zeros(size, array.dtype)
-
-
-def from_bytes(data: bytes, kind: Any) -> Any:
-    """The array of this type whose numbers have these bytes, little endian."""
-    return np.frombuffer(data, kind.newbyteorder("<"))
 
 
 def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[Any], TextColumn]) -> tuple[Any, ...]:
@@ -108,11 +87,6 @@ def joined_arrays(arrays: Sequence[Any]) -> Any:
         for each in arrays
     ]
     return TextColumn(np.concatenate(numbers), list(places))
-
-
-def always(count: int) -> Any:
-    """That there is an event in each of so many steps."""
-    return np.ones(count, np.bool_)
 
 
 def silent(domain: Domain, count: int) -> Column:

@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import PipelineError, Refused
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange, StepSchedule, SystemLoops
-from workbench.executors.compiled.execute.overflows import overflow_in
+from workbench.executors.compiled.execute.observe import overflow_in
 from workbench.executors.compiled.execute.saving import mark_system, restore, save
 from workbench.executors.compiled.execute.steps import StepView
 from workbench.executors.compiled.lower.shape import shape
@@ -301,11 +301,13 @@ class Compiled:
         self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
     ) -> dict[str, OutputColumn]:
         """Make steps; the outputs."""
+        import numpy as np
+
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)
         inputs = [array for column in ordered for array in column.fields]
         if not full and not kind:
-            inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
+            inputs += [np.ones(count, np.bool_) if c.present is None else c.present for c in ordered]
         start = self.steps
         outputs = self._room(count, places, reuse=reuse)
         kind = kind or ("dense" if full else "sparse")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbench.core.fold import postorder
@@ -57,35 +57,35 @@ class SystemLoops:
 
     Attributes
     ----------
-    made: those that there are.
+    made: those that there are, by what they do and whether they are machine code.
     """
 
     def __init__(self, system: System, form: Shape, *, machine: bool) -> None:
         self.system, self.form, self.machine = system, form, machine
-        self.made: dict[tuple[Any, ...], Loop] = {}
+        self.made: dict[tuple[Hashable, bool], Loop] = {}
 
     def loop(self, kind: LoopKind) -> Loop:
         """A loop."""
-        machine = kind.machine and self.machine
-        key = kind.name, kind.places, machine
-        if key not in self.made:
 
-            def source(target: Target) -> str:
-                return loop_source(self.system, self.phases(kind.name), places=kind.places, target=target)
+        def source(target: Target) -> str:
+            return loop_source(self.system, self.phases(kind.name), places=kind.places, target=target)
 
-            def plain() -> Loop:
-                return PlainLoop(source("python"), self.form, sparse=kind.name == "sparse")
+        plain = partial(PlainLoop, form=self.form, sparse=kind.name == "sparse")
+        return self.get((kind.name, kind.places), source, plain, machine=kind.machine)
 
-            self.made[key] = self.compile(lambda: source("cpu"), plain) if machine else plain()
-        return self.made[key]
+    def get(
+        self, key: Hashable, source: Callable[[Target], str], plain: Callable[[str], Loop], *, machine: bool = True
+    ) -> Loop:
+        """The loop of a source for its target: machine code or, where Python is to run it, what is plain of it."""
+        machine = machine and self.machine
+        if (key, machine) not in self.made:
+            if machine:
+                from workbench.executors.compiled.code.machine import MachineLoop
 
-    def compile(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The machine code of a source; what is plain where Python is to run it."""
-        if not self.machine:
-            return plain()
-        from workbench.executors.compiled.code.machine import MachineLoop
-
-        return MachineLoop(source())
+                self.made[key, machine] = MachineLoop(source("cpu"))
+            else:
+                self.made[key, machine] = plain(source("python"))
+        return self.made[key, machine]
 
     def phases(self, kind: str) -> Sequence[Substitution]:
         """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""

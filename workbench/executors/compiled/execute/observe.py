@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import BOOL, Domain, Reals, Value
 from workbench.core.fields import joined, scalars, split
 from workbench.core.processor import Maybe, carried
-from workbench.core.term import Term, leaves
+from workbench.core.term import TRUE, Term, leaves
+from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import step_function
 from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.code.plain import PlainArray, plain_function
 from workbench.executors.compiled.lower.shape import Shape
+from workbench.executors.compiled.lower.system import hazards, known
 from workbench.executors.compiled.lower.tables import ordered
 from workbench.ir.system import Pipe, System
 
@@ -47,6 +49,26 @@ class Observer:
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
         found = self._function(*self._cells, *state, *given, *row)
         return found if isinstance(found, tuple) else (found,)
+
+
+def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs: Sequence[Any], kind: str) -> Overflow:
+    """The error of a step from a state, found in exact arithmetic, given the entries of the columns.
+
+    Parameters
+    ----------
+    kind: that of the loop.
+    """
+    numbers = [array.item(0) for array in inputs]
+    given = dict(zip((name for name, _ in form.values), numbers, strict=False))
+    flags = numbers[len(form.values) :]
+    given.update((source.present.name, flag) for source, flag in zip(system.inputs, flags, strict=False))
+    given.update((term.name, value is TRUE) for term, value in known(system, kind).items() if term.name in system.free)
+    found = hazards(system)
+    happens = Observer(system, form, state, [hazard.happens for hazard in found])(given)
+    hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
+    found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
+    found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
+    return found_there
 
 
 def given_inputs(

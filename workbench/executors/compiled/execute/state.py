@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from workbench.budget import spare_mb
 from workbench.core.domain import FLOAT, Domain, Texts
 from workbench.core.fields import FrozenMap, Map, Tuple, scalars
@@ -24,7 +26,7 @@ from workbench.executors.compiled.lower import tables
 from workbench.executors.compiled.lower.given_maps import MapHeap, MapNumber
 from workbench.executors.compiled.lower.shape import Shape
 from workbench.ir.ring import most_waited
-from workbench.ir.system import System
+from workbench.ir.system import Memory, System
 
 COPIES = 4
 """How often a state is there at a time: the states before a piece and before a block of it, and what is made longer."""
@@ -64,15 +66,16 @@ class LoopArrays:
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
         self._saved, self._kept = copies(self.arrays), copies(self.arrays)
-        self._keys = set(_key_arrays(system))
+        places = list(_memory_places(system))
+        self._tables = [(memory.domain, here) for memory, here in places if isinstance(memory.domain, KeyedArray)]
+        self._keys = {here.start + 1 + k for table, here in self._tables for k in range(table.words)}
         """Where the keys of tables lie: a row that is used keeps its key, so they need no copy to go back to."""
         self.endless = list(_endless(system))
         self._filled = {each.name: 0 for each in self.endless}
         """The queues without a capacity, and the steps after which they were seen empty last."""
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
-        self._tables = [self._places[memory.columns[0].name] for memory in system.memories if memory.keyed]
         self._used, self._filling = dict[int, int](), dict[int, float]()
-        self._heaps = dict(_heaps(system))
+        self._heaps = {memory.domain.of: here for memory, here in places if isinstance(memory.domain, MapHeap)}
         """Where the maps of each type lie that have come in."""
         texts.maps.laid = self._laid
 
@@ -178,9 +181,9 @@ class LoopArrays:
             arrays = self.arrays[each.places]
             self._check_room(each, arrays, step)
             size, waiting = len(arrays[0]), self.number(each.length)
-            places = columns.places(self.number(each.first), waiting)
+            places: Any = self.number(each.first) + np.arange(waiting)
             for position, array in enumerate(arrays, each.places.start):
-                self.arrays[position] = columns.zeros_like(array, 2 * size)
+                self.arrays[position] = np.zeros(2 * size, array.dtype)
                 self.arrays[position][places & 2 * size - 1] = array[places & size - 1]
         return bool(short)
 
@@ -211,15 +214,11 @@ class LoopArrays:
         ----------
         steps: how many are to be made again where that was too far: some tables get room for a row in each.
         """
-        found, first, least_filled = [], 2, filled
+        filled_by = {place.start: tables.filled(self.arrays[place.start]) for _, place in self._tables}
+        least_filled = filled
         if filled == tables.FULL:  # the others have room
-            most = max((tables.filled(self.arrays[at]) for at in self._tables), default=0.0)
-            least_filled = max(filled, tables.CROWDED * most)
-        for memory in self.system.memories:
-            after = first + len(memory.columns)
-            if isinstance(memory.domain, KeyedArray) and tables.filled(self.arrays[first]) >= least_filled:
-                found.append((memory.domain, slice(first, after)))
-            first = after
+            least_filled = max(filled, tables.CROWDED * max(filled_by.values(), default=0.0))
+        found = [(table, place) for table, place in self._tables if filled_by[place.start] >= least_filled]
         if found:
             self.restore(state)
         for table, place in found:
@@ -244,7 +243,7 @@ class LoopArrays:
 
     def _rows(self) -> dict[int, int]:
         """How many rows of each table are used, by where it lies."""
-        return {at: columns.count(self.arrays[at]) for at in self._tables}
+        return {place.start: int(np.count_nonzero(self.arrays[place.start])) for _, place in self._tables}
 
     def fitting(self) -> int:
         """For how many steps tables have room, if they fill as fast as they did: a full one is slow."""
@@ -283,11 +282,9 @@ class LoopArrays:
     def texts_used(self) -> int:
         """How many different texts these are at least: the keys of a table are different."""
         used = [
-            self._used.get(self._places[memory.columns[0].name], 0)
-            for memory in self.system.memories
-            if isinstance(memory.domain, KeyedArray)
-            and memory.domain.words == 1
-            and isinstance(self.form.memories[self._places[memory.columns[1].name] - 2][1], Texts)
+            self._used.get(place.start, 0)
+            for table, place in self._tables
+            if table.words == 1 and isinstance(self.form.memories[place.start - 1][1], Texts)
         ]
         return max(used, default=0)
 
@@ -300,7 +297,8 @@ class LoopArrays:
             return False
         contents = []
         for size, array in zip(sizes, self.arrays, strict=True):
-            contents.append(columns.from_bytes(data[start : start + size * array.itemsize], array.dtype))
+            own = data[start : start + size * array.itemsize]
+            contents.append(np.frombuffer(own, array.dtype.newbyteorder("<")))
             start += size * array.itemsize
         if data[end:]:
             self.texts.put(json.loads(data[end:]))
@@ -308,31 +306,20 @@ class LoopArrays:
         return True
 
 
-def _key_arrays(system: System) -> Iterator[int]:
+def _memory_places(system: System) -> Iterator[tuple[Memory, slice]]:
+    """The memories, and which of the arrays of a state are those of each."""
     start = 2
     for memory in system.memories:
-        if isinstance(memory.domain, KeyedArray):
-            yield from range(start + 1, start + 1 + memory.domain.words)
-        start += len(memory.columns)
+        yield memory, slice(start, start := start + len(memory.columns))
 
 
 def _holds(domain: Domain, of: Map) -> bool:
     return isinstance(domain, MapNumber) and domain.of == of
 
 
-def _heaps(system: System) -> Iterator[tuple[Map, slice]]:
-    start = 2
-    for memory in system.memories:
-        places = slice(start, start := start + len(memory.columns))
-        if isinstance(memory.domain, MapHeap):
-            yield memory.domain.of, places
-
-
 def _endless(system: System) -> Iterator[EndlessQueue]:
     """The queues of a system that are given more room whenever they need it."""
-    start = 2
-    for memory in system.memories:
-        places = slice(start, start := start + len(memory.columns))
+    for memory, places in _memory_places(system):
         if memory.domain.endless:
             instance, _, number = memory.name.rpartition(":events")
             queues = [name for name in system.queues if f"{name.rpartition('.')[0]}.queue" == instance]

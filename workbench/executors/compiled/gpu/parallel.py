@@ -7,7 +7,7 @@ In front of a block lie the events before it that its state depends on. What is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class InBlocksOnGpu(InBlocks):
 
     def prepare(self, one: Compiled) -> None:
         super().prepare(one)
-        self._kernels: dict[tuple[Any, ...], Any] = {}
+        self._kernels: dict[Hashable, Any] = {}
 
     def share(self, pool: Pool) -> None:
         """Nothing: blocks run on the GPU."""
@@ -90,25 +90,26 @@ class InBlocksOnGpu(InBlocks):
 
     def lead_kernel(self, kind: str, level: int) -> Any:
         """The kernel of `lead_loop`."""
-        key = (kind, level, "lead")
-        if key not in self._kernels:
-            phases = self.lead_phases(kind, level)
-            self._kernels[key] = cuda.kernel(self.cuts.silent(self.one.system, level), phases, watch=False)
-        return self._kernels[key]
+
+        def make() -> Any:
+            return cuda.kernel(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
+
+        return self._get(("lead", kind, level), make)
 
     def kernel(self, kind: LoopKind) -> Any:
         """The kernel of the loop with outputs."""
-        key = (kind.name, kind.places, "outputs")
-        if key not in self._kernels:
-            self._kernels[key] = cuda.kernel(self.one.system, self.one.phases(kind.name), places=kind.places)
-        return self._kernels[key]
+        system, phases = self.one.system, self.one.phases(kind.name)
+        return self._get(kind, lambda: cuda.kernel(system, phases, places=kind.places))
 
     def offset_kernel(self, scan: Scan) -> Any:
         """The kernel of `offset_loop`."""
         domain = self.one.system.variables[scan.position].domain
-        key = (domain, scan.op, "offset")
+        return self._get((domain, scan.op), lambda: cuda.offset_kernel(offset_function(domain, scan.op)))
+
+    def _get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """A kernel, made when it is first needed."""
         if key not in self._kernels:
-            self._kernels[key] = cuda.offset_kernel(offset_function(domain, scan.op))
+            self._kernels[key] = make()
         return self._kernels[key]
 
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code.loop import Target, loop_source
 from workbench.executors.compiled.code.placement import RowPerKey
+from workbench.executors.compiled.code.plain import PlainKeys
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.executor import PATIENCE, Compiled
+from workbench.executors.compiled.execute.loops import Loop
 from workbench.executors.compiled.execute.outputs import OutputArrays
-from workbench.executors.compiled.keyed.plain import PlainKeys
 from workbench.executors.compiled.keyed.runs import CompiledRuns
 from workbench.executors.compiled.keyed.states import KeyedStates
 from workbench.executors.compiled.lower.shape import spare
@@ -28,8 +31,6 @@ from workbench.executors.threaded.manager import ThreadManager
 
 COSTLY = 5e-8
 """Seconds for a step that are more than it costs to bring together what comes out of several threads."""
-
-KeyedLoop = Callable[..., int]
 
 
 class CompiledKeys(CompiledRuns):
@@ -51,7 +52,6 @@ class CompiledKeys(CompiledRuns):
         self.threads, self._manager = threads, ThreadManager(threads - 1)
         self._costly, self._cost = costly, 0.0
         self._patience, self._machine, self._rows = patience, machine, Counter[str]()
-        self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
         self._timed = set[str]()
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
@@ -83,7 +83,7 @@ class CompiledKeys(CompiledRuns):
     def finish(self, count: int | None = None) -> KeyedOutputs:
         count = self.states.count if count is None else count
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
-        return self._made(KeyedRows("ending", columns.places(0, count), count, nothing))
+        return self._made(KeyedRows("ending", np.arange(count), count, nothing))
 
     def _made(self, given: KeyedRows) -> KeyedOutputs:
         self._rows[given.kind] += given.rows
@@ -112,7 +112,7 @@ class CompiledKeys(CompiledRuns):
     def _names(self) -> list[str]:
         return [name for name, _, _ in self.one.results]
 
-    def _run(self, loop: KeyedLoop, given: KeyedRows, parts: int, part: KeyPart) -> None:
+    def _run(self, loop: Loop, given: KeyedRows, parts: int, part: KeyPart) -> None:
         """Make the rows of some keys from where they stopped on."""
         outputs = self._room(given.rows - part.stop)
         part.stop = loop(
@@ -124,7 +124,7 @@ class CompiledKeys(CompiledRuns):
     def _singly(self, given: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
         """Make the row at which some keys have stopped by itself: it says what is wrong, or gets the room it needs."""
         row = part.stop
-        key, at = int(given.codes[row]), columns.places(row, 1)
+        key, at = int(given.codes[row]), np.array([row])
         self.states.turn(key)
         try:
             if given.kind == "ending":
@@ -148,21 +148,15 @@ class CompiledKeys(CompiledRuns):
         fields = [fields for _, fields in self.one.form.results]
         return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
 
-    def _loop(self, kind: str, *, machine: bool) -> KeyedLoop:
+    def _loop(self, kind: str, *, machine: bool) -> Loop:
         """The loop for steps of this kind, made when it is first needed."""
-        key = self.one.narrow, kind, machine
-        if key not in self._loops:
 
-            def source(target: Target) -> str:
-                return loop_source(
-                    self.one.system, self.one.phases(kind), target=target, places=True, placement=RowPerKey()
-                )
+        def source(target: Target) -> str:
+            phases = self.one.phases(kind)
+            return loop_source(self.one.system, phases, target=target, places=True, placement=RowPerKey())
 
-            def plain() -> KeyedLoop:
-                return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")
-
-            self._loops[key] = self.one.loops.compile(lambda: source("cpu"), plain) if machine else plain()
-        return self._loops[key]
+        plain = partial(PlainKeys, form=self.one.form, sparse=kind == "sparse")
+        return self.one.loops.get(("keys", kind), source, plain, machine=machine)
 
 
 class KeyedRows:
@@ -181,7 +175,7 @@ class KeyedRows:
         self.kind, self.codes, self.rows, self.columns = kind, codes, rows, given
         self.inputs = [array for column in given.values() for array in column.fields]
         if kind == "sparse":
-            every = (columns.always(len(codes)) if c.present is None else c.present for c in given.values())
+            every = (np.ones(len(codes), np.bool_) if c.present is None else c.present for c in given.values())
             self.inputs += every
 
 
@@ -207,8 +201,6 @@ def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, t
 
 def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None) -> columns.OutputColumn:
     """What has come out of the rows before the wrong one, in their order."""
-    import numpy as np
-
     if len(parts) == 1:
         return parts[0]
     steps: Any = np.concatenate([each.steps for each in parts])

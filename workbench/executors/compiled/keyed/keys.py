@@ -12,6 +12,8 @@ from functools import wraps
 from threading import RLock
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from workbench.core.domain import Domain, Reals, Texts, Value
 from workbench.events.columns import has_array, text_array, to_column
 from workbench.events.values import Words
@@ -61,8 +63,6 @@ class ColumnKeys(Keys):
     @_locked
     def given(self, values: Sequence[Value]) -> Any:
         """The numbers of some keys, as an array."""
-        import numpy as np
-
         if self._table is None or not values:
             return np.array([self.number(value) for value in values], np.int64)
         return self._table.codes(self._given(self._column(values)))
@@ -75,8 +75,6 @@ class ColumnKeys(Keys):
         ----------
         column: an Arrow array of texts, a `TextColumn`, or an array of numbers, as `EventArray` has them.
         """
-        import numpy as np
-
         if isinstance(self.domain, Texts) and not isinstance(self.domain, Words):
             places, numbers = np.unique(column.numbers, return_index=True)
             known: Any = np.zeros(len(column.texts) + 1, np.int64)
@@ -94,8 +92,6 @@ class ColumnKeys(Keys):
     def values(self, numbers: Sequence[int]) -> list[Value]:
         if self._table is None:
             return super().values(numbers)
-        import numpy as np
-
         from workbench.events.buffers import taken
 
         keys, places = self._kept(), np.array(numbers, np.int64)
@@ -128,8 +124,6 @@ class ColumnKeys(Keys):
 
     def _given(self, column: Any) -> Any:
         """A column as a table takes it."""
-        import numpy as np
-
         if not isinstance(self.domain, Words):
             return np.ascontiguousarray(column, np.int64)
         _, offsets, letters = column.buffers()
@@ -138,7 +132,6 @@ class ColumnKeys(Keys):
 
     def _kept(self) -> Any:
         """The column of all keys."""
-        import numpy as np
         import pyarrow as pa
 
         from workbench.executors.compiled.execute.columns import dtype

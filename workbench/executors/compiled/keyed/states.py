@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from workbench.budget import spare_mb
 from workbench.errors import Overflow
-from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.queues import widen
 from workbench.executors.compiled.execute.state import EndlessQueue, LoopArrays
@@ -36,8 +37,6 @@ class KeyedStates:
 
     def _begin(self) -> None:
         """Take the initial state of the system; in a queue without a capacity there is room for one event."""
-        import numpy as np
-
         self.form = LoopArrays(self.one.system, self.one.form, self.one.texts)
         self.form.reset()
         whole, *rest = self.form.copy()
@@ -47,8 +46,6 @@ class KeyedStates:
 
     def grow(self, count: int) -> None:
         """Have states for so many keys."""
-        import numpy as np
-
         if count > len(self.arrays[0]):
             room = max(count, 2 * len(self.arrays[0]))
             for place, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
@@ -122,7 +119,7 @@ class KeyedStates:
             first, waiting = state.number(queue.first), state.number(queue.length)
             while waiting > self.arrays[queue.places.start].shape[1]:
                 self._double(queue)
-            places = columns.places(first, waiting)
+            places: Any = first + np.arange(waiting)
             for array, content in zip(self.arrays[queue.places], state.arrays[queue.places], strict=True):
                 array[key, places & array.shape[1] - 1] = content[places & len(content) - 1]
 
@@ -133,8 +130,6 @@ class KeyedStates:
         ------
         Overflow: there is not so much memory.
         """
-        import numpy as np
-
         size, firsts = self.arrays[queue.places.start].shape[1], self.column(queue.first)
         wanted = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20
         if wanted > spare_mb():
@@ -150,6 +145,6 @@ class KeyedStates:
                     made[keys, firsts + at & 2 * size - 1] = array[keys, firsts + at & size - 1]
             else:
                 for key, first in enumerate(firsts.tolist()):
-                    places = columns.places(first, size)
+                    places = first + np.arange(size)
                     made[key, places & 2 * size - 1] = array[key, places & size - 1]
             self.arrays[place] = made

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from workbench.core.domain import Value
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.execute.columns import Column
@@ -35,8 +37,6 @@ class TabledKeys(CompiledRuns):
         self._states: list[tuple[int, Any]] = []
 
     def feed(self, codes: Any, given: Mapping[str, Column], count: int) -> KeyedOutputs:
-        import numpy as np
-
         self._states += [(0, self.first)] * (count - len(self._states))
         rows, wrong = before_wrong(given, len(codes))
         found: FoundEvents = {name: [] for name, _, _ in self.one.results}

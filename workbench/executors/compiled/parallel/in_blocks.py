@@ -19,10 +19,10 @@ from typing import Any
 from workbench.core.domain import Integer, Integers, Value
 from workbench.core.term import Term, var
 from workbench.errors import NoCapacity
-from workbench.executors.compiled.code.loop import loop_source, offset_function
+from workbench.executors.compiled.code.loop import Target, loop_source, offset_function
 from workbench.executors.compiled.code.numbers import decode_any, encode_any
-from workbench.executors.compiled.code.plain import PlainArray, PlainLoop, copies, plain_function
-from workbench.executors.compiled.code.printer import print_function
+from workbench.executors.compiled.code.plain import SCOPE, PlainArray, PlainLoop, copies
+from workbench.executors.compiled.code.printer import executable, print_function
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import InTurn, Loop, LoopKind, StepRange
 from workbench.executors.compiled.lower.shape import shape
@@ -143,14 +143,14 @@ class InBlocks:
 
     def lead_loop(self, kind: str, level: int) -> Loop:
         """A loop without outputs: of what the scans of a level need, or of all above the last level."""
-        key = ("lead", kind, level, self.one.loops.machine)
-        if key not in self.one.loops.made:
-            system = self.cuts.silent(self.one.system, level)
-            source = loop_source(system, self.lead_phases(kind, level), watch=False)
-            self.one.loops.made[key] = self.one.loops.compile(
-                lambda: source, lambda: PlainLoop(source, shape(system), sparse=False)
-            )
-        return self.one.loops.made[key]
+
+        def source(_: Target) -> str:
+            return loop_source(self.cuts.silent(self.one.system, level), self.lead_phases(kind, level), watch=False)
+
+        def plain(text: str) -> Loop:
+            return PlainLoop(text, shape(self.cuts.silent(self.one.system, level)), sparse=False)
+
+        return self.one.loops.get(("lead", kind, level), source, plain)
 
     def lead_phases(self, kind: str, level: int) -> Sequence[Substitution]:
         """What is known of the steps of such a loop."""
@@ -162,14 +162,15 @@ class InBlocks:
     def offset_loop(self, scan: Scan) -> Loop:
         """`run(first, last, offset, values)`: combines values with an offset; whether a hazard occurred."""
         domain = self.one.system.variables[scan.position].domain
-        key = ("offset", scan.op, domain, self.one.loops.machine)
-        if key not in self.one.loops.made:
-            function = offset_function(domain, scan.op)
-            plain = plain_function(function)
-            self.one.loops.made[key] = self.one.loops.compile(
-                lambda: print_function(function), lambda: lambda a, b, offset, y: plain(a, b, offset, PlainArray(y))
-            )
-        return self.one.loops.made[key]
+
+        def plain(text: str) -> Loop:
+            run = executable(text, SCOPE)
+            return lambda first, last, offset, y: bool(run(first, last, offset, PlainArray(y)))
+
+        def source(_: Target) -> str:
+            return print_function(offset_function(domain, scan.op))
+
+        return self.one.loops.get(("offset", scan.op, domain), source, plain)
 
     def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:
         """Whether the scans of a level depend on what a phase of the loop says of the variables."""

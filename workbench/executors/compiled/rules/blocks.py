@@ -161,9 +161,14 @@ def retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[
         name = rules.events[int(memory.plan.columns[number].type)]
         domains = list(rules.declarations[name].domains.values())
         for row, cells in zip(memory.rows_of(number), memory.history.cells[memory.slots_of(number)], strict=True):
-            nulls = int(row.nulls)
-            values = (None if nulls >> k & 1 else value_of(cells[k], domain, texts) for k, domain in enumerate(domains))
-            yield Occurrence(name, int(row.time), tuple(values), int(row.order))
+            values = tuple(values_of(int(row.nulls), cells, domains, texts))
+            yield Occurrence(name, int(row.time), values, int(row.order))
+
+
+def values_of(nulls: int, words: Any, domains: Iterable[Domain], texts: Mapping[int, str]) -> Iterator[Value | None]:
+    """The values that words stand for, of which some are null: a bit for each."""
+    for k, domain in enumerate(domains):
+        yield None if nulls >> k & 1 else value_of(words[k], domain, texts)
 
 
 def value_of(word: Any, domain: Domain, texts: Mapping[int, str]) -> Value:

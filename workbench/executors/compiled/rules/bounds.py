@@ -6,7 +6,6 @@ other side of a comparison: `x - $v > 3` is `x > 3 + $v`. What that makes of it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from workbench.core.domain import BOOL, INT, STR
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.expressions import OPCODES
 from workbench.tesla import tree as t
-from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
 
@@ -67,10 +66,11 @@ def _is_own(expression: t.Expression) -> bool:
     return any(leaf.place == OWN for leaf in slots(expression))
 
 
-def banded_cell(users: Iterable[PlannedStep]) -> int:
+def banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
     """The attribute that all who look into a column bound on both sides; `NONE` if there is none."""
     common: list[int] | None = None
-    for planned in users:
+    steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
+    for planned in (each for each in steps if each.column == column.number):
         signs: dict[int, set[str]] = {}
         for each in filter(None, map(attribute_bound, planned.constraints)):
             signs.setdefault(each.cell, set()).add(each.sign[0])
@@ -81,6 +81,5 @@ def banded_cell(users: Iterable[PlannedStep]) -> int:
 
 def banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
     """The name of that attribute of a column."""
-    steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
-    cell = banded_cell(each for each in steps if each.column == column.number)
+    cell = banded_cell(plan, column)
     return None if cell == records.NONE else plan.rules.declarations[column.type].attributes[cell].name

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import is_not
 from pathlib import Path
+from threading import Thread
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple
 
@@ -27,6 +28,8 @@ from workbench.executors.compiled.rules.kernel.stretch import join_events
 from workbench.executors.compiled.rules.records import ArrayKind, array_kind, array_kinds
 
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
+SHORT_RUN, LONG_RUN = 1024, 4096
+"""Events that do not pay for machine code that is loaded, and for such that is compiled."""
 
 
 class KernelFunctions(NamedTuple):
@@ -164,6 +167,27 @@ def _address(array: Any) -> int:
 def is_kept() -> bool:
     """Whether the kernel has been compiled; it is loaded then."""
     return _machine_loop(run).ready(_examples(run))
+
+
+def is_startable(events: int) -> bool:
+    """Whether there is machine code of the kernel that so many events pay for.
+
+    Nobody waits for a compiler: where they would pay for it, another process compiles the kernel, and keeps it.
+    """
+    if events <= SHORT_RUN:
+        return False
+    if is_kept():
+        return True
+    return events > LONG_RUN and not _compilation().is_alive()  # where nothing is kept, this process will compile it
+
+
+@cache
+def _compilation() -> Thread:
+    """The thread that waits for the compiler, once in this process."""
+    print(f"{NOTICE}; cdp computes meanwhile", file=sys.stderr, flush=True)
+    made = Thread(target=compile_aside, daemon=True)
+    made.start()
+    return made
 
 
 def compile_aside() -> None:

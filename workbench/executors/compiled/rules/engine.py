@@ -18,7 +18,13 @@ import numpy as np
 from workbench.errors import FactsError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules.blocks import append_events, composite_block, event_words
-from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compiled_functions
+from workbench.executors.compiled.rules.compiling import (
+    PLAIN,
+    SHORT_RUN,
+    KernelFunctions,
+    compiled_functions,
+    is_startable,
+)
 from workbench.executors.compiled.rules.costs import CostCounter, add_costs
 from workbench.executors.compiled.rules.facts import load_facts, retained_facts
 from workbench.executors.compiled.rules.memory import KernelMemory
@@ -26,7 +32,6 @@ from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
 from workbench.executors.compiled.rules.single import SingleEvent, take_composites
-from workbench.executors.compiled.rules.starting import SHORT_RUN, is_startable
 from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, make_room, text_literals
 from workbench.executors.compiled.rules.transfer import (
     held_events,

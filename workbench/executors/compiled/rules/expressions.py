@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from workbench.core.domain import FLOAT, INT, STR, Domain
 from workbench.executors.compiled.rules.records import NONE, OWN, Opcode
-from workbench.executors.compiled.rules.shared_parts import ListPart, SharedParts
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout
 from workbench.tesla.operators import is_comparison, readings
 from workbench.tesla.resolved import OWN as OWN_PLACE
 from workbench.tesla.resolved import TIME, RuleSlot, domain_of
 
+T = TypeVar("T")
+ListPart = tuple[int, int]
+"""Where a part of a list begins and ends."""
 PostfixLine = tuple[int, int, int]
 """What is pushed, and of where; or an operation."""
 LEAVES = (Opcode.CELL, Opcode.REGISTER, Opcode.TIME, Opcode.CONST)
@@ -40,6 +42,29 @@ REAL_OPCODES: Mapping[tuple[str, int], Opcode] = {
 def register_of(slot: int) -> int:
     """The register of a slot of a partial match: the first register is that of the candidate."""
     return slot + 1
+
+
+class SharedParts(Generic[T]):
+    """A list under construction, of which entries of tables name parts; equal parts are one.
+
+    Rules are often alike, and what they have in common stays in the processor's cache.
+
+    Attributes
+    ----------
+    entries: of all parts.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[T] = []
+        self._known: dict[tuple[T, ...], ListPart] = {}
+
+    def add(self, part: Iterable[T]) -> ListPart:
+        """Add a part, unless there is an equal one; where it begins and ends."""
+        wanted, begin = tuple(part), len(self.entries)
+        if wanted not in self._known:
+            self.entries += wanted
+            self._known[wanted] = begin, len(self.entries)
+        return self._known[wanted]
 
 
 class PostfixCode:

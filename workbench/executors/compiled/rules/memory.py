@@ -7,6 +7,7 @@ full is twice as large when the event is processed again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from sys import getrefcount
 from typing import Any
 
@@ -16,7 +17,7 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.compiling import KernelFunctions
 from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rules.kernel.nodes import SOME_LIMBS
-from workbench.executors.compiled.rules.plan import RuleTables
+from workbench.executors.compiled.rules.plan import RuleTables, ScratchSizes
 from workbench.executors.compiled.rules.records import KernelStatus, StepKind
 from workbench.executors.compiled.rules.texts import empty_table
 from workbench.tesla.rule_graph import LONGEST_CHAIN
@@ -80,7 +81,9 @@ class KernelMemory:
         self.states = records.room(1, records.STATE)
         self.state = KernelState(self.states)
         self.lay_out([capacity] * columns)
-        self.scratch = self._scratch(capacity)
+        self.scratch = make_scratch(
+            sizes, candidates=capacity, consuming=capacity, segments=LONGEST_CHAIN + 1, rules=len(rules)
+        )
         self.state.hierarchical, self.state.now = rule_tables.hierarchical, records.LEAST_WORD
         self.state.numbered = True
         self.state.consumers = len(rule_tables.consumers)
@@ -93,20 +96,6 @@ class KernelMemory:
         """Process events from `state.reached` on, until the kernel stops."""
         self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
         return KernelStatus(int(self.state.status))
-
-    def _scratch(self, capacity: int) -> records.Scratch:
-        sizes = self.rule_tables.sizes
-        stack = records.zeros(sizes.stack)
-        registers, null = (records.zeros(sizes.registers) for _ in range(2))
-        low, high, cells = (records.zeros(sizes.ranges) for _ in range(3))
-        starts, cursors = (records.zeros(sizes.steps) for _ in range(2))
-        return records.Scratch(
-            registers, null, stack, stack.view(np.float64), low, high, cells,
-            records.room(1, records.FOLD), records.zeros(SUM_WORDS),
-            records.zeros(capacity), starts, cursors, records.zeros(capacity), records.zeros(sizes.per),
-            records.room(LONGEST_CHAIN + 1, records.SEGMENT), records.zeros(sizes.sources),
-            records.zeros(len(self.plan.rules)), *(records.room(len(self.plan.rules), records.COST) for _ in range(2)),
-        )  # fmt: skip
 
     def _composites(self, count: int) -> records.CompositeWords:
         return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
@@ -300,6 +289,27 @@ class KernelMemory:
         real = any(trees.kind[trees.start != records.NONE] == StepKind.SUM_REAL)
         limbs = records.zeros(len(nodes) if real else 1, SOME_LIMBS)
         self.history = self.history._replace(nodes=nodes, node_limbs=limbs)
+
+
+def make_scratch(
+    sizes: ScratchSizes, *threads: int, candidates: int, consuming: int = 1, segments: int = 1, rules: int = 1
+) -> records.Scratch:
+    """Room for one event, or for one in each thread: then arrays have an axis more."""
+
+    def words(count: int) -> Any:
+        return records.zeros(*threads, count)
+
+    def entries(count: int, dtype: Any) -> Any:
+        return records.room(prod(threads) * count, dtype).reshape(*threads, count)
+
+    stack = words(sizes.stack)
+    low, high, cells = (words(sizes.ranges) for _ in range(3))
+    return records.Scratch(
+        words(sizes.registers), words(sizes.registers), stack, stack.view(np.float64),
+        low, high, cells, entries(1, records.FOLD), words(SUM_WORDS), words(candidates),
+        words(sizes.steps), words(sizes.steps), words(consuming), words(sizes.per), entries(segments, records.SEGMENT),
+        words(sizes.sources), words(rules), entries(rules, records.COST), entries(rules, records.COST),
+    )  # fmt: skip
 
 
 def _most_references(composites: records.CompositeWords) -> int:

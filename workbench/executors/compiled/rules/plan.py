@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +15,11 @@ import numpy as np
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.bounds import banded_cell
 from workbench.executors.compiled.rules.constants import constraints_to_ask, find_constants, index_constants
-from workbench.executors.compiled.rules.entry_lists import EntryLists, TableEntry
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.lookups import add_lookups
 from workbench.executors.compiled.rules.records import StepKind
 from workbench.executors.compiled.rules.search_order import SearchEntry, search_order, written_order
-from workbench.executors.compiled.rules.steps import StepLine, StepWriter, selects_window
+from workbench.executors.compiled.rules.steps import EntryLists, StepLine, StepWriter, TableEntry, selects_window
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
@@ -189,7 +187,7 @@ class _TableBuilder:
             self._code.silence(each, plan.layout) for each in plan.rule.per
         )
         consumed = (begin + bound_at[plan.binding[slot].number] for slot in plan.consumed_slots)
-        line["consumed"], line["consumed_end"] = self._lists.add_registers(consumed)
+        line["consumed"], line["consumed_end"] = self._lists.registers.add(consumed)
         return line if plan.absent is None else line | self._waits(number, plan)
 
     def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], place: int) -> StepLine:
@@ -229,8 +227,8 @@ class _TableBuilder:
             "decider": len(self._plan.plans) + place, "waits": len(self._in_order) + place,
             "kept_rows": max(1, -(-len(kept) // width)),
         }  # fmt: skip
-        line["bound"], line["bound_end"] = self._lists.add_registers(map(register_of, bound))
-        line["kept"], line["kept_end"] = self._lists.add_registers(map(register_of, kept))
+        line["bound"], line["bound_end"] = self._lists.registers.add(map(register_of, bound))
+        line["kept"], line["kept_end"] = self._lists.registers.add(map(register_of, kept))
         return line
 
     def _deciding_rule(self, number: int, waiting: Mapping[str, int]) -> dict[str, int]:
@@ -266,7 +264,8 @@ class _TableBuilder:
     def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
         """Write what a step does once it has bound something, without conditions that say nothing."""
         first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
-        line["actions"], line["actions_end"] = self._lists.add_actions((*first, *actions))
+        saying = (each for each in (*first, *actions) if each[0] != records.NONE or each[1] < each[2])
+        line["actions"], line["actions_end"] = self._lists.actions.add(saying)
 
     def _assigned(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
         """The parameters of what a step binds."""
@@ -304,10 +303,7 @@ class _TableBuilder:
 
     def _banded_cell(self, column: PlannedColumn) -> int:
         """The attribute whose values are part of the key of a column, if there is one."""
-        if not self._plan.indexed:
-            return records.NONE
-        steps = filter(None, (*chain.from_iterable(self._plan.steps), *self._plan.absent))
-        return banded_cell(each for each in steps if each.column == column.number)
+        return banded_cell(self._plan, column) if self._plan.indexed else records.NONE
 
     def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
         lookback = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)

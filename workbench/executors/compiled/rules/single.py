@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, STR
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.blocks import value_of
+from workbench.executors.compiled.rules.blocks import values_of
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.tesla.event_block import LargeNumberError
 from workbench.tesla.occurrence import Occurrence
@@ -80,10 +80,7 @@ def take_composites(memory: KernelMemory, texts: Mapping[int, str]) -> list[Occu
     for place, (type_, rule, time, order, nulls) in enumerate(zip(*heads, strict=True)):
         name, plan = rules.events[type_], memory.rule_tables.plan.plans[rule]
         domains = rules.declarations[name].domains.values()
-        values = (
-            None if nulls >> k & 1 else value_of(output.cells[k, place], domain, texts)
-            for k, domain in enumerate(domains)
-        )
+        values = tuple(values_of(nulls, output.cells[:, place], domains, texts))
         sources = output.sources[place, : len(plan.event_slots)].tolist()
-        found.append(Occurrence(name, time, tuple(values), order, tuple(sources), plan.rule.name))
+        found.append(Occurrence(name, time, values, order, tuple(sources), plan.rule.name))
     return found

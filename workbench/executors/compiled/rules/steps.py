@@ -5,21 +5,23 @@ The rule of this module: what a step selects is said here; what is done once it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from workbench.core.domain import FLOAT, INT
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.bounds import attribute_bound
-from workbench.executors.compiled.rules.entry_lists import EntryLists, TableEntry
-from workbench.executors.compiled.rules.expressions import register_of
+from workbench.executors.compiled.rules.expressions import ListPart, PostfixCode, SharedParts, register_of
 from workbench.executors.compiled.rules.records import StepKind, WindowKind
 from workbench.executors.compiled.rules.refusals import AGGREGATES, combined_value
-from workbench.executors.compiled.rules.shared_parts import ListPart
 from workbench.tesla import tree as t
+from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep
 from workbench.tesla.resolved import domain_of, expanded
 
+TableEntry = tuple[int, ...]
+Equations = Iterable[tuple[t.Expression, t.Expression]]
+"""What a candidate has, and what that has to be equal to."""
 StepLine = dict[str, int]
 """The fields of a step that are not 0."""
 POLICIES = {
@@ -32,6 +34,28 @@ TREE_KINDS = {
     **dict.fromkeys((StepKind.COMBINE, StepKind.MEDIAN, StepKind.MEDIAN_REAL)),
 }  # fmt: skip
 """Aggregates to the kind of nodes from which they can be put together, if they can."""
+
+
+class EntryLists:
+    """Lists that entries of tables name parts of: code, keys, bounds, actions, registers.
+
+    Parameters
+    ----------
+    code_of: the number of a text.
+    """
+
+    def __init__(self, code_of: Callable[[str], int]) -> None:
+        self.code = PostfixCode(code_of)
+        self.bounds, self.actions, self.keys = (SharedParts[TableEntry]() for _ in range(3))
+        self.registers = SharedParts[int]()
+
+    def add_keys(self, codes: Iterable[ListPart]) -> ListPart:
+        """Add the values of a key, each by its code."""
+        return self.keys.add((0, *code) for code in codes)
+
+    def add_key(self, equations: Equations, layout: MatchLayout) -> ListPart:
+        """Add what the keys of a column have to be equal to."""
+        return self.add_keys(self.code.key(value, layout, domain_of(own)) for own, value in equations)
 
 
 class StepWriter:
@@ -75,7 +99,7 @@ class StepWriter:
         line["residual"], line["residual_end"] = self._residual(plan, rest)
         if step.selects:
             rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
-            found = self._lists.add_registers(register_of(each.slot) for each in rivals)
+            found = self._lists.registers.add(register_of(each.slot) for each in rivals)
             line["rivals"], line["rivals_end"] = found
         return line | {"tree": self._tree(line)}
 
@@ -129,7 +153,7 @@ class StepWriter:
                 continue
             place = ranges.setdefault(bound.cell, len(ranges))
             bounds.append((place, bound.cell, bound.relation, *self._lists.code.value(bound.value, plan.layout)))
-        line["bounds"], line["bounds_end"] = self._lists.add_bounds(bounds)
+        line["bounds"], line["bounds_end"] = self._lists.bounds.add(bounds)
         line["ranges"], line["not_null"] = len(ranges), sum(1 << cell for cell in ranges)
         self.ranges = max(self.ranges, len(ranges))
         return rest

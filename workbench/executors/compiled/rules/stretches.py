@@ -18,9 +18,8 @@ import numpy as np
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rules.kernel.stretch import match_triggers
-from workbench.executors.compiled.rules.plan import RuleTables
+from workbench.executors.compiled.rules.memory import make_scratch
 from workbench.executors.compiled.rules.records import EventWords, KernelStatus
 from workbench.executors.compiled.rules.texts import make_room
 from workbench.tesla.engines.engine import EngineSettings
@@ -154,7 +153,7 @@ class StretchRules(CompiledRules):
             states: Any = np.repeat(memory.states, threads).view(np.recarray)
             states.walked = records.GREATEST_WORD  # nodes of aggregates would be written by several threads
             states.counting, triggers.status = counting, KernelStatus.DONE
-            scratches = thread_scratches(self._tables, threads, self._candidates)
+            scratches = make_scratch(self._tables.sizes, threads, candidates=self._candidates)
             self._device.match(memory.plan, memory.history, scratches, states, triggers, output)
             found = {KernelStatus(each) for each in np.unique(triggers.status).tolist()}
             if KernelStatus.FULL_CANDIDATES in found:
@@ -193,22 +192,6 @@ class StretchRules(CompiledRules):
             memory.history.rows.order[slots[new]] += before[orders[new] - order]
         state.order += total
         state.outputs = state.pending = total
-
-
-def thread_scratches(tables: RuleTables, threads: int, candidates: int) -> records.Scratch:
-    """Room for what each thread matches; what belongs to one event for all rules has none."""
-    sizes, zeros = tables.sizes, records.zeros
-    stack = zeros(threads, sizes.stack)
-    low, high, cells = (zeros(threads, sizes.ranges) for _ in range(3))
-    fold, segments, costs = (
-        records.room(threads, dtype).reshape(threads, 1) for dtype in (records.FOLD, records.SEGMENT, records.COST)
-    )
-    return records.Scratch(
-        zeros(threads, sizes.registers), zeros(threads, sizes.registers), stack, stack.view(np.float64),
-        low, high, cells, fold, zeros(threads, SUM_WORDS), zeros(threads, candidates), zeros(threads, sizes.steps),
-        zeros(threads, sizes.steps), zeros(threads, 1), zeros(threads, sizes.per), segments,
-        zeros(threads, sizes.sources), zeros(threads, 1), costs, costs.copy(),
-    )  # fmt: skip
 
 
 def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:

@@ -16,10 +16,9 @@ from workbench.errors import InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
-from workbench.executors.compiled.rules.compiling import is_kept
+from workbench.executors.compiled.rules.compiling import SHORT_RUN, is_kept
 from workbench.executors.compiled.rules.costs import add_costs
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.starting import SHORT_RUN
 from workbench.executors.compiled.rules.texts import text_literals
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.engine import EngineSettings, RuleCost

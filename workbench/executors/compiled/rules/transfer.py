@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.blocks import append_events, event_words, retained_events, value_of
+from workbench.executors.compiled.rules.blocks import append_events, event_words, retained_events, values_of
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import LEAST_WORD
 from workbench.executors.compiled.rules.waiting_matches import CodeOf, read_waiting, word_of, write_waiting
@@ -76,11 +76,8 @@ def _silences(memory: KernelMemory) -> Iterator[tuple[Any, Any]]:
 
 def _silent_values(plan: RulePlan, entry: Any, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
     """The values for which a rule is silent, as `cdp` knows them."""
-    found = list[Any]()
-    for k, each in enumerate(plan.rule.per):
-        value = None if int(entry.nulls) >> k & 1 else value_of(words[k], domain_of(each), texts)
-        found.append(value if value == value else "nan")
-    return tuple(found)
+    values = values_of(int(entry.nulls), words, map(domain_of, plan.rule.per), texts)
+    return tuple(value if value == value else "nan" for value in values)
 
 
 def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> None:

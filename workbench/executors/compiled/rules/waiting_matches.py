@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import Domain, Value
-from workbench.executors.compiled.rules.blocks import value_of
+from workbench.executors.compiled.rules.blocks import values_of
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.kernel.waiting import find_deadline, rows_of_match
 from workbench.executors.compiled.rules.memory import KernelMemory
@@ -50,22 +50,17 @@ def read_waiting(memory: KernelMemory, number: int, texts: Mapping[int, str]) ->
 
 def _read_match(memory: KernelMemory, number: int, slots: Any, texts: Mapping[int, str]) -> PartialMatch:
     rule, plan = memory.plan.rules[number], memory.rule_tables.plan.plans[number]
-    match, width = list[Any]([None] * len(plan.layout)), memory.history.cells.shape[1]
-    domains = _parameter_domains(plan)
-    for k, slot in enumerate(_listed_slots(memory, rule.kept, rule.kept_end)):
-        row, cell = slots[k // width], k % width
-        match[slot] = _read_value(memory, row, cell, domains[slot], texts)
+    rows, cells, match = memory.history.rows, memory.history.cells, list[Any]([None] * len(plan.layout))
+    kept, own = slots[: rule.kept_rows], _listed_slots(memory, rule.kept, rule.kept_end)
+    nulls = sum(int(rows[row].nulls) << cells.shape[1] * k for k, row in enumerate(kept))
+    values = values_of(nulls, cells[kept].ravel(), map(_parameter_domains(plan).__getitem__, own), texts)
+    for slot, value in zip(own, values, strict=True):
+        match[slot] = value
     for row, slot in zip(slots[rule.kept_rows :], _listed_slots(memory, rule.bound, rule.bound_end), strict=True):
-        declared, head = plan.binding[slot].declared, memory.history.rows[row]
-        values = tuple(_read_value(memory, row, k, each, texts) for k, each in enumerate(declared.domains.values()))
-        event = Occurrence(declared.name, int(head.time), values, int(head.order))
-        match[slot] = values if declared.fact else event
+        declared, head = plan.binding[slot].declared, rows[row]
+        item = tuple(values_of(int(head.nulls), cells[row], declared.domains.values(), texts))
+        match[slot] = item if declared.fact else Occurrence(declared.name, int(head.time), item, int(head.order))
     return tuple(match)
-
-
-def _read_value(memory: KernelMemory, row: int, cell: int, domain: Domain, texts: Mapping[int, str]) -> Value | None:
-    null = memory.history.rows[row].nulls >> cell & 1
-    return None if null else value_of(memory.history.cells[row, cell], domain, texts)
 
 
 def _listed_slots(memory: KernelMemory, begin: int, end: int) -> list[int]:
