@@ -20,12 +20,11 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.compiling import PLAIN, compiled_functions
 from workbench.executors.compiled.rules.kernel import (
     candidates,
-    consumption,
     exact_sums,
+    hash_tables,
     index,
     reals,
     search,
-    silence,
     texts,
     triggers,
     values,
@@ -39,7 +38,7 @@ from workbench.executors.compiled.rules.records import (
     Opcode,
 )  # fmt: skip
 from workbench.executors.compiled.rules.show import format_tables
-from workbench.executors.compiled.rules.texts import add_texts, empty_table
+from workbench.executors.compiled.rules.texts import add_texts
 from workbench.tesla.check import rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.exact_sums import nearest
@@ -202,22 +201,34 @@ def test_an_event_that_finds_no_room_leaves_no_trace():
     assert published.cells[0].tolist() == [1, 2, 2]  # the second Q causes P before anything else
 
 
-def test_a_hash_set_of_what_is_consumed():
-    words = np.full(8, records.NONE)
-    consumption.add_words(words, np.array([3, 11, 19, 2]))  # the first three begin at one place
-    found = {word: words[consumption.find_word(words, word)] == word for word in (2, 3, 4, 11, 19, 27)}
+def test_a_hash_set():
+    table = records.hash_table(8, 1)
+    hash_tables.add_rows(table, np.array([[3], [11], [19], [2]]), 1)  # the first three begin at one place
+    found = {word: table[hash_tables.find_row(table, [word], 1), 0] == word for word in (2, 3, 4, 11, 19, 27)}
     assert [word for word, there in found.items() if there] == [2, 3, 11, 19]
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 3), st.integers(-3, 3)), st.integers(0, 9)))
+def test_a_hash_table_is_a_dictionary_and_grows(expected):
+    running = memory("from B emit Q(x = 1)")
+    for key, value in expected.items():
+        running.add_rows("joins", np.array([[*key, value]]))
+    table = running.history.joins
+    assert running.state.joins == len(expected) <= len(table) // 2
+    for key in itertools.product(range(4), range(-3, 4)):
+        first, _, value = table[hash_tables.find_row(table, key, 2)].tolist()
+        assert (None if first == records.NONE else value) == expected.get(key)
 
 
 def test_entries_are_compiled_as_they_stand():
     """With what they call; arguments may be others in each call."""
     pytest.importorskip("numba")
-    compiled = compiled_functions().add_words
-    for more in (np.array([3, 11, 19, 2]), np.array([5, 13])):
-        words, expected = np.full(8, records.NONE), np.full(8, records.NONE)
-        compiled(words, more)
-        consumption.add_words(expected, more)
-        assert words.tolist() == expected.tolist()
+    compiled = compiled_functions().add_rows
+    for more in (np.array([[3], [11], [19], [2]]), np.array([[5], [13]])):
+        table, expected = records.hash_table(8, 1), records.hash_table(8, 1)
+        compiled(table, more, 1)
+        hash_tables.add_rows(expected, more, 1)
+        assert table.tolist() == expected.tolist()
 
 
 def test_tables_are_passed_by_reference():
@@ -400,12 +411,12 @@ def test_texts_have_their_order_once_their_letters_are_there(given):
     for one, first in zip(given, numbers, strict=True):
         for other, second in zip(given, numbers, strict=True):
             state.status = KernelStatus.DONE
-            found = texts.compare_texts(running.history.texts, running.history.letters, state, first, second)
+            found = texts.compare_texts(running.history, running.scratch, state, first, second)
             while state.status != KernelStatus.DONE:
                 assert state.status == KernelStatus.MISSING_TEXT
                 add_texts(running, KernelStatus.MISSING_TEXT, codes, ())
                 state.status = KernelStatus.DONE
-                found = texts.compare_texts(running.history.texts, running.history.letters, state, first, second)
+                found = texts.compare_texts(running.history, running.scratch, state, first, second)
             assert found == (one > other) - (one < other)
 
 
@@ -415,11 +426,11 @@ def test_what_texts_are_joined_to_is_asked_for_once():
     for _ in range(2):
         for one in numbers:
             for other in numbers:
-                found = texts.join_texts(running.history.joins, state, one, other)
+                found = texts.join_texts(running.history, running.scratch, state, one, other)
                 if state.status != KernelStatus.DONE:
                     add_texts(running, KernelStatus.MISSING_JOINED, codes, ())
                     state.status = KernelStatus.DONE
-                    found = texts.join_texts(running.history.joins, state, one, other)
+                    found = texts.join_texts(running.history, running.scratch, state, one, other)
                 assert codes.by_code[int(found)] == codes.by_code[one] + codes.by_code[other]
     assert state.joins == len(numbers) ** 2
 
@@ -429,16 +440,12 @@ def test_what_texts_are_joined_to_is_asked_for_once():
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(-2, 2)), max_size=30, unique=True))
 def test_a_table_of_silences_is_a_dictionary(keys):
-    entries, words = empty_table(64, records.SILENCE), np.zeros((64, 1), np.int64)
-    more, values = records.room(len(keys), records.SILENCE), np.array([[key[2]] for key in keys], np.int64)
-    for place, (rule, nulls, _) in enumerate(keys):
-        more[place] = rule, place, nulls
-    silence.add_silences(entries, words, more, values.reshape(-1, 1))
-    for rule, nulls, word in itertools.product(range(2), range(4), range(-2, 3)):
-        at = silence.find_silence(entries, words, rule, nulls, np.array([word]))
-        found = None if entries[at].rule == records.NONE else int(entries[at].time)
-        expected = dict(zip(keys, range(len(keys)), strict=True)).get((rule, nulls, word))
-        assert found == expected
+    table = records.hash_table(64, 4)
+    hash_tables.add_rows(table, np.array([(*key, time) for time, key in enumerate(keys)], np.int64).reshape(-1, 4), 3)
+    for key in itertools.product(range(2), range(4), range(-2, 3)):
+        rule, _, _, time = table[hash_tables.find_row(table, key, 3)].tolist()
+        expected = dict(zip(keys, range(len(keys)), strict=True)).get(key)
+        assert (None if rule == records.NONE else time) == expected
 
 
 # --- tables ---------------------------------------------------------------------------------------------

@@ -20,10 +20,9 @@ import numpy as np
 from workbench.executors.compiled.code.machine import MachineLoop, fetch_together
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.rules import kernel, records
-from workbench.executors.compiled.rules.kernel.consumption import add_words
+from workbench.executors.compiled.rules.kernel.hash_tables import add_rows
 from workbench.executors.compiled.rules.kernel.index import rebuild_chains
 from workbench.executors.compiled.rules.kernel.process import run
-from workbench.executors.compiled.rules.kernel.silence import add_silences
 from workbench.executors.compiled.rules.kernel.stretch import join_events
 from workbench.executors.compiled.rules.records import ArrayKind, array_kind, array_kinds
 
@@ -37,8 +36,7 @@ class KernelFunctions(NamedTuple):
 
     run: Callable[..., Any]
     rebuild_chains: Callable[..., Any]
-    add_words: Callable[..., Any]
-    add_silences: Callable[..., Any]
+    add_rows: Callable[..., Any]
     join_events: Callable[..., Any]
 
 
@@ -48,18 +46,16 @@ COMPILERS = (
 )  # fmt: skip
 """The module that compiles the kernel, and those that decide with it what becomes of it."""
 
-PLAIN = KernelFunctions(run, rebuild_chains, add_words, add_silences, join_events)
+PLAIN = KernelFunctions(run, rebuild_chains, add_rows, join_events)
 """The kernel in plain Python: some 200 us for an event."""
 
-Silences, SilenceWords = Annotated[Any, records.SILENCE], Annotated[Any, records.WORD, 2]
 ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     run: (
         records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
         records.CompositeWords, records.CompositeWords,
     ),
     rebuild_chains: (records.EventHistory, int),
-    add_words: (records.WordArray, records.WordArray),
-    add_silences: (Silences, SilenceWords, Silences, SilenceWords),
+    add_rows: (records.WordTable, records.WordTable, int),
     join_events: (
         records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
         Annotated[Any, records.TRIGGER], int,
@@ -192,9 +188,7 @@ def _compilation() -> Thread:
 
 def compile_aside() -> None:
     """Have another process compile the kernel, and what changes its tables; the kernel comes last."""
-    fetch_together(
-        [(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_words, add_silences, run)]
-    )
+    fetch_together([(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_rows, run)])
 
 
 def _examples(entry: Callable[..., Any]) -> list[Any]:

@@ -283,7 +283,7 @@ class CompiledRules:
     def _forget_texts(self) -> None:
         """Forget texts that nothing holds any more, from time to time."""
         before, history = len(self.texts), self.memory.history
-        self.texts.forget(lambda: [history.cells.ravel(), history.silence_words.ravel()])
+        self.texts.forget(lambda: [history.cells.ravel(), history.silences[:, 2:-1].ravel()])
         if len(self.texts) < before or self.memory.state.letters > MOST_LETTERS:
             forget_texts(self.memory)
 

@@ -23,6 +23,7 @@ from workbench.executors.compiled.rules.kernel import (
     ahead,
     candidates,
     consumption,
+    hash_tables,
     index,
     match,
     process,
@@ -40,9 +41,8 @@ OPTIONS = {
 }  # fmt: skip
 """The kernel allocates nothing, so nothing counts references; and division does not raise."""
 
-INLINED = tuple(
-    each.__name__ for each in (ahead, candidates, consumption, index, match, process, search, triggers, undo, values)
-)
+_HOT = (ahead, candidates, consumption, hash_tables, index, match, process, search, triggers, undo, values)
+INLINED = tuple(each.__name__ for each in _HOT)
 """Modules whose functions every event needs: they are inlined, but for long ones that are called in many places."""
 APART = (values.operate, values.product_fits)
 """Functions that few rules need: the code around their calls has no register for what is theirs."""

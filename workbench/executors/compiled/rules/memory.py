@@ -19,9 +19,10 @@ from workbench.executors.compiled.rules.kernel.exact_sums import SUM_WORDS
 from workbench.executors.compiled.rules.kernel.nodes import SOME_LIMBS
 from workbench.executors.compiled.rules.plan import RuleTables, ScratchSizes
 from workbench.executors.compiled.rules.records import KernelStatus, StepKind
-from workbench.executors.compiled.rules.texts import empty_table
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
+VALUES = {"consumed": 0, "silences": 1, "texts": 2, "joins": 1}
+"""Words behind the key in a row of each hash table; `KernelState` has how many rows each has."""
 NEAR = 1 << 12
 """Rows of a column that are in the processor's cache anyway."""
 STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
@@ -71,9 +72,8 @@ class KernelMemory:
         columns = len(rule_tables.columns) + int((rules.timeout != records.NONE).sum())
         self.history = records.EventHistory(
             records.room(max(columns, 1), records.COLUMN), *records.rows_with_cells(2, sizes.width),
-            np.full(1, records.NONE), np.full(2, records.NONE),
-            empty_table(2, records.SILENCE), records.zeros(2, sizes.per),
-            empty_table(2, records.TEXT), np.zeros(1, np.uint8), empty_table(2, records.JOINED),
+            np.full(1, records.NONE), records.hash_table(2, 1), records.hash_table(2, 3 + sizes.per),
+            records.hash_table(2, 3), np.zeros(1, np.uint8), records.hash_table(2, 3),
             records.room(2 * capacity, records.UNDO), self.plan.trees.copy(), records.room(1, records.NODE),
             records.zeros(1, SOME_LIMBS),
         )  # fmt: skip
@@ -152,9 +152,10 @@ class KernelMemory:
         elif status == KernelStatus.FULL_UNDO:
             self.history = history._replace(undo=records.enlarged(history.undo))
         elif status == KernelStatus.FULL_CONSUMED:
-            self._sweep_consumed()
+            words = history.consumed[:, 0]
+            self._sweep("consumed", (words != records.NONE) & (words >= self.oldest * self.state.consumers))
         elif status == KernelStatus.FULL_SILENCES:
-            self._sweep_silences()
+            self._sweep("silences", self.silent)
         elif status == KernelStatus.WIDE_BAND:
             self._widen_bands(self.state.full_column, self.state.shift)
         elif status == KernelStatus.FULL_NODES:
@@ -192,43 +193,39 @@ class KernelMemory:
         if shared or status == KernelStatus.FULL_PENDING:
             self.pending = larger
 
-    def _sweep_consumed(self) -> None:
-        """Forget what was consumed and is in no column any more; where that is little, double the table, too."""
-        words = self.history.consumed
-        used = words[words != records.NONE]
-        left = used[used >= self.oldest * self.state.consumers]
-        swept = len(left) < len(used) and 4 * len(left) <= len(words)
-        self.set_consumed(left, len(words) if swept else 2 * len(words))
-
-    def set_consumed(self, words: Sequence[int], least: int = 2) -> None:
-        """Let these words be what is consumed, in a table of at least some size."""
-        table = np.full(max(least, 2 << len(words).bit_length()), records.NONE)
-        self.functions.add_words(table, np.array(words, np.int64))
-        self.state.consumed = len(words)
-        self.history = self.history._replace(consumed=table)
-
-    def _sweep_silences(self) -> None:
-        """Forget when rules emitted something that are silent no more; where that is little, double the table, too."""
-        entries, words = self.history.silences, self.history.silence_words
-        used, silent = entries.rule != records.NONE, self.silent
-        swept = silent.sum() < used.sum() and 4 * silent.sum() <= len(entries)
-        self.set_silences(entries[silent], words[silent], len(entries) if swept else 2 * len(entries))
-
     @property
     def silent(self) -> Any:
-        """Which entries of silences say for what a rule is silent still."""
-        entries = self.history.silences
-        found: Any = entries.rule != records.NONE
-        found[found] = self.state.now - entries.time[found] < self.plan.rules.pause[entries.rule[found]]
+        """Which rows of silences say for what a rule is silent still."""
+        rows = self.history.silences
+        found: Any = rows[:, 0] != records.NONE
+        found[found] = self.state.now - rows[found, -1] < self.plan.rules.pause[rows[found, 0]]
         return found
 
-    def set_silences(self, entries: Any, words: Any, least: int = 2) -> None:
-        """Let these entries be when rules have emitted something, in a table of at least some size."""
-        size = max(least, 2 << len(entries).bit_length())
-        table, values = empty_table(size, records.SILENCE), records.zeros(size, words.shape[1])
-        self.functions.add_silences(table, values, entries, words)
-        self.state.silences = len(entries)
-        self.history = self.history._replace(silences=table, silence_words=values)
+    # --- hash tables ------------------------------------------------------------------------------------
+
+    def _sweep(self, name: str, kept: Any) -> None:
+        """Keep some rows of a table, and forget the others; where these are few, double the table, too."""
+        table, left = self._table(name), int(kept.sum())
+        swept = left < getattr(self.state, name) and 4 * left <= len(table)
+        self.set_rows(name, table[kept], len(table) if swept else 2 * len(table))
+
+    def set_rows(self, name: str, rows: Any, least: int = 2) -> None:
+        """Let a table have these rows, and at least some size."""
+        table = records.hash_table(max(least, 2 << len(rows).bit_length()), self._table(name).shape[1])
+        self.history = self.history._replace(**{name: table})
+        setattr(self.state, name, 0)
+        self.add_rows(name, rows)
+
+    def add_rows(self, name: str, rows: Any) -> None:
+        """Add rows to a table, which gets room for them."""
+        table, count = self._table(name), getattr(self.state, name) + len(rows)
+        if 2 * count > len(table):
+            self.set_rows(name, table[table[:, 0] != records.NONE], 2 << count.bit_length())
+        self.functions.add_rows(self._table(name), rows, table.shape[1] - VALUES[name])
+        setattr(self.state, name, count)
+
+    def _table(self, name: str) -> Any:
+        return getattr(self.history, name)
 
     def forget_rows(self, now: int) -> None:
         """Forget the rows that no rule reaches from a time on."""
@@ -307,8 +304,9 @@ def make_scratch(
     return records.Scratch(
         words(sizes.registers), words(sizes.registers), stack, stack.view(np.float64),
         low, high, cells, entries(1, records.FOLD), words(SUM_WORDS), words(candidates),
-        words(sizes.steps), words(sizes.steps), words(consuming), words(sizes.per), entries(segments, records.SEGMENT),
-        words(sizes.sources), words(rules), entries(rules, records.COST), entries(rules, records.COST),
+        words(sizes.steps), words(sizes.steps), words(consuming), words(2 + sizes.per),
+        entries(segments, records.SEGMENT), words(sizes.sources), words(rules),
+        entries(rules, records.COST), entries(rules, records.COST),
     )  # fmt: skip
 
 

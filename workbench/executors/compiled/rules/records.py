@@ -115,14 +115,6 @@ ROW = _words("time", "order", "older", "key", "nulls")
 UNDO = _words("kind", "place", "old")
 COST = _words("partial", "matches", "composites", "ticks")
 """What a rule has cost."""
-SILENCE = _words("rule", "time", "nulls")
-"""When a rule that is silent at times has emitted something last."""
-
-TEXT = _words("code", "start", "end")
-"""Where the letters of a text are."""
-JOINED = _words("one", "other", "joined")
-"""The numbers of two texts, and of what they are behind one another."""
-
 TRIGGER = _words("event", "row", "rule", "first", "matches", "status")
 """A rule that an event triggers: the number of the event in its stretch, its row, and the place of the first match."""
 SEGMENT = _words("next", "end")
@@ -162,6 +154,7 @@ class ArrayKind(NamedTuple):
 
 WORD, REAL, BYTE = (np.dtype(each) for each in ("i8", "f8", "u1"))
 WordArray = Annotated[Any, WORD]
+WordTable = Annotated[Any, WORD, 2]
 """An array of words. The annotation of an array has the fields of its kind, as far as they are not the usual ones."""
 
 
@@ -214,6 +207,13 @@ class PlanTables(NamedTuple):
 class EventHistory(NamedTuple):
     """What has happened.
 
+    Attributes
+    ----------
+    consumed: a hash table of words, each an event and who selects it no more.
+    silences: of rules, nulls among values and values to when the rule has emitted something for them last.
+    texts: of the numbers of texts to where their `letters` begin and end.
+    joins: of the numbers of two texts to that of what they are behind one another.
+
     The last row is the event that is processed, the one before it operands of an aggregate; events that are processed
     together (`kernel.stretch`) have rows before these.
     """
@@ -222,16 +222,15 @@ class EventHistory(NamedTuple):
     rows: Annotated[Any, ROW, 1, False]
     cells: Annotated[Any, WORD, 2, False]
     buckets: WordArray
-    consumed: WordArray  # a hash set of words, each an event and who selects it no more
-    silences: Annotated[Any, SILENCE]  # a hash table, whose values are in `silence_words`
-    silence_words: Annotated[Any, WORD, 2]
-    texts: Annotated[Any, TEXT]  # a hash table, whose letters are in `letters`
+    consumed: WordTable
+    silences: WordTable
+    texts: WordTable
     letters: Annotated[Any, BYTE]
-    joins: Annotated[Any, JOINED]  # a hash table
+    joins: WordTable
     undo: Annotated[Any, UNDO]
     trees: Annotated[Any, TREE]  # those of the plan, and where their nodes are
     nodes: Annotated[Any, NODE]
-    node_limbs: Annotated[Any, WORD, 2]  # of those that sum floats
+    node_limbs: WordTable  # of those that sum floats
 
 
 class Scratch(NamedTuple):
@@ -250,7 +249,7 @@ class Scratch(NamedTuple):
     candidate_starts: WordArray
     cursors: WordArray  # of what is taken later: where it ends, and up to where it is not taken yet
     consuming: WordArray
-    silence_words: WordArray
+    key: WordArray  # of a hash table
     segments: Annotated[Any, SEGMENT]
     sources: WordArray  # the orders of the events that are bound
     asked: WordArray  # the rules that the event may trigger
@@ -273,8 +272,8 @@ class CompositeWords(NamedTuple):
     times: WordArray
     orders: WordArray
     nulls: WordArray
-    cells: Annotated[Any, WORD, 2]
-    sources: Annotated[Any, WORD, 2]
+    cells: WordTable
+    sources: WordTable
 
     @classmethod
     def room(cls, count: int, width: int, sources: int) -> CompositeWords:
@@ -305,7 +304,7 @@ class EventWords(NamedTuple):
     times: WordArray
     orders: WordArray
     places: WordArray
-    columns: Annotated[Any, WORD, 2]
+    columns: WordTable
     words: WordArray
 
 
@@ -317,6 +316,11 @@ def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
 def named_table(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
     """A table of entries that are given by the names of fields; what one does not name is 0."""
     return table([tuple(line.get(name, 0) for name in dtype.names or ()) for line in lines], dtype)
+
+
+def hash_table(rows: int, width: int) -> Any:
+    """A hash table of a power of two of rows, which are free."""
+    return np.full((rows, width), NONE)
 
 
 def room(count: int, dtype: np.dtype[Any]) -> Any:

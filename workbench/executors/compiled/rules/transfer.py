@@ -52,9 +52,9 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
         consumed = publisher.runners[number].consumed
         if order in events and consumed is not None:
             _consumed_at(consumed, slot)[order] = events[order].time
-    for entry, words in _silences(memory):
-        plan = publisher.runners[int(entry.rule)].plan
-        publisher.runners[int(entry.rule)].emitted[_silent_values(plan, entry, words, texts)] = int(entry.time)
+    for rule, nulls, *words, time in memory.history.silences[memory.silent]:
+        runner = publisher.runners[int(rule)]
+        runner.emitted[_silent_values(runner.plan, int(nulls), words, texts)] = int(time)
     return publisher
 
 
@@ -68,15 +68,9 @@ def _wait(
             heappush(publisher.waiting, (due.deadline, runner.order, due.trigger.number, due))
 
 
-def _silences(memory: KernelMemory) -> Iterator[tuple[Any, Any]]:
-    """When rules that are silent still have emitted something last, and for which values."""
-    for place in np.flatnonzero(memory.silent):
-        yield memory.history.silences[place], memory.history.silence_words[place]
-
-
-def _silent_values(plan: RulePlan, entry: Any, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
+def _silent_values(plan: RulePlan, nulls: int, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
     """The values for which a rule is silent, as `cdp` knows them."""
-    values = values_of(int(entry.nulls), words, map(domain_of, plan.rule.per), texts)
+    values = values_of(nulls, words, map(domain_of, plan.rule.per), texts)
     return tuple(value if value == value else "nan" for value in values)
 
 
@@ -99,7 +93,7 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
     for place, column in _placed_columns(exact, memory):
         if column.since is not None:
             memory.since[place] = max(memory.since.get(place, (column.since, 0)), (column.since, column.place))
-    memory.set_consumed(read_consumed(exact, memory))
+    memory.set_rows("consumed", np.array(read_consumed(exact, memory), np.int64).reshape(-1, 1))
     read_silences(exact, memory, code_of)
     write_waiting(memory, waiting_deadlines(exact), code_of)
     memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
@@ -145,15 +139,14 @@ def _consumed_at(consumed: dict[int, Consumed], slot: int) -> Consumed:
 def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> None:
     """Note when rules have emitted something last; LargeNumberError where it was for a number of more than 64 bits."""
     found = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
-    entries, words = records.room(len(found), records.SILENCE), records.zeros(len(found), memory.rule_tables.sizes.per)
-    for place, (number, values, time) in enumerate(found):
-        nulls, domains = 0, map(domain_of, exact.runners[number].plan.rule.per)
+    rows = records.zeros(len(found), 3 + memory.rule_tables.sizes.per)
+    for row, (number, values, time) in zip(rows, found, strict=True):
+        row[0], row[-1], domains = number, time, map(domain_of, exact.runners[number].plan.rule.per)
         for k, (value, domain) in enumerate(zip(values, domains, strict=True)):
             real = domain == FLOAT and value is not None
-            nulls |= (value is None) << k
-            words[place, k] = 0 if value is None else word_of(float(value) + 0.0 if real else value, code_of)
-        entries[place] = number, time, nulls
-    memory.set_silences(entries, words)
+            row[1] |= (value is None) << k
+            row[2 + k] = 0 if value is None else word_of(float(value) + 0.0 if real else value, code_of)
+    memory.set_rows("silences", rows)
 
 
 def waiting_deadlines(exact: Publisher) -> list[tuple[int, DueAbsence]]:
@@ -169,7 +162,7 @@ def _columns(exact: Publisher) -> Iterator[StepColumn]:
 
 def _consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
     """Rules, slots of their matches, and the orders of the events that are consumed there."""
-    words, consumers = memory.history.consumed, memory.rule_tables.consumers
+    words, consumers = memory.history.consumed[:, 0], memory.rule_tables.consumers
     for word in words[words != records.NONE].tolist():
         yield *consumers[word % len(consumers)], word // len(consumers)
 

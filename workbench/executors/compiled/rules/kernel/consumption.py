@@ -1,30 +1,22 @@
 """Consumption: a hash set of the events that each rule selects no more, or each of its steps where T-Rex is followed.
 
-The rule of this module: an entry is a word, made of an event's order and the number of who selects it no more. The
-set is open-addressed and at most half full; entries are added, logged for undo, and never removed one by one.
+The rule of this module: an entry is a word, made of an event's order and the number of who selects it no more. Entries
+are added, logged for undo, and never removed one by one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
+from workbench.executors.compiled.rules.kernel.hash_tables import find_row
 from workbench.executors.compiled.rules.kernel.undo import has_undo_room, log_undo
 from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoKind
 
 
-def find_word(words, word):
-    """The place of a word in a hash set, or the empty one where it belongs."""
-    mask = len(words) - 1
-    place = (word ^ (word >> 11)) & mask
-    while words[place] != NONE and words[place] != word:
-        place = (place + 1) & mask
-    return place
-
-
-def is_consumed(history, state, order, step):
+def is_consumed(history, scratch, state, order, step):
     """Whether a step selects an event no more."""
-    word = order * state.consumers + step.consumer
-    return history.consumed[find_word(history.consumed, word)] == word
+    scratch.key[0] = order * state.consumers + step.consumer
+    return history.consumed[find_row(history.consumed, scratch.key, 1), 0] != NONE
 
 
 def note_consumption(plan, history, scratch, state, rule):
@@ -43,9 +35,9 @@ def note_consumption(plan, history, scratch, state, rule):
 def consume(history, scratch, state):
     """Add what has been noted to the set; False if there is no room."""
     for k in range(state.consuming):
-        word = scratch.consuming[k]
-        place = find_word(history.consumed, word)
-        if history.consumed[place] == word:
+        scratch.key[0] = scratch.consuming[k]
+        place = find_row(history.consumed, scratch.key, 1)
+        if history.consumed[place, 0] != NONE:
             continue
         if 2 * (state.consumed + 1) > len(history.consumed):
             state.status = KernelStatus.FULL_CONSUMED
@@ -53,12 +45,6 @@ def consume(history, scratch, state):
         if not has_undo_room(history, state, 1):
             return False
         log_undo(history, state, UndoKind.CONSUMED, place, NONE)
-        history.consumed[place] = word
+        history.consumed[place, 0] = scratch.key[0]
         state.consumed += 1
     return True
-
-
-def add_words(words, more):
-    """Add words, none of which is there, to a hash set that has room."""
-    for k in range(len(more)):
-        words[find_word(words, more[k])] = more[k]

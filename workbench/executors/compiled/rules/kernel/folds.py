@@ -68,7 +68,7 @@ def replaces(history, scratch, state, kind, x):
     if kind == StepKind.MAX:
         return x > best
     if kind == StepKind.MIN_TEXT or kind == StepKind.MAX_TEXT:
-        order = compare_texts(history.texts, history.letters, state, x, best)
+        order = compare_texts(history, scratch, state, x, best)
         return order < 0 if kind == StepKind.MIN_TEXT else order > 0
     scratch.stack[0], scratch.stack[1] = x, best
     older, newer = scratch.reals[0], scratch.reals[1]

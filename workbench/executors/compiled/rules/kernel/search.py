@@ -215,7 +215,7 @@ def fits(plan, history, scratch, state, step, slot):
     for k in range(step.rivals, step.rivals_end):  # no event is twice in a match
         if history.rows[scratch.registers[plan.slots[k]]].order == row.order:
             return False
-    if step.consumer != NONE and is_consumed(history, state, row.order, step):
+    if step.consumer != NONE and is_consumed(history, scratch, state, row.order, step):
         return False
     if step.residual == step.residual_end:
         return True

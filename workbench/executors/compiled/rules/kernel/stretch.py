@@ -66,7 +66,7 @@ def scratch_of(scratches, number):
         scratches.registers[number], scratches.null[number], scratches.stack[number], scratches.reals[number],
         scratches.low[number], scratches.high[number], scratches.range_cells[number], scratches.fold[number],
         scratches.limbs[number], scratches.candidates[number], scratches.candidate_starts[number],
-        scratches.cursors[number], scratches.consuming[number], scratches.silence_words[number],
+        scratches.cursors[number], scratches.consuming[number], scratches.key[number],
         scratches.segments[number], scratches.sources[number], scratches.asked[number], scratches.costs[number],
         scratches.total_costs[number],
     )  # fmt: skip

@@ -38,12 +38,12 @@ def roll_back(history, state):
             history.columns[entry.place].appended = entry.old
             void_nodes(history, entry.place, entry.old)
         elif entry.kind == UndoKind.CONSUMED:
-            history.consumed[entry.place] = entry.old
+            history.consumed[entry.place, 0] = entry.old
             state.consumed -= 1
         elif entry.kind == UndoKind.EMITTED:
-            history.silences[entry.place].time = entry.old
+            history.silences[entry.place, history.silences.shape[1] - 1] = entry.old
         else:
-            history.silences[entry.place].rule = entry.old
+            history.silences[entry.place, 0] = entry.old
             state.silences -= 1
 
 

@@ -125,7 +125,7 @@ def operate(history, scratch, state, top, op):
         scratch.reals[top - 1] = float(stack[top - 1])
     elif op >= Opcode.COMPARE_TEXTS:
         top -= 1
-        stack[top - 1] = combine_texts(history, state, op, stack[top - 1], stack[top])
+        stack[top - 1] = combine_texts(history, scratch, state, op, stack[top - 1], stack[top])
     elif op > Opcode.TO_REAL:
         return evaluate_real(stack, scratch.reals, top, op)
     elif stack[top - 1] == LEAST_WORD:
@@ -135,11 +135,11 @@ def operate(history, scratch, state, top, op):
     return top if state.status == KernelStatus.DONE else NONE
 
 
-def combine_texts(history, state, op, one, other):
+def combine_texts(history, scratch, state, op, one, other):
     """What an operator makes of two texts; the status says where something about them is missing."""
     if op == Opcode.JOIN_TEXTS:
-        return join_texts(history.joins, state, one, other)
-    return compare_texts(history.texts, history.letters, state, one, other)
+        return join_texts(history, scratch, state, one, other)
+    return compare_texts(history, scratch, state, one, other)
 
 
 def read_leaf(history, scratch, i):
