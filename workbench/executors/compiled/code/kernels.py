@@ -294,29 +294,11 @@ def of_key(address, keys, key, place):
     return row
 
 
-SCOPE = {
-    f.__name__: f
-    for f in (
-        at,
-        find,
-        find_entry,
-        find_pair,
-        first_linked,
-        gone,
-        linked,
-        next_linked,
-        ordered,
-        room,
-        soon,
-        first_row,
-        first_row_of_pair,
-        quotient_overflows,
-        int_same,
-        int_below,
-        int_above,
-        pick,
-    )
-} | {
+_CALLED = (
+    at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, gone, int_above, int_below, int_same,
+    linked, next_linked, ordered, pick, quotient_overflows, room, soon,
+)  # fmt: skip
+SCOPE = {f.__name__: f for f in _CALLED} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,

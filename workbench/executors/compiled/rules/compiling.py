@@ -55,7 +55,7 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
         records.CompositeWords, records.CompositeWords,
     ),
     rebuild_chains: (records.EventHistory, int),
-    add_rows: (records.WordTable, records.WordTable, int),
+    add_rows: (records.WordMatrix, records.WordMatrix, int),
     join_events: (
         records.PlanTables, records.EventHistory, records.Scratch, Annotated[Any, records.STATE], records.EventWords,
         Annotated[Any, records.TRIGGER], int,

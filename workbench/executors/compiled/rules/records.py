@@ -154,7 +154,7 @@ class ArrayKind(NamedTuple):
 
 WORD, REAL, BYTE = (np.dtype(each) for each in ("i8", "f8", "u1"))
 WordArray = Annotated[Any, WORD]
-WordTable = Annotated[Any, WORD, 2]
+WordMatrix = Annotated[Any, WORD, 2]
 """An array of words. The annotation of an array has the fields of its kind, as far as they are not the usual ones."""
 
 
@@ -222,15 +222,15 @@ class EventHistory(NamedTuple):
     rows: Annotated[Any, ROW, 1, False]
     cells: Annotated[Any, WORD, 2, False]
     buckets: WordArray
-    consumed: WordTable
-    silences: WordTable
-    texts: WordTable
+    consumed: WordMatrix
+    silences: WordMatrix
+    texts: WordMatrix
     letters: Annotated[Any, BYTE]
-    joins: WordTable
+    joins: WordMatrix
     undo: Annotated[Any, UNDO]
     trees: Annotated[Any, TREE]  # those of the plan, and where their nodes are
     nodes: Annotated[Any, NODE]
-    node_limbs: WordTable  # of those that sum floats
+    node_limbs: WordMatrix  # of those that sum floats
 
 
 class Scratch(NamedTuple):
@@ -272,8 +272,8 @@ class CompositeWords(NamedTuple):
     times: WordArray
     orders: WordArray
     nulls: WordArray
-    cells: WordTable
-    sources: WordTable
+    cells: WordMatrix
+    sources: WordMatrix
 
     @classmethod
     def room(cls, count: int, width: int, sources: int) -> CompositeWords:
@@ -304,7 +304,7 @@ class EventWords(NamedTuple):
     times: WordArray
     orders: WordArray
     places: WordArray
-    columns: WordTable
+    columns: WordMatrix
     words: WordArray
 
 
