@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ from workbench.conformance.generate import rule_cases as generator
 from workbench.core.domain import INT
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.stretches import PlainDevice, StretchRules
+from workbench.executors.compiled.rules.kernel.stretch import match_triggers
+from workbench.executors.compiled.rules.stretches import StretchRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -24,6 +26,18 @@ from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+
+class PlainDevice:
+    """Python, which matches the triggers of one thread after those of the other."""
+
+    def __init__(self, threads: int = 3) -> None:
+        self.threads = threads
+
+    def match(self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: Any) -> None:
+        for thread in reversed(range(self.threads)):
+            match_triggers(plan, history, scratches, states, triggers, output, thread, self.threads)
+
 
 PLAIN = EngineSettings(plain=True)
 TYPES = """

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import scaled
+from tests.executors.dataflow.told_sets import ToldSets
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
 from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, defined
-from workbench.executors.dataflow.machine.sets import MachineSets
 from workbench.executors.dataflow.minima import Minima
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered
 from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
@@ -50,7 +50,7 @@ def together(graph, chance, variant, threads, phases):
     seed, density = chance.random(), chance.choice((0.3, 0.7, 1.0))
     work = Messages(graph, seed, density)
     ours = Interleaving(phase_sets(graph, variant), work, variant)
-    sets: list[PhaseSets] = [] if variant else [Listings(graph), MachineSets(graph, phases)]
+    sets: list[PhaseSets] = [] if variant else [Listings(graph), ToldSets(graph, phases)]
     others = [Interleaving(each, Messages(graph, seed, density), variant) for each in sets]
     while choices := ours.choices(threads, phases):
         choice = chance.choice(choices)
@@ -96,7 +96,7 @@ def test_many_phases_at_once_in_any_order():
     """Rows of phases with the same x, long ones, and more than there is room for at first."""
     graph, phases = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0], scaled(70, 150)
     for order in (max, min)[: scaled(1, 2)]:
-        kept = Scheduler(graph), MachineSets(graph, phases)
+        kept = Scheduler(graph), ToldSets(graph, phases)
         theirs, *ours = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (Listings(graph), *kept))
         for run in (theirs, *ours):
             for _ in range(phases):
@@ -114,7 +114,7 @@ def test_many_vertices_and_phases_in_machine_code():
     chance = random.Random(1)
     graph = numbered({v: [v // 8] if v >= 8 else [] for v in range(1, 5001)})[0]
     work = Messages(graph, 7, 0.2)
-    scheduler, machine = Scheduler(graph), MachineSets(graph, 30)
+    scheduler, machine = Scheduler(graph), ToldSets(graph, 30)
     runs = [Interleaving(sets, work) for sets in (scheduler, machine)]
     for done in range(6000):
         begins = scheduler.begun - scheduler.complete < 30 and (not runs[0].queue or chance.random() < 0.1)

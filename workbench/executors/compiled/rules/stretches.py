@@ -5,9 +5,6 @@ provisional places in the order, as if nothing came of them; once it is known wh
 A stretch in which a number leaves 64 bits is taken back, and the engine `cdp` goes on.
 """
 
-# mypy: allow-untyped-calls
-# It calls functions of the kernel as plain Python.
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +15,6 @@ import numpy as np
 from workbench.errors import Refused
 from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.kernel.stretch import match_triggers
 from workbench.executors.compiled.rules.memory import make_scratch
 from workbench.executors.compiled.rules.records import EventWords, KernelStatus
 from workbench.executors.compiled.rules.texts import make_room
@@ -47,19 +43,6 @@ class TriggerDevice(Protocol):
         self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: records.CompositeWords
     ) -> None:
         """Match all triggers; `scratches` and `states` have an entry for each thread."""
-
-
-class PlainDevice:
-    """Python, which matches the triggers of one thread after those of the other."""
-
-    def __init__(self, threads: int = 3) -> None:
-        self.threads = threads
-
-    def match(
-        self, plan: Any, history: Any, scratches: Any, states: Any, triggers: Any, output: records.CompositeWords
-    ) -> None:
-        for thread in reversed(range(self.threads)):
-            match_triggers(plan, history, scratches, states, triggers, output, thread, self.threads)
 
 
 class StretchRules(CompiledRules):

@@ -282,30 +282,6 @@ def advance_row(sets, at, stop, old, new):
 
 
 @numba.njit(nogil=True)
-def told(sets, vertex, phase, count, pairs):
-    """Begin a phase, where no vertex is named, or finish one of it, with messages to the first vertices in `pairs`.
-
-    How many numbers it has put into `pairs`: the vertices that are ready now and were not, each with its phase.
-    """
-    if not vertex:
-        begin(sets)
-        phase = sets.head[BEGUN]
-    for i in range(count):
-        say(sets, pairs[i], phase)
-    if vertex:
-        pairs[0] = phase
-        finished(sets, vertex, pairs, 1)
-    else:
-        opened(sets)
-    found, h = 0, sets.head
-    while h[HEAD] != h[TAIL]:
-        pairs[found] = taken(sets)
-        pairs[found + 1] = first_full(sets, pairs[found])
-        found += 2
-    return found
-
-
-@numba.njit(nogil=True)
 def taken(sets):
     """The next vertex of the run queue; 0 where it is empty."""
     h = sets.head

@@ -1,11 +1,10 @@
-"""The sets of the scheduler as arrays that machine code keeps: what `Scheduler` is, for graphs whose vertices compile.
+"""The sets of the scheduler as arrays that machine code keeps, for graphs whose vertices compile.
 
 The rule of this module: whoever uses it from several threads has a lock around every call. Imports numpy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
-from workbench.executors.dataflow.listings import Pair, Variant, check_numbering
+from workbench.executors.dataflow.listings import Variant, check_numbering
 from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL, SetArrays
 from workbench.executors.dataflow.numbering import NumberedGraph
 
@@ -66,7 +65,6 @@ class MachineSets:
             columns.zeros(1 << size.bit_length()),
         )
         self.head, self.rows = head, rows
-        self._pairs = columns.zeros(2 * size + 2)
 
     @property
     def begun(self) -> int:
@@ -82,57 +80,6 @@ class MachineSets:
     def waits(self) -> bool:
         """Whether a vertex is in the run queue."""
         return bool(self.head.item(HEAD) != self.head.item(TAIL))
-
-    @property
-    def partial(self) -> frozenset[Pair]:
-        """Pairs with some of their inputs."""
-        return self._waiting(full=False)
-
-    @property
-    def full(self) -> frozenset[Pair]:
-        """Pairs with all of their inputs."""
-        return self._waiting(full=True)
-
-    @property
-    def ready(self) -> frozenset[Pair]:
-        """Pairs that may run, or do."""
-        return frozenset(dict(sorted(self.full, reverse=True)).items())
-
-    def x(self, phase: int) -> int:
-        """x_p; 0 for phases that have not begun."""
-        if phase > self.begun:
-            return 0
-        own = self.arrays.own[2 * self.rows :]
-        bounds: list[int] = own[: max(phase - self.head.item(SHIFT) + 1, 0)].tolist()
-        return min(self.graph.size, *bounds)
-
-    def begin(self) -> list[Pair]:
-        """Begin a phase; the pairs that are ready now and were not."""
-        return self._told(0, 0, self.graph.sources)
-
-    def finish(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
-        """A pair has run and sent messages to these vertices; the pairs that are ready now and were not."""
-        return self._told(vertex, phase, receivers)
-
-    def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """The same; its parts cannot be told apart."""
-        yield self.finish(vertex, phase, receivers)
-
-    def _told(self, vertex: int, phase: int, receivers: Iterable[int]) -> list[Pair]:
-        named = list(receivers)
-        self._pairs[: len(named)] = named
-        count = flow_loop("set_loops", "told")(self.arrays, vertex, phase, len(named), self._pairs)
-        numbers = iter(self._pairs[:count].tolist())
-        return list(zip(numbers, numbers, strict=True))
-
-    def _waiting(self, *, full: bool) -> frozenset[Pair]:
-        """Pairs with a message that are full, or not."""
-        words, found = (self.graph.size >> 6) + 1, []
-        for phase in range(self.complete + 1, self.begun + 1):
-            bits = np.unpackbits(self.arrays.waiting[phase & self.rows - 1, :words].view(np.uint8), bitorder="little")
-            most = self.graph.m[self.x(phase)]
-            found += [(v, phase) for v in np.flatnonzero(bits).tolist() if (v <= most) == full]
-        return frozenset(found)
 
 
 def _levels(count: int) -> Any:
