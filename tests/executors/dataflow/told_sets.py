@@ -16,7 +16,14 @@ from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
 from workbench.executors.dataflow.listings import Pair
 from workbench.executors.dataflow.machine.layout import BEGUN, HEAD, SHIFT, TAIL
-from workbench.executors.dataflow.machine.set_loops import begin, finished, first_full, opened, say, taken
+from workbench.executors.dataflow.machine.set_loops import (
+    begin,
+    finish_phases,
+    first_full,
+    open_phase,
+    send,
+    take_vertex,
+)
 from workbench.executors.dataflow.machine.sets import MachineSets
 from workbench.executors.dataflow.numbering import NumberedGraph
 
@@ -33,15 +40,15 @@ def tell(sets, vertex, phase, count, pairs):
         begin(sets)
         phase = sets.head[BEGUN]
     for i in range(count):
-        say(sets, pairs[i], phase)
+        send(sets, pairs[i], phase)
     if vertex:
         pairs[0] = phase
-        finished(sets, vertex, pairs, 1)
+        finish_phases(sets, vertex, pairs, 1)
     else:
-        opened(sets)
+        open_phase(sets)
     found, h = 0, sets.head
     while h[HEAD] != h[TAIL]:
-        pairs[found] = taken(sets)
+        pairs[found] = take_vertex(sets)
         pairs[found + 1] = first_full(sets, pairs[found])
         found += 2
     return found

@@ -19,7 +19,14 @@ from numba.np.arrayobj import make_array
 
 from workbench.executors.compiled.code.kernels import placed
 from workbench.executors.dataflow.machine import layout as at
-from workbench.executors.dataflow.machine.set_loops import begin, finished, full_phases, opened, say, taken
+from workbench.executors.dataflow.machine.set_loops import (
+    begin,
+    finish_phases,
+    full_phases,
+    open_phase,
+    send,
+    take_vertex,
+)
 
 SPINS = 64
 """How often a lock is asked for before others may have the core."""
@@ -36,7 +43,7 @@ def _begins(context, builder, kind, array, place):
 
 
 @intrinsic
-def swapped(context, array, place):
+def try_set(context, array, place):
     """Whether a word was 0, and now is 1: done by one thread at a time, which then sees what others did before."""
     del context
 
@@ -49,7 +56,7 @@ def swapped(context, array, place):
 
 
 @intrinsic
-def released(context, array, place):
+def release(context, array, place):
     """Make a word 0, when all that was done before can be seen."""
     del context
 
@@ -62,7 +69,7 @@ def released(context, array, place):
 
 
 @intrinsic
-def looked(context, array, place):
+def peek(context, array, place):
     """A word as another thread may have just written it."""
     del context
 
@@ -73,7 +80,7 @@ def looked(context, array, place):
 
 
 @intrinsic
-def others_first(context):
+def yield_core(context):
     """Let other threads have the core."""
     del context
 
@@ -102,7 +109,7 @@ def nanoseconds(context, clock):
 
 
 @intrinsic
-def entered(context, address, given, place, result):
+def call_code(context, address, given, place, result):
     """Call machine code (`ObjectFunction`) with the words from a place on; what it says: 0 where all went well."""
     del context, address
 
@@ -127,11 +134,11 @@ def _outside(builder, kind, name):
 def lock(h):
     """Wait until nobody else works on the sets."""
     turns = 0
-    while not swapped(h, at.LOCK):
-        while looked(h, at.LOCK):
+    while not try_set(h, at.LOCK):
+        while peek(h, at.LOCK):
             turns += 1
             if turns % SPINS == 0:
-                others_first()
+                yield_core()
 
 
 @numba.njit(nogil=True)
@@ -146,9 +153,9 @@ def open_phases(count, inputs, of_pipes, sets):
         for pipe in range(inputs):
             if stamps[pipe, phase & mask] == phase:
                 for reader in range(pipes[pipe, at.READERS], pipes[pipe + 1, at.READERS]):
-                    say(sets, of_pipes.readers[reader], phase)
-        opened(sets)
-    released(h, at.LOCK)
+                    send(sets, of_pipes.readers[reader], phase)
+        open_phase(sets)
+    release(h, at.LOCK)
     return 0
 
 
@@ -162,51 +169,51 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
     if mine[at.MADE]:  # by Python
         vertex, count = mine[at.VERTEX], mine[at.COUNT]
         mine[at.MADE] = 0
-        carried(vertex, thread, of_vertices, of_pipes)
+        put_outputs(vertex, thread, of_vertices, of_pipes)
     lock(h)
     h[at.INSIDE] += 1
     while True:
         if vertex:
-            spread(vertex, thread, of_vertices, of_pipes, sets)
-            finished(sets, vertex, thread.phases, count)
+            send_messages(vertex, thread, of_vertices, of_pipes, sets)
+            finish_phases(sets, vertex, thread.phases, count)
             of_vertices.executions[vertex] += count
         late = now - came > PATIENT
         late = late or (now - came > ALONE and h[at.TAIL] - h[at.HEAD] > 1 and h[at.ASLEEP] + h[at.ABSENT] > 0)
         vertex = 0
         if not (h[at.STOPPED] or late):
-            vertex = taken(sets)
+            vertex = take_vertex(sets)
         if not vertex:
             if not (h[at.STOPPED] or late) and h[at.INSIDE] > 1:  # what others do may make something ready
-                released(h, at.LOCK)
+                release(h, at.LOCK)
                 waits = now
-                while now - waits < WAITS and looked(h, at.HEAD) == looked(h, at.TAIL) and looked(h, at.INSIDE) > 1:
-                    others_first()
+                while now - waits < WAITS and peek(h, at.HEAD) == peek(h, at.TAIL) and peek(h, at.INSIDE) > 1:
+                    yield_core()
                     now = nanoseconds(mine[at.CLOCK])
                 lock(h)
                 if h[at.HEAD] != h[at.TAIL]:
                     continue
             h[at.INSIDE] -= 1
-            released(h, at.LOCK)
+            release(h, at.LOCK)
             return at.LATE if late else at.IDLE
         count = full_phases(sets, vertex, thread.phases, vertices[vertex, at.BATCH])
-        live = live_phases(thread.phases, count, h, vertices[vertex, at.CELL])
-        released(h, at.LOCK)
-        gathered(vertex, live, thread, of_vertices, of_pipes)
+        live = count_live(thread.phases, count, h, vertices[vertex, at.CELL])
+        release(h, at.LOCK)
+        gather_inputs(vertex, live, thread, of_vertices, of_pipes)
         for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
             of_vertices.counts[output] = 0
         if live:
-            kept(vertex, vertices, of_vertices.states, False)
+            copy_state(vertex, vertices, of_vertices.states, False)
             code = vertices[vertex, at.CODE]
-            if not code or entered(code, of_vertices.words, vertices[vertex, at.WORDS], mine):
+            if not code or call_code(code, of_vertices.words, vertices[vertex, at.WORDS], mine):
                 mine[at.RESULT] = 1
             if mine[at.RESULT]:
-                kept(vertex, vertices, of_vertices.states, True)
+                copy_state(vertex, vertices, of_vertices.states, True)
                 mine[at.VERTEX], mine[at.COUNT], mine[at.LIVE] = vertex, count, live
                 lock(h)
                 h[at.INSIDE] -= 1
-                released(h, at.LOCK)
+                release(h, at.LOCK)
                 return at.BAD
-            carried(vertex, thread, of_vertices, of_pipes)
+            put_outputs(vertex, thread, of_vertices, of_pipes)
         begun, now = now, nanoseconds(mine[at.CLOCK])
         if now - begun > LONG:
             vertices[vertex, at.BATCH] = max(1, count * LONG // (now - begun))
@@ -216,7 +223,7 @@ def run_vertices(thread, of_vertices, of_pipes, sets):
 
 
 @numba.njit(nogil=True)
-def live_phases(phases, count, h, cell):
+def count_live(phases, count, h, cell):
     """How many of so many phases come before what has gone wrong, for a vertex that begins with this processor."""
     while count and (phases[count - 1] > h[at.FAILED] or (phases[count - 1] == h[at.FAILED] and cell >= h[at.PLACE])):
         count -= 1
@@ -224,7 +231,7 @@ def live_phases(phases, count, h, cell):
 
 
 @numba.njit(nogil=True)
-def gathered(vertex, live, thread, of_vertices, of_pipes):
+def gather_inputs(vertex, live, thread, of_vertices, of_pipes):
     """The inputs of a vertex in these phases, in the columns of a thread; its words say where they are."""
     phases, columns, small = thread.phases, thread.columns, thread.small
     vertices, words, reads = of_vertices.vertices, of_vertices.words, of_vertices.reads
@@ -253,7 +260,7 @@ def gathered(vertex, live, thread, of_vertices, of_pipes):
 
 
 @numba.njit(nogil=True)
-def kept(vertex, vertices, states, back):
+def copy_state(vertex, vertices, states, back):
     """Copy the state of a vertex aside, or put it back."""
     for part in range(vertices[vertex, at.STATES], vertices[vertex + 1, at.STATES]):
         size = (states[part, 1],)
@@ -267,7 +274,7 @@ def kept(vertex, vertices, states, back):
 
 
 @numba.njit(nogil=True)
-def carried(vertex, thread, of_vertices, of_pipes):
+def put_outputs(vertex, thread, of_vertices, of_pipes):
     """Put what a vertex has emitted on its pipes."""
     phases, columns, small = thread.phases, thread.columns, thread.small
     vertices, writes, counts = of_vertices.vertices, of_vertices.writes, of_vertices.counts
@@ -289,11 +296,11 @@ def carried(vertex, thread, of_vertices, of_pipes):
 
 
 @numba.njit(nogil=True)
-def spread(vertex, thread, of_vertices, of_pipes, sets):
+def send_messages(vertex, thread, of_vertices, of_pipes, sets):
     """Its messages."""
     vertices, writes, pipes = of_vertices.vertices, of_vertices.writes, of_pipes.pipes
     for output in range(vertices[vertex, at.OUTPUTS], vertices[vertex + 1, at.OUTPUTS]):
         pipe, when = writes[output, 0], writes[output, 2]
         for reader in range(pipes[pipe, at.READERS], pipes[pipe + 1, at.READERS]):
             for i in range(of_vertices.counts[output]):
-                say(sets, of_pipes.readers[reader], thread.phases[thread.columns[when, i]])
+                send(sets, of_pipes.readers[reader], thread.phases[thread.columns[when, i]])

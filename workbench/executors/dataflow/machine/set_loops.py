@@ -126,7 +126,7 @@ def next_below(tree, at, bound):
 
 
 @numba.njit(nogil=True)
-def filled(sets, vertex):
+def mark_full(sets, vertex):
     """A pair has become full: its vertex is ready, unless an earlier phase of it is, or runs."""
     h = sets.head
     if not sets.busy[vertex]:
@@ -136,7 +136,7 @@ def filled(sets, vertex):
 
 
 @numba.njit(nogil=True)
-def say(sets, vertex, phase):
+def send(sets, vertex, phase):
     """A message to a vertex in a phase."""
     row = phase & (len(sets.waiting) - 1)
     if put(sets.waiting, row, vertex, sets.vertex_levels):
@@ -145,7 +145,7 @@ def say(sets, vertex, phase):
 
 @numba.njit(nogil=True)
 def begin(sets):
-    """Begin a phase; its messages come before `opened`."""
+    """Begin a phase; its messages come before `open_phase`."""
     h, own, least = sets.head, sets.own, sets.least
     size = h[SIZE]
     if h[BEGUN] + 1 - h[SHIFT] >= len(own) >> 1:  # the phases that are not complete move to the beginning
@@ -161,7 +161,7 @@ def begin(sets):
 
 
 @numba.njit(nogil=True)
-def opened(sets):
+def open_phase(sets):
     """The messages of the phase that has begun last are there."""
     h = sets.head
     phase, size = h[BEGUN], h[SIZE]
@@ -174,7 +174,7 @@ def opened(sets):
     elif phase > h[COMPLETE] + 1:
         bound = min(bound, before(sets.own, at, size))
     while 0 <= vertex <= sets.m[bound]:
-        filled(sets, vertex)
+        mark_full(sets, vertex)
         vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
     set_least(sets.least, at, vertex if vertex >= 0 else size + 1)
 
@@ -217,7 +217,7 @@ def full_phases(sets, vertex, phases, most):
 
 
 @numba.njit(nogil=True)
-def finished(sets, vertex, phases, count):
+def finish_phases(sets, vertex, phases, count):
     """A vertex has run these phases, the first full ones that it had; their messages are there."""
     h = sets.head
     half, mask, size, shift = len(sets.own) >> 1, len(sets.waiting) - 1, h[SIZE], h[SHIFT]
@@ -243,7 +243,7 @@ def finished(sets, vertex, phases, count):
         new = min(new, after)
         partial = next_in(sets.waiting, row, sets.m[old] + 1, sets.vertex_levels)
         while 0 <= partial <= sets.m[new]:
-            filled(sets, partial)
+            mark_full(sets, partial)
             partial = next_in(sets.waiting, row, partial + 1, sets.vertex_levels)
         partial = partial if partial >= 0 else size + 1
         if sets.least[half + here] != partial:
@@ -255,7 +255,7 @@ def finished(sets, vertex, phases, count):
         h[COMPLETE] += 1
     sets.busy[vertex] = 0
     if first_full(sets, vertex):
-        filled(sets, vertex)
+        mark_full(sets, vertex)
 
 
 @numba.njit(nogil=True)
@@ -269,7 +269,7 @@ def advance_row(sets, at, stop, old, new):
         while place < end:
             row, vertex = (place + h[SHIFT]) & mask, sets.least[half + place]
             while 0 <= vertex <= sets.m[new]:
-                filled(sets, vertex)
+                mark_full(sets, vertex)
                 vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
             set_least(sets.least, place, vertex if vertex >= 0 else h[SIZE] + 1)
             place = next_below(sets.least, place, sets.m[new] + 1)
@@ -282,7 +282,7 @@ def advance_row(sets, at, stop, old, new):
 
 
 @numba.njit(nogil=True)
-def taken(sets):
+def take_vertex(sets):
     """The next vertex of the run queue; 0 where it is empty."""
     h = sets.head
     if h[HEAD] == h[TAIL]:
