@@ -113,11 +113,9 @@ AT_MODULE_LEVEL = {
             "numbering",
             "plan",
             "records",
-            "single",
             "texts",
             "threads",
             "transfer",
-            "waiting_matches",
             "stretches",
         )
     ),

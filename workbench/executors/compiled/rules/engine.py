@@ -17,7 +17,13 @@ import numpy as np
 
 from workbench.errors import FactsError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.executors.compiled.rules.blocks import append_events, composite_block, event_words
+from workbench.executors.compiled.rules.blocks import (
+    SingleEvent,
+    append_events,
+    composite_block,
+    event_words,
+    take_composites,
+)
 from workbench.executors.compiled.rules.compiling import (
     PLAIN,
     SHORT_RUN,
@@ -31,7 +37,6 @@ from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
-from workbench.executors.compiled.rules.single import SingleEvent, take_composites
 from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, make_room, text_literals
 from workbench.executors.compiled.rules.transfer import (
     held_events,
