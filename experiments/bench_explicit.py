@@ -162,7 +162,7 @@ def small_checks() -> Iterator[tuple[str, float]]:
         ):
             done = subprocess.run(
                 [sys.executable, "-c", code, str(ROOT), seconds],
-                env={**os.environ, "NUMBA_CACHE_DIR": folder},
+                env={**os.environ, "XDG_CACHE_HOME": folder},
                 capture_output=True,
                 text=True,
                 check=True,
