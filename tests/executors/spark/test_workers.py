@@ -119,7 +119,7 @@ def test_machine_code_goes_on_in_the_next_batch(text, size):
     next(given_up)
     assert sorted(tuples(runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
     assert runs_of_keys is choice.open()
-    assert any(machine for key, machine in runs_of_keys.one.loops.made if key == ("keys", "dense"))
+    assert any(machine for _, machine in runs_of_keys.one.loops.made)
 
 
 def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
