@@ -131,7 +131,7 @@ def test_time_limit(engine: Engine) -> None:
     assert result.answers[0].truth is None
     assert result.answers[0].reason == "time limit of 0.5 s"
     assert result.wall_seconds >= 0.4
-    assert result.cpu_seconds > 0.1
+    assert result.cpu_seconds > 0.01  # of half a second another process may have had most
 
 
 @pytest.mark.slow
