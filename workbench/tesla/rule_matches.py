@@ -62,7 +62,7 @@ class RuleMatches:
     def _run(self, wanted: str, **more: Any) -> Any:
         again, self._asked = self._asked, True
         options = {**self._options, "matches": wanted, **more}
-        return later("workbench.runner.rules.match_calls", "match_run")(self._rules, self._data, options, again=again)
+        return later("workbench.runner.rules.matches", "match_run")(self._rules, self._data, options, again=again)
 
 
 def _parts(run: Any) -> Iterator[MatchBlock]:

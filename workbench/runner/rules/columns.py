@@ -7,16 +7,16 @@ rows are asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ports
 from workbench.core.types import type_row
 from workbench.events.clock import Times
-from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, event_block
+from workbench.tesla.event_block import AttributeColumn, EventBlock, LargeNumberError, dense_places, event_block
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ class EventColumns:
 
     def block(self, columns: Mapping[str, EventArray]) -> tuple[EventBlock, Counter[str]] | None:
         """The events, and how many rows there are of types that are not declared; None where rows must tell."""
-        import numpy as np
-
         order, given = self.ports.domains[self.time], columns.get(self.time)
         assert isinstance(order, Times)
         if given is None:
@@ -65,51 +63,25 @@ class EventColumns:
         if None in arrays.values() or not order.follow(times if timed is None else times[timed]):
             return None
         rows = None if known is None else known.nonzero()[0]
-        types = (types if rows is None else types[rows]).astype(np.uint16)
-        counts = np.bincount(types, minlength=len(self.rules.events))
-        by_type, ends = types.argsort(kind="stable"), counts.cumsum()
-        places: Any = np.empty(len(types), np.int64)
-        places[by_type] = np.arange(len(types)) - np.repeat(ends - counts, counts)
-        found = list(self._empty)
-        for type in counts.nonzero()[0].tolist():
-            mine: Any = by_type[ends[type] - counts[type] : ends[type]]
-            mine = mine if rows is None else rows[mine]
-            found[type] = self._columns(type, arrays, slice(None) if len(mine) == len(times) else mine, len(mine))
-        when = times if rows is None else times[rows]
-        return EventBlock(self.rules.events, types, when, places, tuple(found), texts), unknown
+        types, times = (types, times) if rows is None else (types[rows], times[rows])
+        return arrange_events(self.rules, types, times, texts, lambda name, _: arrays.get(name), rows), unknown
 
     def _types(self, given: EventArray | None, count: int) -> tuple[Any, Counter[str]]:
         """The type of each row by its place, -1 for one that is not declared; and what these are called."""
         import numpy as np
 
-        from workbench.events.buffers import numbers_of
-
         if self.declared is not None:
             return np.full(count, self.rules.events.index(self.declared.name)), Counter()
         if given is None:
             return np.full(count, -1), Counter({"": count} if count else {})
-        column = given.events.dictionary_encode()
-        names = [*(text.strip() for text in column.dictionary.to_pylist()), ""]
-        numbers = numbers_of(column.indices.cast("int64"))
-        if given.present is not None:
-            numbers = np.where(given.present, numbers, len(names) - 1)
+        column = _as_texts(given)
+        names, numbers = [text.strip() for text in column.texts], column.numbers
         place_of = {name: place for place, name in enumerate(self.rules.events)}
         unknown: Counter[str] = Counter()
         for name, rows in zip(names, np.bincount(numbers, minlength=len(names)).tolist(), strict=True):
             if rows and name not in place_of:
                 unknown[name] += rows
         return np.array([place_of.get(name, -1) for name in names])[numbers], unknown
-
-    def _columns(
-        self, type: int, given: Mapping[str, EventArray | None], rows: Any, count: int
-    ) -> tuple[AttributeColumn, ...]:
-        """Those of a type, whose events are in some rows."""
-        domains = self.rules.declarations[self.rules.events[type]].domains
-        return tuple(attribute_of_rows(given.get(name), domain, rows, count) for name, domain in domains.items())
-
-    @cached_property
-    def _empty(self) -> Sequence[tuple[AttributeColumn, ...]]:
-        return [self._columns(type, {}, slice(None), 0) for type in range(len(self.rules.events))]
 
 
 def coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
@@ -142,7 +114,38 @@ def _as_texts(given: EventArray) -> TextColumn:
     return TextColumn(numbers if given.present is None else np.where(given.present, numbers, len(texts) - 1), texts)
 
 
-def attribute_of_rows(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
+def arrange_events(
+    rules: RuleSet,
+    types: Any,
+    times: Any,
+    texts: Mapping[int, str],
+    column: Callable[[str, Domain], EventArray | None],
+    rows: Any = None,
+) -> EventBlock:
+    """The block of events whose attributes are in columns.
+
+    Parameters
+    ----------
+    types: which of `rules.events` each is.
+    texts: those of the columns, by their numbers.
+    column: gives that of an attribute; without one all are null.
+    rows: in which rows of the columns the events are; None: in all.
+    """
+    import numpy as np
+
+    types = types.astype(np.uint16)
+    counts = np.bincount(types, minlength=len(rules.events))
+    by_type, end, columns = types.argsort(kind="stable"), 0, list[tuple[AttributeColumn, ...]]()
+    for name, count in zip(rules.events, counts.tolist(), strict=True):
+        mine: Any = by_type[end : end + count]
+        mine = rows[mine] if rows is not None else slice(None) if count == len(types) else mine
+        domains = rules.declarations[name].domains.items()
+        columns.append(tuple(_attribute(column(*each), each[1], mine, count) for each in domains))
+        end += count
+    return EventBlock(rules.events, types, times, dense_places(types), tuple(columns), texts)
+
+
+def _attribute(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
     """An attribute of the events in so many rows; without a column all are null."""
     import numpy as np
 

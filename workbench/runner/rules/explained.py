@@ -24,7 +24,7 @@ from workbench.runner.options import started
 from workbench.runner.rules.columns import text_codes
 from workbench.runner.rules.composites import RuleRow
 from workbench.runner.rules.opening import OpenedRules, run_of
-from workbench.runner.rules.session import RuleRun, RuleSession
+from workbench.runner.rules.session import RuleSession
 from workbench.tesla import tree as t
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain.order import EventOrder, emitting
@@ -115,8 +115,8 @@ def explained(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExpla
     named = None if question.named is None else composite_named(rules, question.named)
 
     def make(opened: OpenedRules) -> RecordingSession:
-        run = opened.run(opened.engine())
-        return RecordingSession(run, question, named, opened.plain, start.options.compat or "")
+        opened.start_engine()
+        return RecordingSession(opened, question, named)
 
     run = run_of(rules, start, make)
     for _ in run.emissions():
@@ -166,14 +166,11 @@ class RecordingSession(RuleSession):
     Parameters
     ----------
     named: what the question names.
-    first: the rules before any of them has changed.
     """
 
-    def __init__(
-        self, run: RuleRun, question: RuleQuestion, named: CompositeNamed | None, first: RuleSet, compat: str
-    ) -> None:
-        super().__init__(run, None, run.rules.composites)
-        self._question, self._named, self._first, self._compat = question, named, first, compat
+    def __init__(self, opened: OpenedRules, question: RuleQuestion, named: CompositeNamed | None) -> None:
+        super().__init__(opened, None, opened.rules.composites)
+        self._question, self._named = question, named
         self._given, self._found = list[RunPiece](), list[RunPiece]()
         self._told = 0
         self._time: int | None = None
@@ -209,12 +206,20 @@ class RecordingSession(RuleSession):
 
     def answer(self) -> RuleExplanation:
         """What was asked, when it has run as far as it takes."""
-        run, rules = self.run, self.engine.rules
+        opened, rules = self.opened, self.engine.rules
         order = EventOrder(rules, self._join(self._given), self._join(self._found))
-        facts = cast("Facts", _FactRows(run.facts))
-        micro = bool(run.clock.dates) or run.clock.unit is not None
+        facts = cast("Facts", _FactRows(opened.facts))
+        micro = bool(opened.clock.dates) or opened.clock.unit is not None
         record = RunRecord(
-            rules, order, facts, self._compat, run.clock.show, self._until, run.backend, micro, self._first
+            rules,
+            order,
+            facts,
+            opened.start.options.compat or "",
+            opened.clock.show,
+            self._until,
+            opened.backend,
+            micro,
+            opened.plain,
         )
         return self._explained(record)
 
@@ -249,12 +254,12 @@ class RecordingSession(RuleSession):
 
     def _read_time(self, text: str) -> int:
         """A time as the log writes it; of a day alone it is that of the first event."""
-        shown = str(self.run.clock.show(self._began or 0))
-        if self.run.clock.dates and _TIME_OF_DAY.fullmatch(text):
+        shown = str(self.opened.clock.show(self._began or 0))
+        if self.opened.clock.dates and _TIME_OF_DAY.fullmatch(text):
             zone = re.search(r"(Z|[+-]\d\d:\d\d)$", shown)
             text = f"{shown[:10]}T{text.rjust(8, '0') if text.count(':') == 2 else text}{zone[0] if zone else ''}"
         try:
-            return self.run.clock.read(text)
+            return self.opened.clock.read(text)
         except UntimedError as error:
             raise InputError(f"'{text}' is no time of this log: expected {error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, STR
@@ -12,15 +13,18 @@ from workbench.events.batch import LogBatch
 from workbench.executors.run_options import AUTO
 from workbench.executors.session import BatchOutput, Session
 from workbench.extensions import later
+from workbench.runner.options import started
 from workbench.runner.rules.columns import pack_events
+from workbench.runner.rules.opening import OpenedRules, run_of
+from workbench.runner.source import answers_as_it_comes
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.matches import ComposedMatches, MatchedRules
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.match_block import RULE, MatchBlock, join_matches, match_names
 
 if TYPE_CHECKING:
-    from workbench.runner.rules.opening import OpenedRules
-    from workbench.runner.rules.session import RuleRun
+    from workbench.runner.loop import LogRun
+    from workbench.tesla.rule_set import RuleSet
 
 
 def match_table(matches: MatchBlock) -> Any:
@@ -55,14 +59,14 @@ class MatchSession(Session):
     """
 
     def __init__(
-        self, run: RuleRun, *, numbers: bool, limit: int | None, show: Callable[[MatchBlock], Any] = match_table
+        self, opened: OpenedRules, *, numbers: bool, limit: int | None, show: Callable[[MatchBlock], Any] = match_table
     ) -> None:
-        self.run, self.numbers, self._left, self._show = run, numbers, limit, show
-        names = match_names(MatchedRules(run.rules).roles) if numbers else ()
+        self.opened, self.numbers, self._left, self._show = opened, numbers, limit, show
+        names = match_names(MatchedRules(opened.rules).roles) if numbers else ()
         ports = [Port(RULE, STR), *(Port(name, INT) for name in names)]
         if not numbers:
             ports += [Port("type", STR), Port("matches", INT)]
-        self.outputs = Ports(run.rules.name, (), tuple(ports), kind=run.rules.kind)
+        self.outputs = Ports(opened.rules.name, (), tuple(ports), kind=opened.rules.kind)
 
     def block_size(self, rows: int) -> int:
         return min(rows, STRETCH)
@@ -81,39 +85,39 @@ class MatchSession(Session):
             yield BatchOutput(computed=len(batch), failed=batch.failed)
 
     def advance_clock(self, time: int) -> BatchOutput:
-        return self._emission(self._cut(self.run.engine.matches_until(time)))
+        return self._emission(self._cut(self.opened.engine.matches_until(time)))
 
     def end(self) -> BatchOutput:
         if self.numbers:
             return BatchOutput()
-        rules = zip(self.run.rules.rules, self.counts, strict=True)
+        rules = zip(self.opened.rules.rules, self.counts, strict=True)
         rows = [{RULE: rule.name, "type": rule.emits, "matches": count} for rule, count in rules]
         return BatchOutput(rows, events_out=sum(self.counts))
 
     def notes(self) -> Iterable[str]:
-        return (*self.run.notes(), *self.run.costs())
+        return (*self.opened.notes(), *self.opened.costs())
 
     @property
     def counts(self) -> list[int]:
         """How many matches each rule has had, where they are counted."""
-        found: list[int] = self.run.engine.counts
+        found: list[int] = self.opened.engine.counts
         return found
 
     @property
     def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
         """The names of the rules, and what they call the events of a match."""
-        return [rule.name for rule in self.run.rules.rules], MatchedRules(self.run.rules).roles
+        return [rule.name for rule in self.opened.rules.rules], MatchedRules(self.opened.rules).roles
 
     def _find_matches(self, batch: LogBatch) -> Iterator[MatchBlock]:
         """The matches that the events of a batch complete, part by part."""
-        engine, events = self.run.engine, batch.occurrences
+        engine, events = self.opened.engine, batch.occurrences
         if isinstance(events, EventBlock):
             yield from engine.matches(events)
         elif self.numbers:  # the matches of an event come before the next event is processed
             for event in events:
                 yield from engine.matches_singly([event])
         elif events:
-            block = pack_events(self.run.log.rules, events)
+            block = pack_events(self.opened.log.rules, events)
             yield from engine.matches_singly(events) if block is None else engine.matches(block)
 
     def _cut(self, parts: Iterable[MatchBlock]) -> Iterator[MatchBlock]:
@@ -134,6 +138,24 @@ class MatchSession(Session):
         return BatchOutput(table=table, computed=computed, events_out=sum(map(len, some)), failed=failed)
 
 
+def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool = False) -> LogRun:
+    """A run of rules on data for their matches, with the options of `workbench.run`; its session is a `MatchSession`.
+
+    Each part of the matches is computed when the caller takes it, as the table of an emission.
+
+    Parameters
+    ----------
+    again: whether the data have been read before.
+
+    Raises
+    ------
+    InputError: they can be read only once.
+    """
+    if again and answers_as_it_comes(data):
+        raise InputError("this log has been read", hint="give a list, a table or a file to ask more than once")
+    return run_of(rules, started(data, None, options), partial(match_session, show=lambda matches: matches))
+
+
 def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
     """The session that gives the matches that options ask for: `matches` says what, `first` how many."""
     options = opened.start.options
@@ -145,7 +167,8 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
         raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
     if limit is not None and not numbers:
         raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
-    return MatchSession(opened.run(_engine(opened, numbers)), numbers=numbers, limit=limit, show=show)
+    opened.engine = _engine(opened, numbers)
+    return MatchSession(opened, numbers=numbers, limit=limit, show=show)
 
 
 def _engine(opened: OpenedRules, numbers: bool) -> Any:

@@ -6,7 +6,8 @@ been read. The first event is read before an engine starts: it tells what times 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -28,16 +29,18 @@ from workbench.runner.rules.keys import KeyedRules, with_key
 from workbench.runner.rules.log import RuleLog, instant
 from workbench.runner.rules.order import EventPiece, event_batches, late_events
 from workbench.runner.rules.passing import check_passed
-from workbench.runner.rules.session import ControlledSession, RuleRun, RuleSession
+from workbench.runner.rules.session import ControlledSession, RuleSession
 from workbench.runner.source import LogSource, source_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import in_units
+from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
+    from workbench.events.batch import LogBatch
     from workbench.runner.state import RunState
+    from workbench.tesla.engines.engine import RuleCost
 
 MakesSession = Callable[["OpenedRules"], Session]
 """Gives the session that steps rules."""
@@ -122,13 +125,14 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
 def rule_session(opened: OpenedRules) -> Session:
     """The session that gives composites."""
     passed = check_passed(opened.rules, opened.start.options.passed)
-    run, control = opened.run(opened.engine()), opened.control
+    opened.start_engine()
+    control = opened.control
     sources = Sources() if opened.start.options.with_sources else None
     live = control is not None and control.live
     types = opened.rules.events if live else opened.rules.composites
     if control is not None:
-        return ControlledSession(run, sources, types, control, passed)
-    return RuleSession(run, sources, types, passed)
+        return ControlledSession(opened, sources, types, control, passed)
+    return RuleSession(opened, sources, types, passed)
 
 
 class OpenedRules:
@@ -139,10 +143,12 @@ class OpenedRules:
     plain: the rules that run first.
     rules: all rules that run at some time, with the key for an attribute where each key has a run.
     pieces: the events of the log, once it has been begun.
+    log, late: the log, and its rows that came too late.
+    engine: what runs the rules, and may change them, once it has been started; `backend` is its name.
     facts: the facts of the rules, once an engine has been started.
-    backend: the name of the engine.
     """
 
+    engine: Any
     facts: Any
 
     def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
@@ -188,8 +194,8 @@ class OpenedRules:
             self.start.closing.callback(self.facts.close)
         return self.facts
 
-    def engine(self) -> RuleEngine:
-        """What runs the rules: the backend of the options, or the one that fits the rules and the log."""
+    def start_engine(self) -> None:
+        """Start the backend of the options, or the one that fits the rules and the log."""
         start = self.start
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):
@@ -215,10 +221,31 @@ class OpenedRules:
             split = rule_split(made)
             if reason := split.in_turn if self.backend == MACHINE_CODE else split.undivided:
                 start.say(f"the rules run in one thread: {reason}")
-        return make(self.backend)
+        self.engine = make(self.backend)
 
-    def run(self, engine: Any) -> RuleRun:
-        """What a session of the rules needs to know."""
-        return RuleRun(
-            self.rules, engine, self.backend, self.clock, self.log, self.late, self.facts, self.start.options.profile
-        )
+    # --- while it runs --------------------------------------------------------------------------------------
+
+    def notes(self) -> Iterator[str]:
+        """What is worth knowing about the log, and about facts, when it has been read."""
+        yield from self.log.notes()
+        yield from self.late.notes()
+        if hasattr(self.facts, "told"):
+            yield from self.facts.told(costs=self.start.options.profile)
+
+    def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
+        """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
+        for cost in (*removed, *self.engine.profile()):
+            yield (
+                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
+                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
+            )
+
+    def events(self, batch: LogBatch) -> Sequence[Occurrence]:
+        """The events of a batch, one by one."""
+        block = batch.occurrences
+        return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
+
+    def together(self, batch: LogBatch) -> Any:
+        """A context in which one query gets the facts for all events of a batch."""
+        in_block = isinstance(batch.occurrences, EventBlock)
+        return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()

@@ -7,8 +7,7 @@ same, row by row or as a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -33,62 +32,11 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
 if TYPE_CHECKING:
-    from workbench.events.clock import Clock
     from workbench.events.output_split import OutputRows
-    from workbench.runner.order import LateRows
     from workbench.runner.rules.control import RuleChange, RuleControl
-    from workbench.runner.rules.log import RuleLog
-    from workbench.tesla.engines.engine import BlockEngine, RuleCost
-    from workbench.tesla.occurrence import Facts
+    from workbench.runner.rules.opening import OpenedRules
+    from workbench.tesla.engines.engine import BlockEngine
     from workbench.tesla.rule_set import RuleSet
-
-
-@dataclass
-class RuleRun:
-    """What the sessions of rule sets have in common: the rules, their engine, and the log that they read.
-
-    Attributes
-    ----------
-    rules: those that run, with the key for an attribute where each key has a run.
-    engine: what runs them; it may change its rules.
-    backend: the name of the engine.
-    log, late: the log, and its rows that came too late.
-    profile: whether to report what each rule has cost.
-    """
-
-    rules: RuleSet
-    engine: Any
-    backend: str
-    clock: Clock
-    log: RuleLog
-    late: LateRows[Occurrence]
-    facts: Facts
-    profile: bool = False
-
-    def notes(self) -> Iterator[str]:
-        """What is worth knowing about the log, and about facts, when it has been read."""
-        yield from self.log.notes()
-        yield from self.late.notes()
-        if hasattr(self.facts, "told"):
-            yield from self.facts.told(costs=self.profile)
-
-    def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
-        """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
-        for cost in (*removed, *self.engine.profile()):
-            yield (
-                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
-                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
-            )
-
-    def events(self, batch: LogBatch) -> Sequence[Occurrence]:
-        """The events of a batch, one by one."""
-        block = batch.occurrences
-        return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
-
-    def together(self, batch: LogBatch) -> Any:
-        """A context in which one query gets the facts for all events of a batch."""
-        in_block = isinstance(batch.occurrences, EventBlock)
-        return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()
 
 
 class RuleSession(Session):
@@ -96,6 +44,7 @@ class RuleSession(Session):
 
     Parameters
     ----------
+    opened: has the rules, and the engine that runs them.
     sources: names the events of each match; None without `--with-sources`.
     types: of the composites that may come out.
     passed: the types of events of the log that come out, too.
@@ -103,16 +52,18 @@ class RuleSession(Session):
 
     stops_at_errors = False
 
-    def __init__(self, run: RuleRun, sources: Sources | None, types: Iterable[str], passed: Sequence[str] = ()) -> None:
-        self.run, self.engine, self.sources = run, run.engine, sources
-        self.block_engine = block_engine(run.engine)
-        self.passed = PassedEvents(run.engine, passed) if passed else None
+    def __init__(
+        self, opened: OpenedRules, sources: Sources | None, types: Iterable[str], passed: Sequence[str] = ()
+    ) -> None:
+        self.opened, self.engine, self.sources = opened, opened.engine, sources
+        self.block_engine = block_engine(opened.engine)
+        self.passed = PassedEvents(opened.engine, passed) if passed else None
         steps = self.passed or self.engine
         self._process: Callable[[Occurrence], list[Occurrence]] = steps.process
         self._advance: Callable[[int], list[Occurrence]] = steps.advance
         more = (Port(NUMBER, INT), Port(SOURCES, ANY)) if sources else ()
         self._types = list(dict.fromkeys((*types, *passed)))
-        self.outputs = event_columns(run.rules, run.clock, self._types, more)
+        self.outputs = event_columns(opened.rules, opened.clock, self._types, more)
 
     def block_size(self, rows: int) -> int:
         return rows if self.block_engine is not None and self.block_engine.takes_block(rows) else 0
@@ -123,8 +74,8 @@ class RuleSession(Session):
             return self._of_block(self.block_engine, block)
         found, seen, failed = list[Occurrence](), 0, batch.failed
         try:
-            with self.run.together(batch):
-                for event in self.run.events(batch):
+            with self.opened.together(batch):
+                for event in self.opened.events(batch):
                     seen += 1
                     found += self._process(event)
         except WorkbenchError as error:  # what came before it is there
@@ -144,11 +95,11 @@ class RuleSession(Session):
         return BatchOutput()
 
     def notes(self) -> Iterable[str]:
-        return (*self.run.notes(), *self.run.costs())
+        return (*self.opened.notes(), *self.opened.costs())
 
     def composite_rows(self) -> Mapping[str, OutputRows]:
         """The rows of each type, with the columns that all have, and those of its attributes."""
-        return {name: type_rows(self.outputs, self.run.rules, name) for name in self._types}
+        return {name: type_rows(self.outputs, self.opened.rules, name) for name in self._types}
 
     def save(self) -> bytes:
         state: bytes = self.engine.snapshot()
@@ -176,25 +127,25 @@ class RuleSession(Session):
                 found.append(self.passed.of_block(block, numbers, failed=failed is not None))
         count, tables = sum(map(len, found)), [None if isinstance(each, list) else self._table(each) for each in found]
         if any(table is None for table in tables):
-            events = [event for each in found for event in _one_by_one(each, self.run.rules)]
+            events = [event for each in found for event in _one_by_one(each, self.opened.rules)]
             rows = self._format_rows(events if self.passed is None else sorted(events, key=attrgetter("number")))
             return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
         table = _joined(tables) if self.passed is None else _in_order(tables, found)
         return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
 
     def _table(self, block: EventBlock) -> Any:
-        return composite_table(block, self.outputs.shown, self.run.rules, self.run.clock, self.sources)
+        return composite_table(block, self.outputs.shown, self.opened.rules, self.opened.clock, self.sources)
 
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
         """The rows of composites that so many events have caused."""
         if self.sources is not None:
             self.sources.add([each.number for each in found if each.rule], events)
-        if hasattr(self.run.facts, "release"):  # it may take long until they are written
-            self.run.facts.release()
+        if hasattr(self.opened.facts, "release"):  # it may take long until they are written
+            self.opened.facts.release()
         return self._format_rows(found)
 
     def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
-        return [event_row(each, self.run.rules, self.run.clock, self.sources) for each in found]
+        return [event_row(each, self.opened.rules, self.opened.clock, self.sources) for each in found]
 
 
 class ControlledSession(RuleSession):
@@ -202,13 +153,13 @@ class ControlledSession(RuleSession):
 
     def __init__(
         self,
-        run: RuleRun,
+        opened: OpenedRules,
         sources: Sources | None,
         types: Iterable[str],
         control: RuleControl,
         passed: Sequence[str] = (),
     ) -> None:
-        super().__init__(run, sources, types, passed)
+        super().__init__(opened, sources, types, passed)
         self.control = control
         self._seen: int | None = None
 
@@ -222,8 +173,8 @@ class ControlledSession(RuleSession):
         """What comes before a change is given away before the change is made, and told."""
         rows, computed, failed = list[RowEvents](), 0, batch.failed
         try:
-            with self.run.together(batch):
-                for event in self.run.events(batch):
+            with self.opened.together(batch):
+                for event in self.opened.events(batch):
                     for change in self.control.until(event.time):
                         rows += self._due_before(change)
                         yield BatchOutput(rows, computed=computed, events_out=len(rows))
@@ -231,7 +182,7 @@ class ControlledSession(RuleSession):
                         self._make(change)
                     self._seen = event.time
                     if event.type not in self.engine.rules.declarations:
-                        self.run.log.pass_over(event.type)
+                        self.opened.log.pass_over(event.type)
                         continue
                     computed += 1
                     rows += self._rows(self._process(event), 1)
@@ -257,9 +208,9 @@ class ControlledSession(RuleSession):
         return replace(last, rows=[*before, *last.rows], events_out=len(before) + last.events_out)
 
     def notes(self) -> Iterable[str]:
-        yield from self.run.notes()
+        yield from self.opened.notes()
         self.control.tell()
-        yield from self.run.costs(self.control.costs)
+        yield from self.opened.costs(self.control.costs)
 
     def _due_before(self, change: RuleChange) -> Sequence[RowEvents]:
         """What the clock causes before a change."""
@@ -269,7 +220,7 @@ class ControlledSession(RuleSession):
 
     def _make(self, change: RuleChange) -> None:
         self.control.make(change, self.engine, self.outputs.shown)
-        self.run.rules = self.engine.rules
+        self.opened.rules = self.engine.rules
 
 
 def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequence[Occurrence]:

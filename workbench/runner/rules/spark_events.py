@@ -24,11 +24,11 @@ from workbench.events.reading import Reading
 from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
-from workbench.runner.rules.columns import attribute_of_rows, coded, text_codes
+from workbench.runner.rules.columns import arrange_events, coded, text_codes
 from workbench.runner.rules.composites import attribute_values
 from workbench.runner.rules.log import RuleLog, log_ports
 from workbench.tesla.engines.partial_run import OrderPlace
-from workbench.tesla.event_block import EventBlock, dense_places, event_block
+from workbench.tesla.event_block import EventBlock, event_block
 from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.partition import RulePartition
@@ -138,8 +138,6 @@ class EventLayout:
 
     def read_block(self, batch: Any) -> tuple[EventBlock, Any] | None:
         """Read the events of a record batch as columns, and their places; None where two texts have one number."""
-        import numpy as np
-
         from workbench.events.buffers import numbers_of, shown_column
         from workbench.events.input_columns import decode_column
 
@@ -154,14 +152,8 @@ class EventLayout:
             arrays[each] = None if array is None else coded(array, texts)
             if arrays[each] is None:
                 return None
-        columns = []
-        for type, name in enumerate(self.rules.events):
-            rows = np.flatnonzero(types == type)
-            domains = self.rules.declarations[name].domains.items()
-            columns.append(tuple(attribute_of_rows(arrays[each], each[1], rows, len(rows)) for each in domains))
-        types = types.astype(np.uint16)
         times = numbers_of(batch.column(1))
-        block = EventBlock(self.rules.events, types, times, dense_places(types), tuple(columns), texts)
+        block = arrange_events(self.rules, types, times, texts, lambda *attribute: arrays[attribute])
         return block, batch.column(2)
 
     def read_events(self, batch: Any) -> Iterator[tuple[Occurrence | None, int, OrderPlace]]:
