@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from workbench.executors.threaded.manager import ThreadManager as ThreadManager
     from workbench.executors.threaded.pipelined import Pipelined as Pipelined, vouch as vouch
     from workbench.executors.threaded.placement import Placement as Placement
-    from workbench.executors.threaded.pull_group import PullGroup as PullGroup
+    from workbench.executors.threaded.pulled import PullGroup as PullGroup
     from workbench.ir.compose import compose as compose
     from workbench.language import (
         Loaded as Loaded, Source as Source, load as load, parse as parse, parse_property as parse_property,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from workbench.language.faults import faultless as faultless, faulty as faulty
     from workbench.runner.call import run as run
     from workbench.executors.run_options import RunOptions as RunOptions
-    from workbench.runner.run_outputs import RunOutputs as RunOutputs
+    from workbench.runner.answers import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
     from workbench.processors.changes import Changes as Changes

@@ -6,9 +6,10 @@ nor pyarrow is imported before there are columns, so small logs need neither.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.term import leaves
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from workbench.tesla.event_block import EventBlock
     from workbench.tesla.occurrence import Occurrence
 
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 RowEvents = Mapping[str, Value]
 """What a row holds: input, or output, name to event."""
 
@@ -172,6 +175,28 @@ class LogBatch:
         if self.rows is not None:
             return sum(map(len, self.rows))
         return sum(each.total for each in (self.columns or {}).values())
+
+
+def take(rows: Iterator[T], count: int, errors: type[E]) -> tuple[list[T], E | None]:
+    """So many rows; or those before one that cannot be read, and why it cannot."""
+    found, failed = list[T](), None
+    try:
+        found.extend(itertools.islice(rows, count))
+    except errors as error:
+        failed = error
+    return found, failed
+
+
+def batches(rows: Iterator[T], size: int) -> Iterator[list[T]]:
+    """The rows some at a time; those before one that cannot be read come out, too."""
+    failed: Exception | None = None
+    while failed is None:
+        batch, failed = take(rows, size, Exception)
+        if batch:
+            yield batch
+        elif failed is None:
+            return
+    raise failed
 
 
 def _slice_events(events: EventBlock | Sequence[Occurrence], rows: slice) -> EventBlock | Sequence[Occurrence]:

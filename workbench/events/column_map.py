@@ -44,7 +44,8 @@ class ColumnMap:
     @property
     def used(self) -> dict[int, Domain]:
         """What each column that is for something holds."""
-        return {i: domain for name, columns in self.inputs.items() for i, domain in leaves(columns, self.domains[name])}
+        found = (leaves(columns, self.domains[name]) for name, columns in self.inputs.items())
+        return {i: domain for some in found for i, domain, _ in some}
 
     @property
     def ignored(self) -> list[str]:
@@ -73,13 +74,13 @@ class ColumnMap:
         return found
 
 
-def leaves(columns: ColumnPlaces, domain: Domain) -> Iterator[tuple[int, Domain]]:
-    """The single columns, with what each holds."""
+def leaves(columns: ColumnPlaces, domain: Domain, path: str = "") -> Iterator[tuple[int, Domain, str]]:
+    """The single columns, with what each holds, and its name behind that of the input (`path`)."""
     if isinstance(columns, int):
-        yield columns, domain
+        yield columns, domain, path
     elif columns is not None and isinstance(domain, Tuple):
-        for part, field in zip(columns, domain.fields, strict=True):
-            yield from leaves(part, field)
+        for label, part, field in zip(domain.names(), columns, domain.fields, strict=True):
+            yield from leaves(part, field, f"{path}.{label}")
 
 
 def has_arrays(domain: Domain) -> bool:
@@ -104,7 +105,7 @@ def has_cells(domain: Domain) -> bool:
 def _array(
     columns: ColumnPlaces, domain: Domain, given: Callable[[int, Domain], EventArray | None], pads: bool
 ) -> EventArray | None:
-    parts = [given(i, field) if has_arrays(field) else None for i, field in leaves(columns, domain)]
+    parts = [given(i, field) if has_arrays(field) else None for i, field, _ in leaves(columns, domain)]
     arrays = [part for part in parts if part is not None]
     if not arrays or len(arrays) < len(parts):
         return None

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from workbench.errors import WorkbenchError
 from workbench.events.account import BLANK, Account
-from workbench.events.batch import Columns, LogBatch, RowEvents
+from workbench.events.batch import Columns, LogBatch, take
 from workbench.events.files import readable
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock
@@ -52,21 +51,22 @@ def _parts(columns: Columns, account: Account, size: Callable[[bool], int], file
 
 
 def _rows(block: LogBlock, account: Account, size: Callable[[bool], int], numbered: bool) -> Iterator[LogBatch]:
-    steps, ended = block.steps(), False
+    steps, ended, numbers = block.steps(), False, list[int]()
+    steps = _note_numbers(steps, account, numbers) if numbered else steps
     while not ended:
-        rows, numbers, failed, most = list[RowEvents](), list[int](), None, size(False)
-        try:
-            if numbered:
-                for row in islice(steps, most):
-                    rows.append(row)
-                    numbers.append(account.rows)
-            else:
-                rows.extend(islice(steps, most))
-        except WorkbenchError as error:
-            failed = error
+        numbers.clear()
+        most = size(False)
+        rows, failed = take(steps, most, WorkbenchError)
         ended = failed is not None or len(rows) < most
         if rows or failed is not None:
-            yield LogBatch(numbers if numbered else range(1, len(rows) + 1), rows, file=block.file, failed=failed)
+            of_rows = numbers.copy() if numbered else range(1, len(rows) + 1)
+            yield LogBatch(of_rows, rows, file=block.file, failed=failed)
+
+
+def _note_numbers(steps: Iterator[InputEvents], account: Account, numbers: list[int]) -> Iterator[InputEvents]:
+    for step in steps:
+        numbers.append(account.rows)
+        yield step
 
 
 def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 from workbench.core.domain import Domain
-from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import did_you_mean, listed
 from workbench.events.account import Reporter
-from workbench.events.column_map import ColumnMap, ColumnPlaces
+from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import opened_log
 from workbench.events.reading import Reading
@@ -143,16 +142,9 @@ def _found(
 
 def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
     found: dict[int, list[tuple[str, Domain]]] = {}
-
-    def walk(path: str, places: ColumnPlaces, domain: Domain) -> None:
-        if isinstance(places, int):
-            found.setdefault(places, []).append((path, domain))
-        elif places is not None and isinstance(domain, Tuple):
-            for label, part, field in zip(domain.names(), places, domain.fields, strict=True):
-                walk(f"{path}.{label}", part, field)
-
     for name, places in columns.inputs.items():
-        walk(name, places, columns.domains[name])
+        for i, domain, path in leaves(places, columns.domains[name], name):
+            found.setdefault(i, []).append((path, domain))
     return found
 
 

@@ -19,13 +19,12 @@ from workbench.core.fields import Nullable, Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import BLANK, BadRow, Reporter
-from workbench.events.batch import Columns, EventArray
+from workbench.events.batch import Columns, EventArray, batches
 from workbench.events.clock import timed
 from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading
-from workbench.events.row_batches import batches
 from workbench.events.values import UnreadableError, Words, in_words, padding
 
 BLOCK = 4096

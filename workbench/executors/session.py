@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.core.domain import Value
+from workbench.core.domain import Domain, Value
 from workbench.core.program import Ports
 from workbench.errors import Refused, WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
@@ -70,6 +70,14 @@ class BatchOutput:
     events_out: int = 0
     failed: WorkbenchError | None = None
     notes: Sequence[str] = ()
+
+    def as_table(self, shown: Mapping[str, Domain]) -> Any:
+        """An Arrow table of what came out as columns or as a table; None where that are Python values."""
+        if self.columns is None:
+            return self.table
+        from workbench.events.output_columns import shown_table
+
+        return shown_table(self.columns, shown)
 
 
 class Session(ABC):

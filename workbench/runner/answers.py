@@ -7,17 +7,22 @@ nothing came out; streams and arrays are the events of each output by itself.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Enum, Value
+from workbench.display import Displayed
 from workbench.events.columns import arrays_of, arrow_type, has_array, rows_to_columns
 from workbench.executors.session import BatchOutput
+from workbench.extensions import later
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RunRow = dict[str, Value]
+table_rows = later("workbench.events.output_columns", "table_rows")
+"""Gives the rows of an Arrow table."""
 SIZE = 4096
 """Rows that are made a table at a time."""
 
@@ -31,35 +36,19 @@ def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunR
     """What has come out, as rows."""
     if emission.lists is not None:
         return ({name: event} for name, events in emission.lists.items() for event in events)
-    table = table_of(emission, shown)
+    table = emission.as_table(shown)
     return cast("Sequence[RunRow]", emission.rows) if table is None else table_rows(table, shown)
-
-
-def table_rows(table: Any, shown: Mapping[str, Domain]) -> Iterator[RunRow]:
-    """The rows of an Arrow table."""
-    from workbench.events.output_columns import table_rows
-
-    return table_rows(table, shown)
 
 
 def tables(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[Any]:
     """The same as Arrow tables; a null is no event."""
     for emission in made:
-        if (table := table_of(emission, shown)) is not None:
+        if (table := emission.as_table(shown)) is not None:
             yield table.cast(schema(shown))
             continue
         some = iter(rows_of(emission, shown))
         while batch := list(itertools.islice(some, SIZE)):
             yield table_of_rows(batch, shown)
-
-
-def table_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Any:
-    """An Arrow table of what has come out; None where that are Python values."""
-    if emission.columns is None:
-        return emission.table
-    from workbench.events.output_columns import shown_table
-
-    return shown_table(emission.columns, shown)
 
 
 def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Domain]) -> Any:
@@ -94,17 +83,16 @@ def streams(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[st
     """The events of each output."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
     for emission in made:
-        _add_events(emission, found)
+        for name, column in (emission.columns or {}).items():
+            found[name].extend(column.events())
+        for name, events in (emission.lists or {}).items():
+            found[name].extend(events)
+        _add_rows(emission.rows, found)
     return found
 
 
-def _add_events(emission: BatchOutput, found: Mapping[str, list[Value]]) -> None:
-    """Add what has come out to the events of each output."""
-    for name, column in (emission.columns or {}).items():
-        found[name].extend(column.events())
-    for name, events in (emission.lists or {}).items():
-        found[name].extend(events)
-    for row in emission.rows:
+def _add_rows(given: Iterable[Mapping[str, Value]], found: Mapping[str, list[Value]]) -> None:
+    for row in given:
         for name, event in row.items():
             found[name].append(event)
 
@@ -172,3 +160,78 @@ def _named(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
     import numpy as np
 
     return np.array(domain.labels)[array] if isinstance(domain, Enum) else np.asarray(array)
+
+
+# --- of files, and as frames ------------------------------------------------------------------------------------
+
+
+def _pandas(table: Any) -> Any:
+    """A frame, which may be written to; integers with nulls stay integers, and numbers are not copied."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    found, kinds = {}, {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.num_chunks == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
+            chunk = column.chunk(0)
+            found[name] = np.frombuffer(chunk.buffers()[1], column.type.to_pandas_dtype())[chunk.offset :][: len(chunk)]
+        else:
+            found[name] = column.to_pandas(types_mapper=kinds.get if column.null_count else None)
+    return pd.DataFrame(found, copy=False)
+
+
+def _polars(table: Any) -> Any:
+    return sys.modules["polars"].from_arrow(table)
+
+
+def _relation(table: Any) -> Any:
+    return sys.modules["duckdb"].from_arrow(table)
+
+
+FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars, "duckdb": _relation}
+"""What makes frames of tables, by the package of the frame."""
+
+
+class RunOutputs(Displayed):
+    """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
+
+    Attributes
+    ----------
+    backend: what ran it.
+    domains: the outputs, and what they carry.
+    """
+
+    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BatchOutput]) -> None:
+        self.backend, self.domains = backend, shown
+        self._parts = [
+            list(rows_of(each, shown)) if (table := each.as_table(shown)) is None else table for each in made
+        ]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[RunRow]:
+        for part in self._parts:
+            yield from part if isinstance(part, list) else table_rows(part, self.domains)
+
+    def to_arrow(self) -> Any:
+        """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
+        parts = (table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
+        return joined(parts, self.domains)
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, in which integers stay integers."""
+        return _pandas(self.to_arrow())
+
+    def to_dict(self) -> dict[str, list[Value]]:
+        """The events of each output."""
+        found: dict[str, list[Value]] = {name: [] for name in self.domains}
+        _add_rows(self, found)
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {', '.join(self.domains)}, by the {self.backend} backend>"

@@ -18,10 +18,9 @@ from workbench.language import program_of
 from workbench.named_files import allow
 from workbench.processors.held.lags import warn_of_lags
 from workbench.runner import answers
-from workbench.runner.answers import RunRow
+from workbench.runner.answers import FRAMES, RunOutputs, RunRow
 from workbench.runner.options import Place, RunKeywords, started
 from workbench.runner.pipelines import open_pipeline, run_pipeline
-from workbench.runner.run_outputs import FRAMES, RunOutputs
 from workbench.runner.source import answers_as_it_comes, made_by
 from workbench.tesla.rule_set import RuleSet
 

@@ -230,11 +230,7 @@ def run_state(start: Start) -> RunState | None:
 
 def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
     """Write what has come out."""
-    table = emission.table
-    if emission.columns is not None:
-        from workbench.events.output_columns import shown_table
-
-        table = shown_table(emission.columns, session.outputs.shown)
+    table = emission.as_table(session.outputs.shown)
     if table is not None and table.num_rows:
         writer.table(table)
     if emission.lists is not None:

@@ -16,8 +16,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from workbench.errors import InputError
+from workbench.events.batch import batches
 from workbench.events.clock import Clock
-from workbench.events.row_batches import batches
 from workbench.executors.snapshot import from_parts, to_parts
 
 if TYPE_CHECKING:

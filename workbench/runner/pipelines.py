@@ -24,12 +24,19 @@ from workbench.events.rows import LogBlock
 from workbench.events.values import Words
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
-from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
+from workbench.executors.table import (
+    BackendRow,
+    Start,
+    backend_row,
+    fact_types,
+    refuse_kind,
+    refuse_missing,
+    refuse_options,
+)
 from workbench.runner.batching import batches_of
 from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state
-from workbench.runner.pipeline_facts import with_facts
 from workbench.runner.source import LogSource, source_of
 
 if TYPE_CHECKING:
@@ -146,8 +153,11 @@ class OpenedPipeline:
     """
 
     def __init__(self, program: Program, start: Start, *, columns: bool, twice: bool = True) -> None:
-        program = with_facts(program, start)
         options = start.options
+        if options.facts and any(fact_types(program)):
+            from workbench.runner.rules.facts import with_facts
+
+            program = with_facts(program, start)
         self.program = program if options.integers is None else program.pipeline.resolve(options.integers)
         self._made: Backend | None = None
         auto = options.backend == AUTO

@@ -17,10 +17,9 @@ from workbench.core.domain import INT, Domain, Integer, Integers, Range
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
-from workbench.events.batch import Columns, EventArray, RowEvents, column_steps, joined_events
+from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, joined_events
 from workbench.events.clock import Clock, Times, UntimedError, time_domain
 from workbench.events.decoding import counted_blocks
-from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.runner.order import HoldBack, LateRows, PieceForm, merged
 

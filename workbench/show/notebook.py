@@ -15,7 +15,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.language.source import Loaded
-from workbench.runner.run_outputs import RunOutputs
+from workbench.runner.answers import RunOutputs
 from workbench.show.draw import inline, svg
 from workbench.show.explorer import explorer
 from workbench.show.rule_explanation import explanation_page, explanation_text

@@ -23,7 +23,7 @@ from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.non_blocking import NonBlocking
 from workbench.executors.threaded.placement import Placement
-from workbench.executors.threaded.pull_group import PullGroup
+from workbench.executors.threaded.pulled import PullGroup
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate

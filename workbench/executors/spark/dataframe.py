@@ -10,7 +10,7 @@ from workbench.core.program import Ported, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.columns import kind
 from workbench.executors.spark.choice import choose
-from workbench.executors.spark.key_log import KeyLog
+from workbench.executors.spark.key_streams import KeyLog
 from workbench.executors.spark.layout import Layout
 
 if TYPE_CHECKING:

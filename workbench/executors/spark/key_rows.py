@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.core.domain import INT, Domain
+from workbench.core.domain import FLOAT, INT, Domain, Range
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError
 from workbench.events.account import KEYLESS, Reporter
 from workbench.events.batch import EventArray, LogBatch
 from workbench.events.buffers import shown_column
-from workbench.events.columns import kind, rows_to_columns, to_column
+from workbench.events.columns import PLAIN, kind, rows_to_columns, to_column
 from workbench.events.decoding import decode
-from workbench.events.order import ORDER_TYPES, order_columns
 from workbench.events.output_columns import shown_events
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
-from workbench.events.values import Words
+from workbench.events.values import INTEGER, NUMBER, UnreadableError, Words, from_text, short
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 
 BATCH = 4096
 """Rows that are made columns at a time."""
+ORDER_TYPES = "o0 double, o1 long, o2 string"
+"""What one column of texts becomes, to be ordered by: a number (infinite for a text), it as an integer, the text."""
+_DATED = "^[0-9]+-"
+"""How a text begins that is no number: ISO 8601 has such dates."""
+_WORD = Range(-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True)
@@ -133,8 +138,40 @@ def _order(name: str, column: Any, shown: str) -> list[Any]:
     if not pa.types.is_string(column.type):
         return [column]
     if not column.null_count:
-        return order_columns(name, column, lambda _: shown)
-    number, *others = order_columns(name, pa.array([text or "" for text in column.to_pylist()]), lambda _: shown)
+        return order_columns(name, column, shown)
+    number, *others = order_columns(name, pa.array([text or "" for text in column.to_pylist()]), shown)
     there = column.is_valid().to_pylist()
     kept = [each if ok else None for each, ok in zip(number.to_pylist(), there, strict=True)]
     return [pa.array(kept, pa.float64()), *others]
+
+
+def order_columns(name: str, texts: Any, where: str) -> list[Any]:
+    """The Arrow columns by which rows are ordered, given an Arrow array of texts: numbers, exactly, before texts.
+
+    Raises
+    ------
+    InputError: one is a number that is none of 64 bits.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.all(pc.match_substring_regex(texts, PLAIN)).as_py():
+        whole = texts.cast(pa.int64())
+        return [whole.cast(pa.float64(), safe=False), whole, pa.repeat("", len(texts))]
+    if pc.all(pc.match_substring_regex(texts, _DATED)).as_py():
+        return [pa.repeat(float("inf"), len(texts)), pa.repeat(0, len(texts)), texts]
+    found: list[tuple[float, int, str]] = []
+    for text in texts.to_pylist():
+        stripped = text.strip()
+        try:
+            if INTEGER.fullmatch(stripped):
+                number = from_text(stripped, _WORD)
+                found.append((float(number), number, ""))
+            elif NUMBER.fullmatch(stripped) and not re.search("inf|nan", stripped):
+                found.append((from_text(stripped, FLOAT), 0, ""))
+            else:
+                found.append((float("inf"), 0, text))
+        except UnreadableError as error:
+            raise error.refusal(f"'{name}'", short(stripped), where) from error
+    columns = zip(*found, strict=True)
+    return [pa.array(c, t) for c, t in zip(columns, (pa.float64(), pa.int64(), pa.string()), strict=True)]

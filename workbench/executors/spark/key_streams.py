@@ -1,24 +1,33 @@
 """A pipeline on the rows of successive keys: a stream of each key, one after the other.
 
+The rows of a key are brought together (a shuffle by key), sorted within the partition, and fed to the pipeline from
+Arrow batches (`mapInArrow`). They are never in memory all at once, so a stream may be of any length.
+
 The rule of this module: the rows of a key come together and in order, and that is verified row by row, not believed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT
 from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError, WorkbenchError
+from workbench.events.account import Reporter
 from workbench.events.batch import LogBatch
-from workbench.executors.keyed import KeyedOutputs, KeyedRuns
+from workbench.executors.keyed import KeyedOutputs, KeyedRuns, keyless, told
 from workbench.executors.spark.choice import Choice
 from workbench.executors.spark.columns import STEP, RowError, output_schema, read_events
+from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
 from workbench.executors.spark.layout import Layout, mixed
+from workbench.executors.spark.worker import run_groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,47 @@ class PipelineJob(Job):
 
     def count_events(self, outputs: Any) -> int:
         return sum(len(column) - column.null_count for column in outputs.columns[2:])
+
+
+@dataclass(frozen=True)
+class KeyLog:
+    """The rows of a log, as a DataFrame with the columns of a layout.
+
+    Attributes
+    ----------
+    key_type: Spark's type of the key.
+    counts: what workers report, if they do.
+    shown: the name of the log in messages.
+    parts: how many tasks read each of the files that are read in parts.
+    """
+
+    rows: DataFrame
+    layout: Layout
+    key_type: str
+    counts: Counts | None = None
+    shown: str = ""
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+    def job(self, choice: Choice) -> PipelineJob:
+        """The job that runs a pipeline on each key."""
+        return PipelineJob(choice, self.layout, self.key_type)
+
+    def run(self, choice: Choice) -> DataFrame:
+        """Run a pipeline on each key."""
+        return run_groups(self.job(choice), self.rows, self.counts)
+
+    def locate(self, error: WorkbenchError, key: str | None, task: int, row: int | None) -> WorkbenchError:
+        """Say of an error that a worker met which row of the log it is about, given its `RowPlace`."""
+        assert self.counts is not None
+        number = None if row is None else row + self.counts.rows_before(task)
+        if key is None and number is not None:
+            return keyless(self.layout.key, number, self.shown)
+        return told(self.layout.key, str(key), number, self.shown, error)
+
+    def settle(self, reporter: Reporter) -> None:
+        """Add what workers have counted to an account; InputError where a file has nothing of what an input needs."""
+        if self.counts is not None:
+            self.counts.settle(reporter, self.parts)
 
 
 class KeyStreams(GroupRun):

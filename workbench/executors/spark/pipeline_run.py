@@ -10,8 +10,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events.reading import Reading
 from workbench.executors.spark.choice import Choice, choose
 from workbench.executors.spark.columns import STEP
-from workbench.executors.spark.key_log import KeyLog
-from workbench.executors.spark.key_streams import PipelineJob
+from workbench.executors.spark.key_streams import KeyLog, PipelineJob
 from workbench.executors.spark.logs import file_names, follow_log, read_log
 from workbench.executors.spark.output import row_ports
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark

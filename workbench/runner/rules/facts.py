@@ -1,21 +1,25 @@
 """The facts of rules, as the user names them: files of rows, and SQLite databases.
 
 The rule of this module: rows of a file are kept in memory as they are, where they are few; many are put into a database
-in memory with the indexes that rules need. A database is asked, and never read as a whole.
+in memory with the indexes that rules need. A database is asked, and never read as a whole. In a pipeline, each
+processor that looks facts up is given them, and no other.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import ANY, Value
-from workbench.core.program import Port, Ports
+from workbench.core.pipeline import Pipeline
+from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.read import read_events
 from workbench.executors.table import Start
+from workbench.processors.held.group import Group
 from workbench.runner.rules.log import row_reader
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.tesla.caches.table import FactCaching
     from workbench.tesla.engines.facts.database import FactSettings
     from workbench.tesla.engines.facts.table import FactTable
+    from workbench.tesla.rule_processor import RuleProcessor
 
 FEW, MANY = 1_000, 100_000
 """More rows of a file are put into a database: where they are compared by more than equations, and in any case."""
@@ -200,3 +205,25 @@ def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
             found[name] = [read(row) for row in given.get(name, ())]
     return found
+
+
+# --- in pipelines -------------------------------------------------------------------------------------------
+
+
+def with_facts(program: Program, start: Start) -> Program:
+    """A pipeline whose rules have the facts that a run is given: as they are now, for the whole run."""
+    fixed = replace(start.options, facts_fixed=True)  # a run may go on from a state before
+    return _with_facts(program.pipeline, replace(start, options=fixed))
+
+
+def _with_facts(pipeline: Pipeline, start: Start) -> Pipeline:
+    nodes = []
+    for node in pipeline.nodes:
+        processor = node.processor
+        if isinstance(processor, Group):
+            processor = type(processor)(_with_facts(processor.body, start))
+        elif getattr(processor, "looks_up", ()):
+            rules = cast("RuleProcessor", processor)
+            processor = replace(rules, facts=facts_of(rules.rules, start))
+        nodes.append(replace(node, processor=processor))
+    return replace(pipeline, nodes=tuple(nodes))

@@ -5,14 +5,13 @@ The rule of this module: events that come one by one are taken before the next p
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.events.batch import LogBatch
+from workbench.events.batch import LogBatch, take
 from workbench.events.clock import Clock
 from workbench.executors.session import Session
 from workbench.executors.table import Start
@@ -69,11 +68,8 @@ def event_batches(
 def _of_events(events: Iterator[Occurrence], pace: BatchPace, file: str) -> Iterator[LogBatch]:
     ended = False
     while not ended:
-        some, failed, size = list[Occurrence](), None, pace.size
-        try:
-            some.extend(itertools.islice(events, size))
-        except WorkbenchError as error:
-            failed = error
+        size = pace.size
+        some, failed = take(events, size, WorkbenchError)
         ended = failed is not None or len(some) < size
         if some or failed is not None:
             yield LogBatch(range(len(some)), occurrences=some, file=file, failed=failed)

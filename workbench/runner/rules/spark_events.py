@@ -18,10 +18,10 @@ from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind
 from workbench.events.reading import Reading
-from workbench.events.row_batches import batches
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 from workbench.runner.rules.columns import arrange_events, coded, text_codes

@@ -11,9 +11,9 @@ from typing import Any
 
 from workbench.core.program import Ports
 from workbench.errors import InputError
+from workbench.events.batch import batches as batched
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind, to_column
-from workbench.events.row_batches import batches as batched
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, join_state, split_groups, split_state
 from workbench.runner.rules.composites import composite_table, event_row
 from workbench.runner.rules.spark_events import EventLayout
