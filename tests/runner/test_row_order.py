@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -199,7 +200,8 @@ def test_bad_rows_and_the_first_rows(files: int, tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"late": "2"}, "for rules and pipelines with a clock only: --late\n.*or add --time COLUMN"),
-        ({"time": "x", "until": "3"}, "for rules only: --until"),
+        ({"until": "3"}, "for rules and pipelines with a clock only: --until"),
+        ({"time": "t", "until": "3"}, "has no clock: --until"),
         ({"time": "tt"}, "there is no column 'tt'"),
         ({"time": "t", "backend": "spark", "key": "x"}, "not for the spark backend: --time"),
     ],
@@ -232,3 +234,36 @@ def test_rules_in_a_pipeline_see_times_in_order(tmp_path: Path) -> None:
     assert [*without_time(wb.run(program, logs, time="time"), "time")] == wanted
     with pytest.raises(WorkbenchError, match="the time goes back"):
         wb.run(program, tmp_path / "log.jsonl")
+
+
+SILENCE = """
+pipeline silence(reading: {sensor: str, room: str, value: float}) -> silent: {sensor: str, room: str}
+{
+    return rules("silence.tesla", reading).Silent
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["reference", "threaded"])
+@pytest.mark.parametrize("until", [300, 359, 360, 400])
+def test_the_clock_moves_on_at_the_end_of_the_log(until: int, backend: str, tmp_path: Path) -> None:
+    """What rules in a pipeline emit then is what the rules emit by themselves."""
+    models, options = ROOT / "models" / "tesla", dict[str, Any](time_unit="s", until=until)
+    (tmp_path / "silence.tesla").write_text((models / "silence.tesla").read_text())
+    (tmp_path / "silence.pipe").write_text(SILENCE)
+    alone = wb.run(models / "silence.tesla", models / "silence.jsonl", **options)
+    wanted = [{"sensor": row["sensor"], "room": row["room"]} for row in alone if row["type"] == "Silent"]
+    found = wb.run(tmp_path / "silence.pipe", models / "silence.jsonl", backend=backend, **options)
+    assert found.to_dict() == {"silent": [tuple(row.values()) for row in wanted]}
+    timed = list(wb.run(tmp_path / "silence.pipe", models / "silence.jsonl", backend=backend, time="time", **options))
+    assert [row["silent"] for row in timed] == found.to_dict()["silent"]
+
+
+def test_a_clock_that_cannot_move(tmp_path: Path) -> None:
+    models, rows = ROOT / "models" / "tesla", str(ROOT / "models" / "tesla" / "kitchen.jsonl")
+    with pytest.raises(WorkbenchError, match=r"(?s)--until: .*the time goes back .*hint: name a later time"):
+        wb.run(models / "kitchen.pipe", rows, until="2026-01-01T00:00:00")
+    with pytest.raises(WorkbenchError, match="--until soon: expected a date"):
+        wb.run(models / "kitchen.pipe", rows, until="soon")
+    with pytest.raises(InputError, match="--until and --key do not go together"):
+        wb.run(models / "kitchen.pipe", rows, until="2026-01-01T00:00:00", key="temp")

@@ -111,6 +111,14 @@ class Clock:
         return int(-(-Decimal(found[1]) * MICROSECONDS.get(found[2] or self.unit or "", 1) // 1))
 
 
+def instant(clock: Clock, text: str) -> int:
+    """The time that `--until` names."""
+    try:
+        return clock.read(text)
+    except UntimedError as error:
+        raise InputError(f"--until {text}: expected {error}") from error
+
+
 def _date(text: str) -> tuple[str, int]:
     try:
         date = datetime.fromisoformat(text)

@@ -141,7 +141,7 @@ class RunOptions:
     """Whether types that are not declared are inferred from the log."""
     infer_rows: int | None = _of(RULES)
     """From how many of its first rows."""
-    until: str | int | None = _of(RULES)
+    until: str | int | None = _of(TIMES)
     """The time to which the clock moves in the end."""
     facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | str | Path = _of(FACTS, default=())
     """The rows of each type of facts, or their files: a SQLite database, or `TYPE=FILE`."""

@@ -179,6 +179,9 @@ class CarryingSession(Session):
     def end(self) -> BatchOutput:
         return self._added(self.session.end(), None)
 
+    def advance_clock(self, time: int) -> BatchOutput:
+        return self._added(self.session.advance_clock(time), None)
+
     def save(self) -> bytes:
         return self.session.save()
 

@@ -18,6 +18,7 @@ from workbench.core.domain import INT
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, Refused
 from workbench.events.account import Reporter
+from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import expected_rows, named_files
 from workbench.events.rows import LogBlock
@@ -68,7 +69,7 @@ def run_pipeline(program: Program, start: Start) -> None:
             if opened.is_ordered(1):
                 hint = "leave it out: --order COLUMN orders the rows of a key"
                 raise InputError("not for the spark backend: --time", hint=hint)
-            if other := options.given("--with-row", "--carry", "--only-true"):
+            if other := options.given("--with-row", "--carry", "--only-true", "--until"):
                 raise InputError(f"not for the spark backend: {other}", hint="leave it out, or name another backend")
             whole(opened.program, opened.start)
         return
@@ -120,6 +121,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
+        until=opened.until(),
         named=partial(_named_outputs, opened, session),
         state=state,
     )
@@ -200,7 +202,7 @@ class OpenedPipeline:
         options, ports = self.start.options, self.program.ports
         if options.key is None:
             return None
-        if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate"):
+        if other := options.given("--steps", "--reassociate", "--fault", "--seed", "--rate", "--until"):
             raise InputError(f"{other} and --key do not go together")
         domain = ports.domains.get(options.key) or source.key_domain(options.key, self.reading) or Words()
         return Partition(ports, options.key, domain, source.shown)
@@ -244,6 +246,13 @@ class OpenedPipeline:
         """Whether rows of so many logs are put in the order of time; a program with a clock sees whether they are."""
         options, has_clock = self.start.options, any(port.clock for port in self.program.ports.inputs)
         return options.late is not None or (options.time is not None and (not has_clock or logs > 1))
+
+    def until(self) -> Callable[[], int] | None:
+        """Gives the time to which the clock moves in the end; InputError where the program has no clock."""
+        until, ports = self.start.options.until, self.program.ports
+        if until is not None and not any(port.clock for port in ports.inputs):
+            raise InputError(f"{ports.of} has no clock: --until", hint="leave it out")
+        return None if until is None else partial(instant, self.clock, str(until))
 
     def _clock(self) -> Clock:
         """What knows the times of rows."""

@@ -275,13 +275,3 @@ def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Valu
         return None if value is None else from_json(value, domain)
     except UnreadableError as error:
         raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
-
-
-def instant(clock: Clock, text: str) -> int:
-    """The time that `--until` names."""
-    from workbench.events.clock import UntimedError
-
-    try:
-        return clock.read(text)
-    except UntimedError as error:
-        raise InputError(f"--until {text}: expected {error}") from error

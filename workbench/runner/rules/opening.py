@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.errors import InputError
+from workbench.events.clock import instant
 from workbench.events.inputs import expected_rows
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
@@ -26,7 +27,7 @@ from workbench.runner.rules.composites import Sources
 from workbench.runner.rules.control import RuleControl
 from workbench.runner.rules.facts import facts_of
 from workbench.runner.rules.keys import KeyedRules, with_key
-from workbench.runner.rules.log import RuleLog, instant
+from workbench.runner.rules.log import RuleLog
 from workbench.runner.rules.order import EventPiece, event_batches, late_events
 from workbench.runner.rules.passing import check_passed
 from workbench.runner.rules.session import ControlledSession, RuleSession
@@ -99,6 +100,9 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
     if state is not None and len(source.logs()) > 1:
         raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
     start = start if state is None else state.adopt(start)
+    row = rule_backends(rules, start.options)[0]
+    if row.engine is None:
+        raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
     opened = OpenedRules(rules, start, source, state)
     with start.opening():
         start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
@@ -153,9 +157,6 @@ class OpenedRules:
 
     def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
         options = start.options
-        row = rule_backends(rules, options)[0]
-        if row.engine is None:
-            raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
         given = options.rules_control
         self.control = None if given is None else RuleControl(given, rules, start)
         self.plain, self.start, self.source, self.key = rules, start, source, options.key

@@ -16,22 +16,20 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
-from workbench.events.clock import Clock
+from workbench.events.clock import Clock, instant
 from workbench.events.inputs import expected_rows, log_files
 from workbench.events.reading import Reading
 from workbench.executors.run_options import AUTO
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
 from workbench.executors.table import Start
-from workbench.runner.order import read_first
-from workbench.runner.rules.choice import chosen_engine, engine_name
+from workbench.runner.rules.choice import chosen_engine
 from workbench.runner.rules.composites import event_columns
-from workbench.runner.rules.facts import facts_of
-from workbench.runner.rules.log import RuleLog, instant
+from workbench.runner.rules.log import RuleLog
+from workbench.runner.rules.opening import OpenedRules
 from workbench.runner.source import source_of
-from workbench.tesla.engines.engine import EngineSettings, rule_engine
+from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.engines.partial_run import refuse_circles
-from workbench.tesla.occurrence import Facts, in_units
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
 
@@ -70,15 +68,16 @@ class SparkRuleRun(SparkRun):
     Attributes
     ----------
     start: whose backend is that of the workers.
-    clock: knows what times are from the first event.
+    opened: the rules, whose clock knows from the first event what times are.
+    inputs: of each the type of its events, where it is said, and the file.
     """
 
     rules: RuleSet
     start: Start
+    opened: OpenedRules = field(init=False)
     clock: Clock = field(init=False)
     reading: Reading = field(init=False)
     inputs: Sequence[tuple[Declaration | None, Any]] = field(init=False)
-    log: RuleLog = field(init=False)
     parts: dict[str, int] = field(default_factory=dict)
     engine: str = field(init=False)
     job: RuleJob = field(init=False)
@@ -87,18 +86,13 @@ class SparkRuleRun(SparkRun):
     def __post_init__(self) -> None:
         asked = self.start.options
         self.start = replace(self.start, options=replace(asked, backend=asked.worker_backend or AUTO))
-        self.engine = engine_name(self.start.options)
-        self.clock = self.start.options.clock()
-        self.reading = self.start.options.reading()
-        self.log = RuleLog(self.rules, self.clock, self.reading, Reporter())
-        logs = source_of(asked.input).logs()
-        self.inputs = [self.log.named(log.name) for log in logs]
-        for log in logs:
-            if self.clock.dates is None:
-                read_first(self.log.pieces([log]))
-        self.reading = replace(self.reading, words=True)
-        self.time = self.clock.column
-        self.log.unknown.clear()
+        source = source_of(asked.input)
+        self.opened = opened = OpenedRules(self.rules, replace(self.start, reporter=Reporter()), source)
+        self.inputs = [opened.log.named(log.name) for log in source.logs()]
+        opened.begin()
+        opened.log.unknown.clear()
+        self.engine, self.clock, self.time = opened.backend, opened.clock, opened.clock.column
+        self.reading = replace(opened.reading, words=True)
 
     def read(self, spark: SparkSession) -> DataFrame:
         from workbench.executors.spark.worker import run_groups
@@ -143,27 +137,20 @@ class SparkRuleRun(SparkRun):
     def _choose(self) -> None:
         """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
         if self.start.options.backend == AUTO:
-            scaled, facts, settings = self._prepare()
-            make = partial(rule_engine, scaled, facts=facts, settings=settings)
-            expected = expected_rows(self.start.options.input)
-            choice = chosen_engine(scaled, settings, expected, "columns", make)
+            opened = self.opened
+            scaled, settings = opened.scaled(), opened.settings()
+            make = partial(rule_engine, scaled, facts=opened.read_facts(), settings=settings)
+            choice = chosen_engine(scaled, settings, expected_rows(self.start.options.input), "columns", make)
             self.engine = choice.engine
             choice.tell(self.start.say)
-
-    def _prepare(self) -> tuple[RuleSet, Facts, EngineSettings]:
-        """Prepare the rules, with windows in the unit of times, the facts, and the settings of engines."""
-        start, clock = self.start, self.clock
-        trex = start.options.compat == "trex"
-        scaled = in_units(self.rules, clock.unit, dates=bool(clock.dates), trex=trex)
-        return scaled, facts_of(self.rules, start), EngineSettings(clock.unit, bool(clock.dates), trex)
 
     def begin(self, counts: Counts, buckets: int, ranges: int = 0) -> None:
         """Decide what is run, on events in so many buckets; Refused where no engine runs it."""
         from workbench.runner.rules.spark_events import EventLayout
         from workbench.runner.rules.spark_job import RuleJob
 
-        clock, until = self.clock, self.start.options.until
-        scaled, facts, settings = self._prepare()
+        clock, until, opened = self.clock, self.start.options.until, self.opened
+        scaled, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
         ports = event_columns(self.rules, clock, self.rules.composites)
         events = EventLayout(self.rules, rule_partition(self.rules), buckets)
         last = None if until is None else instant(clock, str(until))
@@ -211,8 +198,8 @@ class SparkRuleRun(SparkRun):
 
     def settle_batch(self) -> None:
         for note in self.counts.notes:
-            if new := note.unknown.keys() - self.log.unknown.keys():
+            if new := note.unknown.keys() - self.opened.log.unknown.keys():
                 self.start.say(f"rows of types that are not declared are passed over: {', '.join(sorted(new))}")
-            self.log.unknown += note.unknown
+            self.opened.log.unknown += note.unknown
         self.counts.settle(self.start.reporter, {})
         self.start.reporter.account.check()
