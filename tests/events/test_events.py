@@ -555,9 +555,9 @@ def test_what_is_written_reads_back(tmp_path_factory, suffix, data):
     row = st.fixed_dictionaries({}, optional={f"v{i}": values(d) for i, d in enumerate(inputs)})
     steps = data.draw(st.lists(row, max_size=6))
     path = tmp_path_factory.mktemp("events") / f"a.{suffix}"
-    with write_events(path, pipeline, idle=True) as writer:
+    with write_events(path, pipeline) as writer:
         for step in steps:
-            writer.write({name: [value] for name, value in step.items()})
+            writer.row(step)
     assert list(read_events(path, pipeline)) == steps
 
 

@@ -108,9 +108,9 @@ def test_what_is_written_is_read_back(tmp_path):
     ]
     steps += [{"x": -3, "f": 0.1, "b": True}, {}, {"e": ("a b", 1)}, {"f": float("inf")}]
     for name in ("a.logfmt", "a.logfmt.gz", "a.logfmt.zst"):
-        with write_events(tmp_path / name, ports, idle=True) as writer:
+        with write_events(tmp_path / name, ports) as writer:
             for step in steps:
-                writer.write({name: [value] for name, value in step.items()})
+                writer.row(step)
         assert list(read_events(tmp_path / name, ports)) == steps
     lines = (tmp_path / "a.logfmt").read_text().split("\n")
     assert lines[:5] == ['s=""', 's=" "', 's="a b"', 's="a\\"b\\\\"', 's="null"']

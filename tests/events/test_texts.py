@@ -30,11 +30,11 @@ def test_tables_are_written_as_rows_are(form, names, data, tmp_path_factory):
     folder, kinds = tmp_path_factory.mktemp("texts"), {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_()}
     table = pa.table({n: pa.array([row[n] for row in rows], kinds.get(n, pa.string())) for n in names})
     for way in ("rows", "table"):
-        with write_events(folder / f"{way}.{form}", program, idle=True) as writer:
+        with write_events(folder / f"{way}.{form}", program) as writer:
             if way == "table":
                 writer.table(table)
             for row in rows if way == "rows" else ():
-                writer.write({name: [] if value is None else [value] for name, value in row.items()})
+                writer.row({name: value for name, value in row.items() if value is not None})
     found = [(folder / f"{way}.{form}").read_bytes() for way in ("rows", "table")]
     assert form == "arrows" or found[0] == found[1]
     back = list(read_events(folder / f"table.{form}", Ports("p", program.outputs)))

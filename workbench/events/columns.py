@@ -7,7 +7,7 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,6 @@ from workbench.core.fields import Tuple, joined, scalars
 from workbench.errors import DomainError
 from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
-
-Where = Callable[[int], str]
-"""Where a row of a batch lies."""
 
 PLAIN = r"^-?[0-9]{1,18}$"
 """Texts that are whole numbers of 64 bits beyond doubt."""
@@ -52,7 +49,7 @@ def has_array(domain: Domain) -> bool:
     return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
 
 
-def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:
+def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any:
     """An Arrow array of events; None is no event.
 
     Parameters
@@ -70,12 +67,9 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where:
     try:
         return text_array(values) if kind(domain) == "string" else _number_array(values, domain)
     except (pa.ArrowInvalid, OverflowError, TypeError) as error:
-        row, odd = next(
-            (i, v) for i, v in enumerate(values) if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63)
-        )
+        odd = next(v for v in values if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63))
         raise DomainError(
             f"{odd!r} on {whose} is no whole number of 64 bits, which a column has for {domain}",
-            where=where(row) if where else "",
             hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
         ) from error
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,6 @@ def format_of_options(*given: str) -> str | None:
     return None
 
 
-def endings(among: Iterable[str] | None = None) -> dict[str, str]:
-    """What names end with, and the formats that they tell: of all formats, or of some."""
-    return {ending: name for name in (among or format_rows()) for ending in format_row(name).endings}
+def endings() -> dict[str, str]:
+    """What names end with, and the formats that they tell."""
+    return {ending: name for name, row in format_rows().items() for ending in row.endings}

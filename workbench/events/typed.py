@@ -223,8 +223,8 @@ class TypedWriter(RowWriter):
 
     called: ClassVar[str]
 
-    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
-        super().__init__(program, stream, idle=idle, shown=shown)
+    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
+        super().__init__(program, stream, shown=shown)
         with arrow_errors(self.called, shown):
             import pyarrow as pa
 

@@ -86,7 +86,6 @@ def write_events(
     program: Ported,
     *,
     format: str | None = None,
-    idle: bool = False,
     live: bool = False,
     appearing: ExitStack | None = None,
     stays: Stays | None = None,
@@ -98,7 +97,6 @@ def write_events(
     Parameters
     ----------
     format: overrides what the name says; `USUAL` where neither says anything.
-    idle: whether a step without output takes a row too.
     live: whether the log comes as somebody writes it.
     appearing: gives the file its name when this stack is closed (`files.destination`).
     stays: gives how many bytes of a file stay, behind which it is written under its own name: it is of several runs.
@@ -114,7 +112,7 @@ def write_events(
     appended, written = (live or stays is not None) and row.text and not is_stream(path), False
     with (
         destination(path, lambda: written, appended=appended, appearing=appearing) as stream,
-        closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer,
+        closing(row.writer(program, stream, shown=str(path))) as writer,
     ):
         writer.live |= live and row.piped
         if appended and Path(path).stat().st_size:

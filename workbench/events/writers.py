@@ -66,13 +66,13 @@ class RowWriter(EventWriter):
     quotes = False
     """Whether cells may stand in quotation marks, and have ends of lines."""
 
-    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
-        self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
+    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
+        self.domains, self.stream, self.shown = program.ports.shown, stream, shown
         self.live = is_stream(shown)
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         rows = max((len(values) for values in outputs.values()), default=0)
-        for i in range(max(rows, 1) if self.idle else rows):
+        for i in range(rows):
             self.row({name: values[i] for name, values in outputs.items() if i < len(values)})
 
     def ready(self, table: Any) -> Callable[[], object]:

@@ -9,8 +9,8 @@ import pytest
 
 from workbench.conformance.compare.schedules import Deadlock, Schedule
 from workbench.errors import PipelineError
+from workbench.executors.threaded.executor import NonBlocking
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.non_blocking import NonBlocking
 from workbench.processors.passthrough import Passthrough
 
 SEEDS = range(150)

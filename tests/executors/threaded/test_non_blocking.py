@@ -19,9 +19,8 @@ from workbench.core.kinds import keeps_copies
 from workbench.core.ops import equal
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.reference.executor import Reference
-from workbench.executors.threaded.executor import Threaded, default_placement
+from workbench.executors.threaded.executor import NonBlocking, Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.non_blocking import NonBlocking
 from workbench.executors.threaded.placement import Placement
 from workbench.executors.threaded.pulled import PullGroup
 from workbench.processors.apply import ApplyFunction

@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import fact_files, fact_timeout
 from workbench.cli.run_options import reading_options, run_options
+from workbench.events.account import Reporter
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.access import FactAccesses
     from workbench.tesla.engines.rule_sample import RulesSampled
     from workbench.tesla.rule_set import RuleSet
+
+SAMPLE = 10_000
+"""Events of a log that rules are watched on, where nothing else is said (`--head`)."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -61,16 +66,20 @@ def execute(args: argparse.Namespace) -> int:
 
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
-    from workbench.events.account import Reporter
     from workbench.executors.table import Start
-    from workbench.runner.rules.facts import facts_of
-    from workbench.runner.rules.sample import sampled_log
+    from workbench.runner.order import singly
+    from workbench.runner.rules.opening import OpenedRules
+    from workbench.runner.rules.order import event_form
     from workbench.runner.source import source_of
+    from workbench.tesla.engines.rule_sample import sample_rules
 
-    reporter, options = Reporter(o.note), run_options(args, output=None)
-    facts = facts_of(rules, Start(options))
-    with reporter.doing:
-        return sampled_log(rules, source_of(args.input), options.reading(), options.clock(), facts, reporter)
+    options = run_options(args, output=None)
+    options = replace(options, head=SAMPLE if options.head is None else options.head)
+    opened = OpenedRules(rules, Start(options, reporter=Reporter(o.note)), source_of(args.input))
+    facts = opened.read_facts()
+    with opened.start.reporter.doing:
+        opened.begin()
+        return sample_rules(opened.scaled(), facts, list(singly(opened.pieces, event_form(rules))))
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:

@@ -294,8 +294,8 @@ class CsvWriter(RowWriter):
 
     between = ","
 
-    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
-        super().__init__(program, stream, idle=idle, shown=shown)
+    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
+        super().__init__(program, stream, shown=shown)
         self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
         self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
 
@@ -322,7 +322,7 @@ class CsvWriter(RowWriter):
             self.stream.write("\n")
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        if self.idle or len(self._texts) > 1:
+        if len(self._texts) > 1:
             super().write(outputs)
             return
         ((name, text),) = self._texts.items()

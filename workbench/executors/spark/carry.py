@@ -79,12 +79,11 @@ def error_in(error: BaseException, locate: Locate | None = None) -> WorkbenchErr
 
 
 @contextlib.contextmanager
-def bring_back(hint: str = "", where: str = "", locate: Locate | None = None) -> Iterator[None]:
+def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
     """On the driver: raise an error of workbench that a worker met, and any other of Spark's as a `SparkError`.
 
     Parameters
     ----------
-    hint: what to do about the others.
     where: the folder of what is kept from one run to the next.
     locate: names the row of the log that an error is about.
     """
@@ -98,7 +97,7 @@ def bring_back(hint: str = "", where: str = "", locate: Locate | None = None) ->
             raise ours from None
         if not type(error).__module__.startswith(("pyspark.", "py4j.")) and not isinstance(error, ConnectionError):
             raise
-        kind, what, remedy = known_failure(error) or (SparkError, f"Spark gave up: {summarize(error)}", hint)
+        kind, what, remedy = known_failure(error) or (SparkError, f"Spark gave up: {summarize(error)}", "")
         raise kind(what, where=where if kind is StateError else "", hint=remedy) from error
 
 

@@ -13,15 +13,15 @@ of all steps before the error have been given.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.core.domain import Value
-from workbench.core.kinds import Keeping, Push, keeps_copies
+from workbench.core.kinds import Keeping, Push, keeps_copies, stepping
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END
+from workbench.core.processor import END, Processor, State, Stepped
 from workbench.core.program import Program
 from workbench.errors import Overflow
 from workbench.executors.backend import Oracle, Steps
@@ -30,11 +30,12 @@ from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.non_blocking import NonBlocking
 from workbench.executors.threaded.placement import Placement, Stage, balanced
 from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -249,6 +250,34 @@ class Threaded(Overlapped):
                     token.queues[name] = len(queue)
                 if capacity is not None and len(queue) > capacity and token.overflow is None:
                     token.overflow = self._overflow(token.number, name, len(queue))
+
+
+class NonBlocking:
+    """Does work on copies in threads of a manager's (Multiple Threads, section 4.2); an `Each`, of which holders know.
+
+        "The window processor first calls push() on each copy in rapid-fire succession. Each copy of φ can update its
+        state in a separate thread, thus exhibiting parallel processing. The processor then waits for each of these
+        calls to be finished."
+
+    Where no thread is granted, the work is done by whoever asked.
+    """
+
+    def __init__(self, manager: ThreadManager) -> None:
+        self.manager = manager
+
+    def __call__(self, work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], /) -> Iterator[T]:
+        """All work begins before any is waited for, and all is done on return, whatever fails."""
+        begun = [self.manager.start(partial(work, *job)) for job in jobs]
+        return map(Done.wait_for, [Done(each.wait_for) for each in begun])
+
+    def step(self, processor: Processor) -> Push:
+        """The step of a (typed) processor, its copies stepped so: as long as the manager would grant a thread."""
+        manager, plain, overlapping = self.manager, processor.step, stepping(processor, self)
+
+        def step(state: State, front: tuple[Any, ...]) -> Stepped:
+            return overlapping(state, front) if manager.grants else plain(state, front)
+
+        return step
 
 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:
