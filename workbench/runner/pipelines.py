@@ -89,7 +89,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         start = start if state is None else state.adopt(start)
         twice = source.rereadable and state is None
         opened = OpenedPipeline(program, start, columns=source.columns, twice=twice)
-        partition = opened.partition(source)
+        until, partition = opened.until(), opened.partition(source)
         read = opened.program.ports if partition is None else partition.rows
         carried = opened.carried(source)
         read = carried.read(read)
@@ -121,7 +121,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         ),
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
-        until=opened.until(),
+        until=until,
         named=partial(_named_outputs, opened, session),
         state=state,
     )
