@@ -21,8 +21,7 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.threads import ThreadedRules, compiled_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.rule_split import RuleSplit, rule_split
-from workbench.tesla.engines.time_split import TimeSplit, time_split
+from workbench.tesla.engines.rule_split import RuleSplit, TimeSplit, rule_split, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Occurrence
 

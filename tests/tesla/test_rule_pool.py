@@ -13,12 +13,11 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import varied_case
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.tesla.check import rules
-from workbench.tesla.engines import total_order
+from workbench.tesla.engines import rule_pool
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_pool import RulePool
 from workbench.tesla.engines.rule_split import rule_split
-from workbench.tesla.engines.total_order import TotalOrder
 from workbench.tesla.occurrence import Occurrence
 
 TYPES = """
@@ -87,8 +86,8 @@ def drawn_events(draw, count):
 @pytest.mark.parametrize("name", ["cdp", "aip"])
 def test_composites_their_numbers_and_their_sources_are_those_of_one_engine(name, monkeypatch):
     """What is old is forgotten as often as can be, too."""
-    monkeypatch.setattr(total_order, "FORGET_AT", 3)
-    shared = composites = 0
+    monkeypatch.setattr(rule_pool, "FORGET_AT", 3)
+    shared = composites = forgot = 0
     for seed in range(scaled(25, 60)):
         draw = random.Random(seed)
         made = drawn_rules(draw)
@@ -107,8 +106,10 @@ def test_composites_their_numbers_and_their_sources_are_those_of_one_engine(name
             composites += len(told)
             assert pool.process(event) == told, seed
         assert pool.advance(events[-1].time + 9) == one.advance(events[-1].time + 9)
+        forgot += all(each.forgotten for each in pool._numbers)
     assert shared > scaled(8, 20)
     assert composites > scaled(150, 400)
+    assert forgot
 
 
 def test_random_rules_are_shared_out():
@@ -211,28 +212,3 @@ def test_facts_in_a_database_stay_with_one_process():
         rule_engine(made, "cdp", FactTables({"F": ((1,),)}), EngineSettings(threads=2))
     pool = rule_engine(made, "cdp", {"F": [(1,)]}, EngineSettings(threads=2))
     assert [each.values for each in pool.process(Occurrence("A", 1, (1,)))] == [(1,)]
-
-
-def test_what_is_kept_of_the_total_order_gives_the_numbers_of_all_of_it(monkeypatch):
-    monkeypatch.setattr(total_order, "FORGET_AT", 4)
-    draw, order, numbers, composites, time = random.Random(3), TotalOrder(10), [], [], 0
-    number = 0
-    for event in range(500):
-        time += draw.randint(0, 3)
-        numbers.append((time, number))
-        number += 1
-        for _ in range(draw.choice((0, 0, 1, 4))):
-            assert order.publish(event + 1, time) == number
-            composites.append((time, number))
-            number += 1
-        order.forget(time)
-        for index in range(len(numbers)):
-            when, known = numbers[index]
-            if when >= time - 10:
-                assert order.event_number(index) == known
-                assert order.find(known) == index
-        for index, (when, known) in enumerate(composites):
-            if when >= time - 10:
-                assert order.composite_number(index) == known
-                assert order.find(known) == -1 - index
-    assert order.before.forgotten > 200

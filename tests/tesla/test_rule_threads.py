@@ -11,8 +11,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines import key_buckets
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.key_buckets import KeyBuckets
-from workbench.tesla.engines.rule_split import balance_work, rule_split
-from workbench.tesla.engines.time_split import TimeSplit
+from workbench.tesla.engines.rule_split import TimeSplit, balance_work, rule_split
 from workbench.tesla.event_block import LargeNumberError, event_block, join_blocks
 from workbench.tesla.occurrence import Occurrence
 

@@ -21,8 +21,7 @@ from workbench.executors.compiled.rules.stretches import StretchRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.independent import find_dependences
-from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.engines.set_plan import SetPlan, find_dependences
 from workbench.tesla.event_block import event_block
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet

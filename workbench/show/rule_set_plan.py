@@ -17,11 +17,10 @@ from workbench.extensions import later
 from workbench.show.dot import FAINT, digraph, quote
 from workbench.show.rule_graph import LAYOUT, as_table
 from workbench.tesla import tree as t
-from workbench.tesla.engines.independent import find_dependences
 from workbench.tesla.engines.matches import MatchedRules
 from workbench.tesla.engines.rule_sample import RulesSampled
 from workbench.tesla.engines.rule_split import rule_split
-from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan
+from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan, find_dependences
 from workbench.tesla.rule_set import RuleSet
 
 banded_attribute = later("workbench.executors.compiled.rules.bounds", "banded_attribute")

@@ -25,7 +25,7 @@ from workbench.tesla.parser import parse_rules, read_rules, uncollected
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope
-from workbench.tesla.window_bounds import check_bounds, check_pause
+from workbench.tesla.windows import check_bounds, check_pause
 
 MOST_MISTAKES = 100
 """Rules are looked at until so many mistakes are found: more than anybody reads."""

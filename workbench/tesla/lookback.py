@@ -5,7 +5,7 @@ The rule of this module: the windows of a rule decide it, and nothing else that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from workbench.tesla import tree as t
@@ -68,4 +68,15 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
             found[place] = found[anchors[0]].further(window)
         elif window is not None:
             found[place] = Lookback(rule.timeout, None)  # what must not come later is looked for then
+    return found
+
+
+def longest_lookback(rules: Iterable[t.Rule], trex: bool) -> int | None:
+    """How long before a composite of these rules the events of its match lie at most; None: nothing bounds it."""
+    found = 0
+    for rule in rules:
+        for each in lookbacks(rule, trex).values():
+            if each.time is None:
+                return None
+            found = max(found, each.time + rule.timeout)
     return found

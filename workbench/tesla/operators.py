@@ -119,3 +119,37 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
         one, other = expression.operands
         yield row.symbol, one, other
         yield row.mirror, other, one
+
+
+# --- comparisons with constants -------------------------------------------------------------------------
+
+
+def bound_implies(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    """Whether all that compares so with the one constant compares so with the other."""
+    (sign, known), (wanted, asked) = one, other
+    if sign == "==":
+        return _compare(wanted, known, asked)
+    if sign == "!=":
+        return wanted == "!=" and bool(known == asked)
+    if wanted == "!=":
+        return not _compare(sign, asked, known)
+    if wanted[0] != sign[0] or wanted == "==":
+        return False
+    return _compare(sign[0], known, asked) or (known == asked and operator_of(sign).implies(operator_of(wanted)))
+
+
+def bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    """Whether nothing compares so with both constants."""
+    (sign, known), (wanted, asked) = one, other
+    if sign == "==":
+        return not _compare(wanted, known, asked)
+    if wanted == "==":
+        return not _compare(sign, asked, known)
+    if "!=" in (sign, wanted) or sign[0] == wanted[0]:
+        return False
+    low, high = (known, asked) if sign[0] == ">" else (asked, known)
+    return bool(low > high) or (low == high and not (sign.endswith("=") and wanted.endswith("=")))
+
+
+def _compare(sign: str, one: Value, other: Value) -> bool:
+    return bool(operator_of(sign).exact(one, other))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
 from workbench.tesla import tree as t
-from workbench.tesla.operators import readings
+from workbench.tesla.operators import bounds_exclude, readings
 from workbench.tesla.own_aggregates import not_neutral
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
@@ -50,27 +50,21 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
 
 def _find_contradictions(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
     """Constraints that contradict each other: constants, and bounds of one attribute."""
-    least: dict[str, tuple[float, bool]] = {}
-    most: dict[str, tuple[float, bool]] = {}
+    bounds: dict[str, list[tuple[str, float]]] = {}
     for each in part.constraints:
         if isinstance(each, t.Literal) and each.value is False:
             yield LanguageError(f"nothing satisfies this predicate about {part.type}", where=each.where)
         for sign, one, other in readings(each):
             if not (isinstance(one, t.OwnAttribute) and isinstance(other, t.Literal)):
                 continue
-            if isinstance(other.value, str | bool):
+            if isinstance(other.value, str | bool) or sign == "!=":
                 continue
-            value, strict = other.value, sign in ("<", ">")
-            if sign in (">", ">=", "=="):
-                least[one.name] = max(least.get(one.name, (value, strict)), (value, strict))
-            if sign in ("<", "<=", "=="):
-                most[one.name] = min(most.get(one.name, (value, not strict)), (value, not strict))
-            if one.name in least and one.name in most:
-                (low, open_low), (high, closed_high) = least[one.name], most[one.name]
-                if low > high or (low == high and (open_low or not closed_high)):
-                    why = f"no '{one.name}' is that large and small"
-                    yield LanguageError(f"nothing satisfies this predicate about {part.type}: {why}", where=each.where)
-                    return
+            bound = sign, other.value
+            if any(bounds_exclude(before, bound) for before in bounds.setdefault(one.name, [])):
+                why = f"no '{one.name}' is that large and small"
+                yield LanguageError(f"nothing satisfies this predicate about {part.type}: {why}", where=each.where)
+                return
+            bounds[one.name].append(bound)
 
 
 def _find_silent(rules: RuleSet) -> Iterator[WorkbenchError]:

@@ -1,6 +1,7 @@
 """Where a rule looks for events: the windows of its predicates and aggregates, and their durations.
 
-The rule of this module: it is part of the tree (`tree`), which has it under the same names.
+The rule of this module: it is part of the tree (`tree`), which has it under the same names. A bound is a mistake only
+where no log could make sense of it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
+from workbench.core.units import MICROSECONDS
+from workbench.errors import LanguageError
+from workbench.language.findings import Findings
 from workbench.language.syntax import Placed
 
 EVENTS = "events"
@@ -105,3 +109,43 @@ class AfterWindow(Placed):
 
 
 EventWindow = WithinWindow | BetweenWindow | AfterWindow
+
+
+# --- what bounds may be ---------------------------------------------------------------------------------
+
+
+def check_pause(pause: Duration | None, findings: Findings) -> None:
+    """A rule is silent for a time."""
+    if pause is not None and pause.counts:
+        what, hint = "a rule is silent for a time, not for a number of events", "write at most once in 10 min"
+        findings.add(LanguageError(what, where=pause.where, hint=hint))
+
+
+def check_bounds(window: EventWindow, findings: Findings) -> None:
+    """Both bounds are of one kind, whole where they are counted, and in their order."""
+    if isinstance(window, AfterWindow) and window.most.counts:
+        what = "what is absent is told when a time has passed: no event need come that ends a count"
+        hint = f"write a time: within 5 min after {window.of}"
+        findings.add(LanguageError(what, where=window.most.where, hint=hint))
+    if not isinstance(window, WithinWindow):
+        return
+    least, most = window.least, window.most
+    if window.counted:
+        _check_counts(least, most, findings)
+    if least is None or most is None or least.counts != most.counts or bool(least.unit) != bool(most.unit):
+        return
+    if least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1):
+        what = f"no {'event' if most.counts else 'time'} is at least {least} and at most {most}"
+        findings.add(LanguageError(what + " away" * most.counts, where=least.where, hint="write the smaller one first"))
+
+
+def _check_counts(least: Duration | None, most: Duration | None, findings: Findings) -> None:
+    for each in (least, most):
+        if each is not None and not each.counts:
+            what = f"{each} is a time, and the other end of this window a number of events"
+            findings.add(LanguageError(what, where=each.where, hint="write both as one"))
+        elif each is not None and each.amount != int(each.amount):
+            findings.add(LanguageError(f"{each} are no whole number", where=each.where, hint="events are counted"))
+    if most is not None and most.counts and most.amount < 1:
+        hint = "the event right before it lies within 1 event"
+        findings.add(LanguageError(f"nothing lies within {most}", where=most.where, hint=hint))

@@ -17,8 +17,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import retained
 from workbench.tesla.engines.facts.database import FactDatabase
-from workbench.tesla.engines.facts.stored import store_rows
-from workbench.tesla.engines.facts.table import FactTable
+from workbench.tesla.engines.facts.table import FactTable, store_rows
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.event_block import event_block
 from workbench.tesla.meaning import meaning

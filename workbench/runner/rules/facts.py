@@ -164,7 +164,7 @@ class _FactFiles:
             few += itertools.islice(rows, MANY + 1 - len(few))
             if len(few) <= MANY:
                 return few
-        from workbench.tesla.engines.facts.stored import store_rows
+        from workbench.tesla.engines.facts.table import store_rows
 
         try:
             return store_rows(self.types[name], itertools.chain(few, rows), ", ".join(paths))

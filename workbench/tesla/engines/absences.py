@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 from workbench.tesla.engines.column import EMPTY
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
@@ -27,13 +26,13 @@ class DueAbsence:
     deadline: when it is decided.
     trigger: the event.
     matches: those that wait.
-    chain: what led to the trigger.
+    chain: the rules that led to the trigger, the last one last.
     """
 
     deadline: int
     trigger: Occurrence
     matches: list[PartialMatch]
-    chain: Any = None
+    chain: tuple[str, ...] = ()
 
 
 class Absences:

@@ -31,7 +31,7 @@ class StepFacts:
     """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
 
     def __init__(self, step: RuleStep, rows: Sequence[Any]) -> None:
-        self._key = step.key if step.code.keyed else None
+        self._key = step.key if step.is_keyed else None
         self.fits = step.fits
         self._rows: dict[Any, list[Any]] = {}
         for row in sort_facts(step.part, step.declared, rows):
@@ -157,3 +157,32 @@ def _extend_by_aggregate(step: RuleStep, find: FindsCandidates, fits: Fits | Non
         return ((*match, computed([value for value in values if value is not None])),)
 
     return extend
+
+
+# --- partial matches that grow, each in full before the next: in order, in little memory -----------------
+
+
+def grow_sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iterator[PartialMatch]:
+    """All that a partial match grows to, through all steps."""
+    if not extends:
+        yield start
+        return
+    stack, last = [iter(extends[0](start))], len(extends)
+    while stack:
+        if len(stack) == last:
+            yield from stack.pop()
+        elif (partial := next(stack[-1], None)) is None:
+            stack.pop()
+        else:
+            stack.append(iter(extends[len(stack)](partial)))
+
+
+def count_extensions(extend: ExtendsMatch, counted: Callable[[PartialMatch], object]) -> ExtendsMatch:
+    """The same, which tells of each partial match."""
+
+    def extended(match: PartialMatch) -> Iterator[PartialMatch]:
+        for each in extend(match):
+            counted(each)
+            yield each
+
+    return extended

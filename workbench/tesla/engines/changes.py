@@ -94,7 +94,8 @@ def _has_all(donor: RuleStep, step: RuleStep) -> bool:
     """Whether the column of one has all events that the other may be about."""
     if donor.type != step.type:
         return False
-    return donor.code.plain or _conditions(donor) == _conditions(step)
+    plain = not donor.local and not donor.is_keyed
+    return plain or _conditions(donor) == _conditions(step)
 
 
 def _conditions(step: RuleStep) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Expressions of rules as Python: what a predicate asks of an event becomes the source of a few functions.
+"""Expressions of rules as Python: they become the source of a few functions.
 
 The rule of this module: an operator is strict in null, so an expression is null if any of its leaves is, or if it
 divides by zero. That is asked first, in a row, and what remains is plain arithmetic. Nothing recurses when it runs.
@@ -7,7 +7,7 @@ divides by zero. That is asked first, in a row, and what remains is plain arithm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workbench.core.domain import FLOAT, STR
@@ -15,7 +15,7 @@ from workbench.core.evaluate import DEEPEST
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
 from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
-from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, slots
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of
 from workbench.tesla.scope import RuleScope
 
 WORDS = 2**63
@@ -60,7 +60,7 @@ class PythonLines:
             self.lines.append(f"k{i} = {self.value(each)}")
             self.lines.append(f"if k{i} is None{f' or k{i} != k{i}' if domain_of(each) == FLOAT else ''}: return None")
             names.append(f"k{i}")
-        self.lines.append(f"return {_tuple(names) if len(names) > 1 else names[0] if names else True}")
+        self.lines.append(f"return {as_tuple(names) if len(names) > 1 else names[0] if names else True}")
 
     def function(self) -> Callable[..., Any]:
         """What has been written."""
@@ -132,99 +132,6 @@ class PythonLines:
         return name
 
 
-class PredicateCode:
-    """The functions of one predicate or aggregate.
-
-    Its constraints are of three kinds: what an event of its own decides, which is asked when it arrives; equations
-    between a value of its own and one that is bound before, which are a key; and the rest.
-
-    Attributes
-    ----------
-    indexed: whether equations are a key; else they are asked like the rest.
-    plain: whether every event of its type is accepted under the same key.
-    local: constraints that an event of its own decides.
-    equations: an expression of its own, and one of what is bound before, which have to be equal.
-    joint: the other constraints.
-    """
-
-    def __init__(self, part: t.Predicate | t.Aggregate, layout: MatchLayout, indexed: bool = True) -> None:
-        self._layout, self.indexed = layout, indexed
-        self._assigned: tuple[t.Assigned, ...] = part.assignments
-        self._own_values: list[t.Assigned] = []
-        names: set[str] = set()
-        for each in self._assigned:
-            if not _is_foreign(each.value, names):
-                self._own_values.append(each)
-                names.add(each.name)
-        self.local: list[t.Expression] = []
-        self.joint: list[t.Expression] = []
-        self.equations: list[tuple[t.Expression, t.Expression]] = []
-        for constraint in part.constraints:
-            if not _is_foreign(constraint, names):
-                self.local.append(constraint)
-            elif (pair := _find_equation(constraint, names)) is not None:
-                self.equations.append(pair)
-            else:
-                self.joint.append(constraint)
-        self.plain = not self.local and not self.keyed
-
-    @property
-    def keyed(self) -> bool:
-        """Whether it has equations that are a key."""
-        return self.indexed and bool(self.equations)
-
-    @property
-    def constrained(self) -> bool:
-        """Whether more than the event and its key decides."""
-        return bool(self._asked)
-
-    @property
-    def constraints(self) -> list[t.Expression]:
-        """What more than the event decides, equations among it."""
-        return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
-
-    @property
-    def _asked(self) -> list[t.Expression]:
-        """What more than the event and its key decides."""
-        return self.joint if self.indexed else self.constraints
-
-    def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
-        """Of an event: its key, True without equations; None where it is none that the predicate is about.
-
-        The key is of all equations, if they are one, or of those that are given by their places.
-        """
-        code = PythonLines(self._layout, "e")
-        code.assign(self._own_values)
-        code.require(self.local)
-        places = range(len(self.equations) if self.keyed else 0) if equations is None else equations
-        chosen = [self.equations[i] for i in places]
-        code.key(own for own, _ in chosen)
-        return code.function()
-
-    def key(self) -> Callable[[Any], Any]:
-        """Of a partial match: the key of the events that fit; None where none does."""
-        code = PythonLines(self._layout, "m")
-        code.key(bound for _, bound in self.equations)
-        return code.function()
-
-    def fits(self, *, all_of_it: bool = False) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """Of a partial match and an event of its key: what is assigned, None where it does not fit.
-
-        Itself None where everything fits and nothing is assigned; `all_of_it`: nothing is known of the event.
-        """
-        return self.asking([*self.local, *self.constraints] if all_of_it else self._asked)
-
-    def asking(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """The same where these constraints are asked; None where none is, and nothing is assigned."""
-        if not (constraints or self._assigned):
-            return None
-        code = PythonLines(self._layout, "m, e")
-        code.assign(self._assigned)
-        code.require(constraints)
-        code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
-        return code.function()
-
-
 def effort(expression: t.Expression) -> int:
     """About how much it takes to know its value: texts that are compared or put together take most."""
     if not isinstance(expression, t.Operation):
@@ -234,23 +141,8 @@ def effort(expression: t.Expression) -> int:
     return own + sum(effort(each) for each in expression.operands)
 
 
-def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
-    """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
-    return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
-
-
-def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
-    """A side that an event of its own tells, and one that it has nothing to do with."""
-    if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
-        return None
-    one, other = constraint.operands
-    for mine, bound in ((one, other), (other, one)):
-        if all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
-            return mine, bound
-    return None
-
-
-def _tuple(names: Iterable[str]) -> str:
+def as_tuple(names: Iterable[str]) -> str:
+    """Source of a tuple of them."""
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 

@@ -37,14 +37,8 @@ from workbench.tesla.tree import Rule
 
 FORMAT = 5
 """Of snapshots: another one is not read."""
-
-
-class CauseLink(NamedTuple):
-    """A composite's place in a chain of causes."""
-
-    length: int
-    rule: str
-    before: CauseLink | None
+CauseChain = tuple[str, ...]
+"""The rules of the composites in a chain of causes, the last one last; none: an event from outside."""
 
 
 class Interest(NamedTuple):
@@ -89,7 +83,7 @@ class Publisher:
             self._publish_due_absences(event.time - 1, found)
         self.now = event.time
         try:
-            self._publish([(event, None)], found)
+            self._publish([(event, ())], found)
         finally:
             if self._settle is not None:
                 self._settle()
@@ -118,29 +112,29 @@ class Publisher:
 
     # --- events -----------------------------------------------------------------------------------------
 
-    def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
+    def _publish(self, todo: list[tuple[Occurrence, CauseChain]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
         if not self._indexed:
             self._index()
         todo.reverse()
         while todo:
-            event, link = todo.pop()
+            event, chain = todo.pop()
             numbered = Occurrence(event.type, event.time, event.values, self.count, event.sources, event.rule)
             self.count += 1
-            if link is not None:
+            if chain:
                 found.append(numbered)
-            caused = self._process(numbered, link)
+            caused = self._process(numbered, chain)
             if caused:
-                todo.extend((each, _link(each, link)) for each in reversed(caused))
+                todo.extend((each, _extend_chain(chain, each)) for each in reversed(caused))
 
-    def _process(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
+    def _process(self, event: Occurrence, chain: CauseChain) -> list[Occurrence]:
         """The composites that an event causes at once, by all rules that look at its type; it joins their history."""
         caused: list[Occurrence] = []
         for runner, triggers, keep in self.index.get(event.type, ()):
             cost = runner.cost
             began = 0.0 if cost is None else process_time()
             if triggers and (start := runner.plan.start(event)) is not None:
-                caused += self._fire(runner, start, link)
+                caused += self._fire(runner, start, chain)
             if keep is not None:
                 keep(event)
             if cost is not None:
@@ -148,11 +142,11 @@ class Publisher:
                 cost.seconds += process_time() - began
         return caused
 
-    def _fire(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
+    def _fire(self, runner: RuleRunner, start: tuple[Any, ...], chain: CauseChain) -> list[Occurrence]:
         """The composites of a trigger; matches that wait for an absence are put among those that wait."""
         caused, due = runner.fire(start)
         if due is not None:
-            due.chain = link
+            due.chain = chain
             heappush(self.waiting, (due.deadline, runner.order, start[0].number, due))
         return caused
 
@@ -163,8 +157,8 @@ class Publisher:
             deadline, order, _, due = heappop(self.waiting)
             self.now = deadline
             caused = runners[order].judge(due)
-            link = due.chain if due.trigger.time == deadline else None
-            self._publish([(each, _link(each, link)) for each in caused], published)
+            chain = due.chain if due.trigger.time == deadline else ()
+            self._publish([(each, _extend_chain(chain, each)) for each in caused], published)
 
     # --- rules ------------------------------------------------------------------------------------------
 
@@ -256,7 +250,7 @@ class Publisher:
                 order,
                 store.numbers([due.trigger])[0],
                 list(map(store.pack, due.matches)),
-                chain_names(due.chain),
+                due.chain[::-1],
             ]
             for deadline, order, _, due in sorted(self.waiting, key=lambda each: each[:3])
         ]
@@ -279,8 +273,8 @@ class Publisher:
         for order, each in runners:
             by_order[order].set_state(each, store)
         self.waiting = []
-        for deadline, order, number, matches, names in waiting:
-            due = DueAbsence(deadline, store.events[number], list(map(store.unpack, matches)), chain_of_names(names))
+        for deadline, order, number, matches, chain in waiting:
+            due = DueAbsence(deadline, store.events[number], list(map(store.unpack, matches)), tuple(chain[::-1]))
             absences = by_order[order].absences
             assert absences is not None
             absences.wait(due)
@@ -341,26 +335,8 @@ def check_time(time: int, now: int | None, passed: int | None) -> None:
         raise InputError(what, hint="move the clock only as far as all events have come")
 
 
-def _link(composite: Occurrence, before: CauseLink | None) -> CauseLink:
-    """The link of a composite; InputError where its chain is too long."""
-    link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
-    if link.length > LONGEST_CHAIN:
-        raise endless_chain(chain_names(link))
-    return link
-
-
-def chain_names(link: CauseLink | None) -> list[str]:
-    """The rules of a chain, the last one first."""
-    found = []
-    while link is not None:
-        found.append(link.rule)
-        link = link.before
-    return found
-
-
-def chain_of_names(names: list[str]) -> CauseLink | None:
-    """The chain of rules, the last one first."""
-    link: CauseLink | None = None
-    for length, name in enumerate(reversed(names), 1):
-        link = CauseLink(length, name, link)
-    return link
+def _extend_chain(chain: CauseChain, composite: Occurrence) -> CauseChain:
+    """A chain of causes and a composite more; InputError where it is too long."""
+    if len(chain) >= LONGEST_CHAIN:
+        raise endless_chain((composite.rule, *reversed(chain)))
+    return (*chain, composite.rule)

@@ -7,7 +7,7 @@ and computed, never how matches are found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,9 +16,9 @@ from workbench.core.domain import FLOAT, Domain
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.engines.expressions import EVENT, PredicateCode, PythonLines, combines
+from workbench.tesla.engines.expressions import EVENT, PythonLines, as_tuple, combines
 from workbench.tesla.lookback import Lookback, lookbacks
-from workbench.tesla.resolved import ResolvedRule, slots
+from workbench.tesla.resolved import OWN, ResolvedRule, slots
 
 PartialMatch = tuple[Any, ...]
 
@@ -46,6 +46,9 @@ class SlotWindow:
 class RuleStep:
     """One predicate or aggregate of a rule.
 
+    Its constraints are of three kinds: what an event of its own decides, which is asked when it arrives; equations
+    between a value of its own and one that is bound before, which are a key; and the rest.
+
     Attributes
     ----------
     part: its names are resolved.
@@ -56,6 +59,10 @@ class RuleStep:
     window: of events; None of the trigger and of facts.
     anchors: the slots of the events on which the window depends.
     lookback: how far before the trigger its events lie; nothing of facts.
+    indexed: whether equations are a key; else they are asked like the rest.
+    local: constraints that an event of its own decides.
+    equations: an expression of its own, and one of what is bound before, which have to be equal.
+    joint: the other constraints.
     """
 
     def __init__(
@@ -69,24 +76,85 @@ class RuleStep:
         self.policy = part.policy
         self.declared = plan.declared[part.type]
         self.fact = self.declared.fact
-        self.code = PredicateCode(part, plan.layout, plan.indexed)
+        self.indexed = plan.indexed
+        self._own_values: list[t.Assigned] = []
+        own = set[str]()
+        for each in part.assignments:
+            if not _is_foreign(each.value, own):
+                self._own_values.append(each)
+                own.add(each.name)
+        self.local, self.joint = list[t.Expression](), list[t.Expression]()
+        self.equations = list[tuple[t.Expression, t.Expression]]()
+        for constraint in part.constraints:
+            if not _is_foreign(constraint, own):
+                self.local.append(constraint)
+            elif (pair := _find_equation(constraint, own)) is not None:
+                self.equations.append(pair)
+            else:
+                self.joint.append(constraint)
 
     @property
     def selects(self) -> bool:
         """Whether it binds an event that came before the trigger."""
         return self.policy.selects and not self.fact
 
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it has equations that are a key."""
+        return self.indexed and bool(self.equations)
+
+    @property
+    def linked(self) -> list[t.Expression]:
+        """The constraints that more than the event decides, equations among them."""
+        return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
+
+    @property
+    def asked(self) -> list[t.Expression]:
+        """The constraints that more than the event and its key decides."""
+        return self.joint if self.indexed else self.linked
+
+    # --- functions --------------------------------------------------------------------------------------
+
     @cached_property
     def accepts(self) -> Callable[[Any], Any]:
-        return self.code.accepts()
+        """Of an event: its key, True without equations; None where it is none that the predicate is about."""
+        return self.accepting(self.equations if self.is_keyed else ())
+
+    def accepting(self, equations: Iterable[tuple[t.Expression, t.Expression]]) -> Callable[[Any], Any]:
+        """The same with a key of these equations."""
+        code = PythonLines(self.layout, "e")
+        code.assign(self._own_values)
+        code.require(self.local)
+        code.key(own for own, _ in equations)
+        return code.function()
 
     @cached_property
     def key(self) -> Callable[[Any], Any]:
-        return self.code.key()
+        """Of a partial match: the key of the events that fit; None where none does."""
+        code = PythonLines(self.layout, "m")
+        code.key(bound for _, bound in self.equations)
+        return code.function()
 
     @cached_property
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        return self.code.fits()
+        """Of a partial match and an event of its key: what is assigned, None where it does not fit.
+
+        Itself None where everything fits and nothing is assigned.
+        """
+        return self.asking(self.asked)
+
+    def asking(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        """The same where these constraints are asked."""
+        assignments = self.part.assignments
+        if not (constraints or assignments):
+            return None
+        code = PythonLines(self.layout, "m, e")
+        code.assign(assignments)
+        code.require(constraints)
+        code.lines.append(f"return {as_tuple(f'a_{each.name}' for each in assignments)}")
+        return code.function()
+
+    # --- aggregates -------------------------------------------------------------------------------------
 
     @property
     def attribute(self) -> int | None:
@@ -233,3 +301,19 @@ def _slot_window(window: t.EventWindow, anchors: tuple[int, ...]) -> SlotWindow:
     least = 0 if window.least is None else int(window.least.amount)
     most = None if window.most is None else int(window.most.amount)
     return SlotWindow(anchors, least, most, counted=window.counted)
+
+
+def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
+    """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
+    return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
+
+
+def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
+    """A side that an event of its own tells, and one that it has nothing to do with."""
+    if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
+        return None
+    one, other = constraint.operands
+    for mine, bound in ((one, other), (other, one)):
+        if all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
+            return mine, bound
+    return None

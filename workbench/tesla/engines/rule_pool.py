@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import pickle
 import weakref
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
 from itertools import repeat
@@ -29,11 +31,14 @@ from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.partial_run import refuse_circles
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
 from workbench.tesla.engines.rule_split import balance_work, rule_split
-from workbench.tesla.engines.total_order import RecentNumbers, TotalOrder, longest_reach
 from workbench.tesla.engines.worker_rules import PoolAnswer, PoolRequest, WorkerComposite, WorkerRules
 from workbench.tesla.event_block import EventBlock
+from workbench.tesla.lookback import longest_lookback
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
+
+FORGET_AT = 1 << 16
+"""Events whose numbers are forgotten together."""
 
 
 class PoolWorker(Protocol):
@@ -50,6 +55,26 @@ class PoolWorker(Protocol):
 
 
 StartsWorkers = Callable[[Sequence[WorkerRules]], Sequence[PoolWorker]]
+
+
+class WorkerNumbers:
+    """The numbers among all events of those that a worker knows, by its own numbers; the first ones are forgotten."""
+
+    def __init__(self) -> None:
+        self._numbers, self.forgotten = array("q"), 0
+
+    def __getitem__(self, own: int) -> int:
+        return self._numbers[own - self.forgotten]
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """Add the numbers of the next events."""
+        self._numbers.extend(numbers)
+
+    def forget_before(self, number: int) -> None:
+        """Forget the smaller numbers."""
+        count = bisect_left(self._numbers, number)
+        del self._numbers[:count]
+        self.forgotten += count
 
 
 class RulePool:
@@ -81,11 +106,13 @@ class RulePool:
         groups = rule_split(rules).groups
         shares = balance_work([float(len(group)) for group in groups], settings.threads)
         asked = [sorted(rule for group in share for rule in groups[group]) for share in shares]
-        reach = longest_reach(rules, settings.trex)
-        parts = [WorkerRules(make, each, reach) for each in asked]
-        self._order = TotalOrder(reach)
-        self._own = [RecentNumbers() for _ in parts]
-        """The numbers of the composites of each worker."""
+        parts = [WorkerRules(make, each) for each in asked]
+        self._lookback = longest_lookback(rules.rules, settings.trex)
+        self._numbers = [WorkerNumbers() for _ in parts]
+        self._count = self._events = 0
+        """How many events have been published, and how many of these are from outside."""
+        self._past = deque[tuple[int, int]]([(0, 0)])
+        """Now and then the time, and how many events had been published by then."""
         self._workers = (start or _start_processes)(parts)
         weakref.finalize(self, _stop, self._workers)
         self._now: int | None = None
@@ -108,24 +135,24 @@ class RulePool:
             yield from self._process(block.occurrences(self.rules))
             return
         self._now = int(block.times[-1])
-        yield self._ask(("block", block))
+        yield self._ask(("block", block), len(block))
         if self._failure is not None:
             raise self._failure
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to a time."""
+        self._passed = time if self._passed is None else max(time, self._passed)
+        self._now = self._passed if self._now is None else max(self._now, self._passed)
         found = self._ask(("clock", time))
         if self._failure is not None:
             raise self._failure
-        self._passed = time if self._passed is None else max(time, self._passed)
-        self._now = self._passed if self._now is None else max(self._now, self._passed)
         return found
 
     def _process(self, events: Sequence[Occurrence]) -> Iterator[list[Occurrence]]:
         """The composites of events; an error comes behind those of the events before it."""
         good, wrong = self._check(events)
         if good:
-            yield self._ask(("events", [(each.type, each.time, each.values) for each in good]))
+            yield self._ask(("events", [(each.type, each.time, each.values) for each in good]), len(good))
         if wrong := self._failure or wrong:
             raise wrong
 
@@ -139,12 +166,12 @@ class RulePool:
             self._now = event.time
         return events, None
 
-    def _ask(self, request: PoolRequest) -> list[Occurrence]:
-        """The composites of all workers as one process publishes them, up to the first failure.
+    def _ask(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
+        """The composites of all workers for so many events, as one process publishes them, up to the first failure.
 
         After a failure nothing more is asked: workers no longer agree on what has happened.
         """
-        answers = self._answers(request)
+        answers, until = self._answers(request), self._events + events
         failures = [each.failure for each in answers if each.failure is not None]
         end, self._failure = min(failures, key=itemgetter(0), default=(None, None))
         streams = (zip(repeat(i), each.composites) for i, each in enumerate(answers))
@@ -153,6 +180,7 @@ class RulePool:
             for worker, placed in merge(*streams, key=lambda each: each[1].place)
             if end is None or placed.place < end
         ]
+        self._number_events(until)
         self._forget()
         return found
 
@@ -175,16 +203,30 @@ class RulePool:
 
     def _publish(self, worker: int, placed: WorkerComposite) -> Occurrence:
         """A composite with its number, and those of its sources."""
-        own, order = self._own[worker], self._order
-        sources = tuple(own[-1 - i] if i < 0 else order.event_number(i) for i in placed.sources)
-        number = order.publish(placed.events, placed.time)
-        own.values.append(number)
+        self._number_events(placed.events)
+        numbers, number = self._numbers[worker], self._count
+        sources = tuple(map(numbers.__getitem__, placed.sources))
+        numbers.add((number,))
+        self._count += 1
         return Occurrence(placed.type, placed.time, placed.values, number, sources, placed.rule)
 
+    def _number_events(self, until: int) -> None:
+        """Number events from outside, up to so many, all of which each worker knows."""
+        if more := until - self._events:
+            for each in self._numbers:
+                each.add(range(self._count, self._count + more))
+            self._count, self._events = self._count + more, until
+
     def _forget(self) -> None:
-        if self._now is not None and (number := self._order.forget(self._now)):
-            for own in self._own:
-                own.forget(bisect_left(own.values, number))
+        """Forget the numbers of events that are too old for any match."""
+        if self._now is None or self._lookback is None:
+            return
+        if self._count >= self._past[-1][1] + FORGET_AT:
+            self._past.append((self._now, self._count))
+        while len(self._past) > 1 and self._past[1][0] < self._now - self._lookback:
+            self._past.popleft()
+            for each in self._numbers:
+                each.forget_before(self._past[0][1])
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost, in the order of the rules."""

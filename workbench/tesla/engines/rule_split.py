@@ -1,6 +1,11 @@
 """How a rule set can be run in parts: independent rules, events by key, time slices.
 
-The rule of this module: parts meet in nothing but the order of what they publish.
+The rule of this module: parts meet in nothing but the order of what they publish. What an event causes in a time slice
+is said by the events of the reach before it, and by nothing else: whatever a rule remembers of what it has told is in
+the way.
+
+Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
+(DEBS 2013), of time slices.
 """
 
 from __future__ import annotations
@@ -9,9 +14,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from workbench.tesla.engines.time_split import TimeSplit, time_split
+from workbench.tesla import tree as t
+from workbench.tesla.lookback import lookbacks
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
+
+
+@dataclass(frozen=True)
+class TimeSplit:
+    """Whether a stream can be cut into time slices.
+
+    Attributes
+    ----------
+    reach: how long before an event those lie on which it hangs what it causes, in the unit of times.
+    fed: whether rules look at what others emit, which is then to be made again before a slice.
+    reason: why there are no slices; empty where there are.
+    named: how long before a composite the events of its match lie.
+    """
+
+    reach: int = 0
+    fed: bool = False
+    reason: str = ""
+    named: int = field(default=0, compare=False)
+
+    @property
+    def repeated(self) -> int:
+        """How long before a slice events are repeated.
+
+        Where rules feed others, what the events cause that the slice names is to be complete, too: each has its number.
+        """
+        return self.reach + (self.named if self.fed else 0)
 
 
 @dataclass(frozen=True)
@@ -63,6 +95,42 @@ def _find_led_back(rules: RuleSet) -> Iterator[str]:
     waiting = [rule for rule in rules.rules if rule.absence is not None]
     told = rules.graph.led_to(rule.emits for rule in waiting)
     return (rule.name for rule in waiting if rule.trigger.type in told)
+
+
+def time_split(rules: RuleSet) -> TimeSplit:
+    """How a stream can be cut for a rule set."""
+    reason = next(_find_memories(rules), "")
+    if reason:
+        return TimeSplit(reason=reason)
+    graph, reaches = rules.graph, dict[int, int]()
+    for number in graph.in_order:
+        feeding = [reaches[each] for each in graph.feeding(number)]
+        reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
+    if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
+        return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
+    named = max(map(_reach, rules.rules), default=0)
+    return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)), named=named)
+
+
+def _find_memories(rules: RuleSet) -> Iterator[str]:
+    """What rules remember, or look for where it cannot be seen beforehand."""
+    for rule in rules.rules:
+        name = f"rule '{rule.name}'"
+        if rule.consuming:
+            yield f"{name} consumes events"
+        if rule.pause is not None:
+            yield f"{name} is silent after what it has told"
+        if rule.absence is not None:
+            yield f"{name} waits for what must not come"
+        if rule.counts_events:
+            yield f"{name} counts events in a window"
+        if any(each.time is None for each in lookbacks(rule).values()):
+            yield f"{name} looks back for ever"
+
+
+def _reach(rule: t.Rule) -> int:
+    """How long before its trigger a rule looks."""
+    return max(each.time or 0 for each in lookbacks(rule).values())
 
 
 def balance_work(work: Sequence[float], count: int) -> list[list[int]]:

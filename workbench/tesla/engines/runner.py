@@ -95,9 +95,10 @@ class RuleRunner:
     def fire(self, start: PartialMatch) -> tuple[list[Occurrence], DueAbsence | None]:
         """What comes of a trigger, now and later."""
         plan, time = self.plan, start[0].time
+        found = self.matcher.matches(start)
         if self.cost is not None:
             self.cost.partial += 1
-        found = self._count_matches(self.matcher.matches(start))
+            found = _count_matches(found, self.cost)
         if plan.rule.where_clause:
             found = filter(plan.where, found)
         if self.absences is None:
@@ -176,14 +177,11 @@ class RuleRunner:
         if self.absences is not None:
             self.absences.set_state(absences, store)
 
-    def _count_matches(self, matches: Iterable[PartialMatch]) -> Iterator[PartialMatch]:
-        return iter(matches) if self.cost is None else self._counting(matches, self.cost)
 
-    @staticmethod
-    def _counting(matches: Iterable[PartialMatch], cost: RuleCost) -> Iterator[PartialMatch]:
-        for match in matches:
-            cost.matches += 1
-            yield match
+def _count_matches(matches: Iterable[PartialMatch], cost: RuleCost) -> Iterator[PartialMatch]:
+    for match in matches:
+        cost.matches += 1
+        yield match
 
 
 def consumption(plan: RulePlan, trex: bool) -> dict[int, Consumed] | None:

@@ -173,8 +173,8 @@ class SetPlan:
 
     @staticmethod
     def _access(step: RuleStep, column: PlannedColumn, later: str, decided: bool) -> tuple[str, str]:
-        more = " and the other constraints" if step.code.constrained else ""
-        alone = decided and not step.code.constrained
+        more = " and the other constraints" if step.asked else ""
+        alone = decided and not step.asked
         if column.fact:
             keyed = f"the rows whose {_join_keys(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later
@@ -241,19 +241,19 @@ def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
 
 
 def _order_constraints(step: RuleStep, filtered: bool) -> list[t.Expression]:
-    passed = set(map(id, step.code.local)) if filtered else set()
+    passed = set(map(id, step.local)) if filtered else set()
     asked = [each for each in step.part.constraints if id(each) not in passed]
     return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
 
 
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
     """The constraints of a predicate that an event of its own decides."""
-    return tuple(expanded(each, own=True) for each in step.code.local)
+    return tuple(expanded(each, own=True) for each in step.local)
 
 
 def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
     """What an event of its own has, and what is bound before, which have to be equal and are a key."""
-    return tuple((expanded(one, own=True), other) for one, other in step.code.equations if step.code.indexed)
+    return tuple((expanded(one, own=True), other) for one, other in step.equations if step.indexed)
 
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
@@ -290,3 +290,28 @@ def index_of(condition: t.Expression) -> TriggerIndex | None:
 
 def _join_keys(keys: Sequence[t.Expression]) -> str:
     return " and ".join(map(str, keys))
+
+
+# --- triggers that depend on each other -----------------------------------------------------------------
+
+
+def find_dependences(plan: SetPlan) -> Mapping[str, str]:
+    """Find why triggers of rules cannot be matched in any order, as on a GPU: by the names of the rules."""
+    found = {each.rule.name: next(_dependences(plan.rules, each), "") for each in plan.plans}
+    return {name: reason for name, reason in found.items() if reason}
+
+
+def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
+    """Why the matches of a rule depend on those of other triggers."""
+    if reader := next((each.name for each in rules.rules if plan.rule.emits in each.types), ""):
+        yield f"'{reader}' looks at what it emits"
+    if plan.consumed_slots:
+        yield "it consumes events"
+    if plan.pause is not None:
+        yield "it emits something at most once in a time"
+    if plan.absent is not None:
+        yield "'absent' waits for a clock"
+    if any(step.window is not None and step.window.counted for step in plan.steps):
+        yield "it counts events in a window, composites among them"
+    if any(isinstance(step.part, t.Aggregate) and step.part.declared is not None for step in plan.steps):
+        yield "a declared aggregate needs a row of its own"

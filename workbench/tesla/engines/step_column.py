@@ -44,7 +44,7 @@ class StepColumn:
         made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
         self._over_none = aggregated and aggregated().running.over(0, 0)
         self.aggregate_of = aggregated and self._aggregate_from_column
-        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
+        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.is_keyed else made()
         self.since: int | None = None
         self.place = 0
         self.late = False
@@ -108,8 +108,7 @@ class StepColumn:
 
 def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
     """Makes the column of an aggregate, where only the window restricts the events of a key."""
-    code = step.code
-    if not isinstance(step.part, t.Aggregate) or step.attribute is None or code.constrained or not code.indexed:
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.asked or not step.indexed:
         return None
     running = step.aggregate.running(step.values)
     return None if running is None else partial(AggregatedColumn, step.attribute, running)

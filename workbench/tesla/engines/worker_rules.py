@@ -1,7 +1,7 @@
 """The rules of one worker of a pool, and what it says of its composites.
 
-The rule of this module: a worker knows its own composites and all events from outside, so it names an event by what
-it is: the how many-th from outside, or the how many-th of its own composites. What number that is, the pool knows.
+The rule of this module: a worker knows its own composites and all events from outside, and numbers these. What numbers
+they have among all events, the pool knows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from workbench.errors import WorkbenchError
 from workbench.tesla.engines.engine import RuleCost
 from workbench.tesla.engines.partial_run import OrderPlace, PartialRun, time_place
 from workbench.tesla.engines.publisher import Publisher
-from workbench.tesla.engines.total_order import TotalOrder
 from workbench.tesla.occurrence import Occurrence
 
 PoolRequest = tuple[str, Any]
@@ -30,7 +29,7 @@ class WorkerComposite(NamedTuple):
     place: among the composites of all workers.
     events: how many events from outside have come before it.
     type, time, values, rule: its own, as those of an `Occurrence`.
-    sources: i for event i from outside, and -1 - i for composite i of this worker.
+    sources: numbers among the events that this worker knows.
     """
 
     place: OrderPlace
@@ -57,12 +56,10 @@ class WorkerRules:
     ----------
     make: starts an engine of all rules; it is called where the worker is.
     asked: the places of the rules that this worker runs.
-    reach: as `TotalOrder` has it.
     """
 
-    def __init__(self, make: Callable[[], Publisher], asked: Sequence[int], reach: int | None) -> None:
+    def __init__(self, make: Callable[[], Publisher], asked: Sequence[int]) -> None:
         self._make, self._asked = make, asked
-        self._order = TotalOrder(reach)
         self._run: PartialRun | None = None
         self._events = 0
         self._last = b""
@@ -92,10 +89,8 @@ class WorkerRules:
             except WorkbenchError as error:
                 return PoolAnswer(found, (self._last, error))
             self._last = time_place(event.time) + b"\0" + place + b"\xff"
-            for order, each in made:
-                found.append(self._composite(order, self._events + (each.time == event.time), each))
+            found += (_composite(order, self._events + (each.time == event.time), each) for order, each in made)
             self._events += 1
-            self._order.forget(event.time)
         return PoolAnswer(found)
 
     def _of_clock(self, run: PartialRun, time: int) -> PoolAnswer:
@@ -103,10 +98,9 @@ class WorkerRules:
             made = run.advance(time)
         except WorkbenchError as error:
             return PoolAnswer(failure=(b"", error))
-        return PoolAnswer([self._composite(place, self._events, each) for place, each in made])
+        return PoolAnswer([_composite(place, self._events, each) for place, each in made])
 
-    def _composite(self, place: OrderPlace, before: int, made: Occurrence) -> WorkerComposite:
-        """A composite that comes behind so many events."""
-        sources = tuple(map(self._order.find, made.sources))
-        self._order.publish(before, made.time)
-        return WorkerComposite(place, before, made.type, made.time, made.values, sources, made.rule)
+
+def _composite(place: OrderPlace, before: int, made: Occurrence) -> WorkerComposite:
+    """A composite that comes behind so many events."""
+    return WorkerComposite(place, before, made.type, made.time, made.values, made.sources, made.rule)

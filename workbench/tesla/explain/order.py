@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from workbench.errors import InputError, did_you_mean
@@ -180,6 +181,45 @@ class EventOrder:
         for some in made.values():
             some.sort(key=lambda each: each.before)
         return made
+
+    # --- deadlines --------------------------------------------------------------------------------------
+
+    def judged_at(self, rule: int, trigger: Occurrence) -> int:
+        """The number of the first event that had not been processed when the deadline of a trigger was judged.
+
+        What told something says when it was judged by the places of its composites; what told nothing was judged
+        between those. Deadlines of one time are judged by rule and trigger; what the first has caused may bring
+        deadlines of the same time, which take their places among those that are left.
+        """
+        deadline = trigger.time + self.rules.rules[rule].timeout
+        end = self.at(deadline, "right")
+        groups = {
+            (number, outcome.trigger): outcome.before
+            for number, each in enumerate(self.rules.rules)
+            if each.absence is not None
+            for outcome in self.outcomes(number)
+            if self.times[outcome.composites[0]] == deadline
+        }
+        cursor = min(end, *groups.values()) if groups else end
+        due = [key for key in self._due(deadline, 0, end) if key[1] < cursor]
+        heapify(due)
+        begins = sorted(groups.values())
+        while due and (key := heappop(due)) != (rule, trigger.number):
+            if (began := groups.get(key)) is not None:
+                cursor = next((each for each in begins if each > began), end)
+                for later in self._due(deadline, began, cursor):
+                    heappush(due, later)
+        return cursor
+
+    def _due(self, deadline: int, first: int, last: int) -> list[tuple[int, int]]:
+        """The rules and triggers whose deadline is a time; the triggers from one place to before another."""
+        found = list[tuple[int, int]]()
+        for number, rule in enumerate(self.rules.rules):
+            if rule.absence is not None:
+                time = deadline - rule.timeout
+                begin, end = max(first, self.at(time)), min(last, self.at(time, "right"))
+                found += ((number, each) for each in self.of_type(rule.trigger.type, begin, end).tolist())
+        return found
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:

@@ -16,7 +16,6 @@ from workbench.core.domain import Value
 from workbench.core.units import MICROSECONDS
 from workbench.errors import EngineGap
 from workbench.tesla import tree as t
-from workbench.tesla.explain.deadlines import find_judgement
 from workbench.tesla.explain.order import EventOrder, TriggerOutcome
 from workbench.tesla.formulas import (
     TREX,
@@ -279,11 +278,9 @@ class RuleView:
         if self.outcome is not None:
             return self.outcome.before
         passed = self.record.passed
-        return (
-            None
-            if passed is None or self.deadline > passed
-            else find_judgement(self.record.rules, self.order, self.number, self.trigger)
-        )
+        if passed is None or self.deadline > passed:
+            return None
+        return self.order.judged_at(self.number, self.trigger)
 
     def find_refuting(self, selected: Selected) -> list[Fit]:
         """What came up to the deadline that must be absent."""

@@ -20,8 +20,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.guarded import GuardedValue, holds
-from workbench.tesla.model.layout import ColumnLayout
-from workbench.tesla.model.roles import Role, is_plain, reads, roles_of
+from workbench.tesla.model.layout import ColumnLayout, Role, is_plain, reads, roles_of
 from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expanded, slots
 from workbench.tesla.rule_set import RuleSet

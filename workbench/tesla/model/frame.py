@@ -233,3 +233,37 @@ def needed_later(rule: ResolvedRule) -> list[RuleSlot]:
     """What the predicate about what must not come asks of the match."""
     assert rule.absence is not None
     return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))
+
+
+# --- outputs --------------------------------------------------------------------------------------------
+
+CHAIN = "chain"
+"""The output with the last composites of chains."""
+
+
+class ModelOutput(NamedTuple):
+    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any.
+
+    Attributes
+    ----------
+    chain: the length of the chains of causes whose last composites come out there, if it is about such.
+    """
+
+    name: str
+    type: str = ""
+    rule: str = ""
+    chain: int = 0
+
+    def has(self, type: str, rule: str, chain: int) -> bool:
+        """Whether a composite of a rule comes out there that is the last of a chain of this length."""
+        return self.type in ("", type) and self.rule in ("", rule) and self.chain in (0, chain)
+
+    @property
+    def typed(self) -> bool:
+        """Whether outputs show their type alone."""
+        return not (self.type or self.rule)
+
+
+def output_of(rule: t.Rule) -> str:
+    """What the output is called that has what a rule emits."""
+    return f"by_{rule.name.replace(' ', '_')}"

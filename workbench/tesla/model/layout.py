@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeGuard
 
 from workbench.core.domain import Range
 from workbench.errors import Refused
 from workbench.tesla import tree as t
+from workbench.tesla.lookback import Lookback, lookbacks
 from workbench.tesla.model.guarded import ValueTable
-from workbench.tesla.model.roles import Role, reads, roles_of
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, as_written, slots
+from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, as_written, slots
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
@@ -30,6 +31,32 @@ Tables = Mapping[tuple[str, str], ValueTable]
 """The values of each attribute: by type and name."""
 Consumer = tuple[str, int]
 """A rule that consumes events, and in T-Rex the place of the predicate that does; else 0."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it looks.
+
+    Attributes
+    ----------
+    trex: its window is open, as in T-Rex.
+    """
+
+    rule: ResolvedRule
+    place: int
+    part: t.Predicate | t.Aggregate
+    lookback: Lookback
+    trex: bool = False
+
+    @cached_property
+    def plain(self) -> tuple[t.Expression, ...]:
+        """The constraints that look at the event alone."""
+        return tuple(filter(is_plain, self.part.constraints))
+
+    @cached_property
+    def linked(self) -> tuple[t.Expression, ...]:
+        """The others."""
+        return tuple(each for each in self.part.constraints if not is_plain(each))
 
 
 @dataclass(frozen=True)
@@ -160,6 +187,24 @@ class LineLayout:
     def consumer(self, rule: t.Rule, place: int) -> Consumer:
         """For whom an event is consumed that the part at a place has bound: for the rule; in T-Rex, for itself."""
         return rule.name, place if self.trex else 0
+
+
+def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
+    """The roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
+    for place, lookback in lookbacks(rule, trex).items():
+        part = rule.parts[place]
+        if place and not part.policy.later:  # what must not come later is asked when it comes
+            yield Role(rule, place, part, lookback, trex)
+
+
+def is_plain(constraint: t.Expression) -> bool:
+    """Whether a constraint reads attributes of its own event only."""
+    return all(slot.place == OWN and slot.is_attribute for slot in slots(constraint))
+
+
+def reads(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
+    """Whether an expression is an attribute of the event of a part."""
+    return isinstance(expression, RuleSlot) and expression.place == place and expression.is_attribute
 
 
 def may_select(rule: t.Rule, type: str) -> bool:

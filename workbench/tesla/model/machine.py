@@ -111,7 +111,10 @@ class ModelledRules(RulesInTicks):
         """What is emitted on each output, in the order of publication; of the ways that a step can go there is one."""
         outputs = []
         for output in self._outputs:
-            lines = [[(both(w, c.when), c) for c in course.composites if output.has(c, c.chain)] for w, course in ways]
+            lines = [
+                [(both(w, c.when), c) for c in course.composites if output.has(c.type, c.rule, c.chain)]
+                for w, course in ways
+            ]
             slots: list[Maybe] = []
             for number in range(max(map(len, lines))):
                 here = [line[number] for line in lines if number < len(line)]

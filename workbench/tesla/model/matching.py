@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.core.domain import Domain, Range, Value, sort_key
+from workbench.core.domain import Domain, Range, Value
 from workbench.core.ops import EQ, GE, GT, LE, LT, SUB, both, negate
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
+from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.model.fact_rows import GivenFacts, ModelRow
 from workbench.tesla.model.guarded import GuardedValue, Lookup, apply, choose_value, evaluate, holds
 from workbench.tesla.model.retained import EventLine, RetainedEvent
@@ -203,14 +204,12 @@ class RuleMatching:
     # --- facts ------------------------------------------------------------------------------------------
 
     def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
-        names = list(self.rule.declarations[part.type].positions)
-        rows, ordering = list(self.facts.get(part.type, ())), part.ordering
         if part.type in self.given:
-            return self.given[part.type].ordered(ordering)
-        for by in reversed(ordering):
-            place = names.index(by.name)
-            rows.sort(key=lambda row: sort_key(row[place]), reverse=by.descending)
-        return [(TRUE, {name: GuardedValue.constant(v) for name, v in zip(names, row, strict=True)}) for row in rows]
+            return self.given[part.type].ordered(part.ordering)
+        declared = self.rule.declarations[part.type]
+        rows = sort_facts(part, declared, self.facts.get(part.type, ()))
+        constant = GuardedValue.constant
+        return [(TRUE, dict(zip(declared.positions, map(constant, row), strict=True))) for row in rows]
 
     # --- aggregates -------------------------------------------------------------------------------------
 

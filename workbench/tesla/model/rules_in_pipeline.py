@@ -20,9 +20,9 @@ from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.errors import Overflow
 from workbench.tesla.model.course import ModelComposite
 from workbench.tesla.model.encoding import NULL, ValueEncoding, pause_domain
+from workbench.tesla.model.frame import ModelOutput
 from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.machine import ModelledRules
-from workbench.tesla.model.outputs import ModelOutput
 from workbench.tesla.model.state import variables
 from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence

@@ -24,9 +24,8 @@ from workbench.core.units import format_time
 from workbench.errors import EndlessChain, Overflow
 from workbench.tesla.formulas import TREX
 from workbench.tesla.model.encoding import ValueEncoding, ticks_of
-from workbench.tesla.model.frame import RuleFrame, waiting_of
+from workbench.tesla.model.frame import CHAIN, ModelOutput, RuleFrame, output_of, waiting_of
 from workbench.tesla.model.guarded import ValueTable
-from workbench.tesla.model.outputs import CHAIN, ModelOutput, output_of
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_processor import ALL, RuleProcessor
@@ -353,7 +352,7 @@ class RulesInTicks(RuleProcessor, Keeping):
                     )
                 values[name] = shown.codes[exactly(item)]
             for output in self._outputs:
-                if output.has(each, chain):
+                if output.has(each.type, each.rule, chain):
                     outputs[output.name].append(self.row(output, each.type, values))
         return tuple(outputs.values())
 

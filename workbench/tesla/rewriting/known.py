@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
 
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
-from workbench.tesla.operators import may_divide_by_zero, operator_of, readings
+from workbench.tesla.operators import bound_implies, bounds_exclude, may_divide_by_zero, operator_of, readings
 from workbench.tesla.resolved import OWN, TIME, RuleSlot, changed, exact_text, placed, slots
 from workbench.tesla.values import Selected, value
 
@@ -136,33 +135,7 @@ class Known:
             return True
         if other not in self._constants:
             return False
-        return any(_bounds_exclude(each, (sign, self._constants[other])) for each in self._bounds(one))
-
-
-def bound_implies(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
-    """Whether all that compares so with the one constant compares so with the other."""
-    (sign, known), (wanted, asked) = one, other
-    if sign == "==":
-        return _compare(wanted, known, asked)
-    if sign == "!=":
-        return wanted == "!=" and bool(known == asked)
-    if wanted == "!=":
-        return not _compare(sign, asked, known)
-    if wanted[0] != sign[0] or wanted == "==":
-        return False
-    return _compare(sign[0], known, asked) or (known == asked and _implies(sign, wanted))
-
-
-def _bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
-    (sign, known), (wanted, asked) = one, other
-    if sign == "==":
-        return not _compare(wanted, known, asked)
-    if wanted == "==":
-        return not _compare(sign, asked, known)
-    if "!=" in (sign, wanted) or sign[0] == wanted[0]:
-        return False
-    low, high = (known, asked) if sign[0] == ">" else (asked, known)
-    return bool(low > high) or (low == high and not (sign.endswith("=") and wanted.endswith("=")))
+        return any(bounds_exclude(each, (sign, self._constants[other])) for each in self._bounds(one))
 
 
 def _text(expression: t.Expression) -> str:
@@ -173,7 +146,3 @@ def _text(expression: t.Expression) -> str:
 
 def _implies(sign: str, other: str) -> bool:
     return operator_of(sign).implies(operator_of(other))
-
-
-def _compare(sign: str, one: Value, other: Value) -> bool:
-    return bool(operator_of(sign).exact(one, other))

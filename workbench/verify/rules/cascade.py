@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from workbench.tesla.model.outputs import CHAIN
+from workbench.tesla.model.frame import CHAIN
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import Property, can, pipe_named

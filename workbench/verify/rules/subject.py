@@ -17,8 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.language import PropertySyntax
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, build_models, settle_bounds
-from workbench.tesla.model.frame import waiting_of
-from workbench.tesla.model.outputs import output_of
+from workbench.tesla.model.frame import output_of, waiting_of
 from workbench.tesla.occurrence import has_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import Problem, problem

@@ -18,8 +18,8 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.tesla.engines.key_buckets import KeyBuckets
-from workbench.tesla.engines.total_order import longest_reach
 from workbench.tesla.event_block import EventBlock, LargeNumberError, event_block, join_blocks
+from workbench.tesla.lookback import longest_lookback
 from workbench.tesla.occurrence import Occurrence
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class RulesByKey:
     ) -> None:  # fmt: skip
         rules, trex = parts[0].rules, parts[0].settings.trex
         self._parts, self._buckets, self._owners, self._manager = parts, buckets, owners, manager
-        self._numbers = [PartNumbers(longest_reach(rules, trex)) for _ in parts]
+        self._numbers = [PartNumbers(longest_lookback(rules.rules, trex)) for _ in parts]
         self._rules = {rule.name: number for number, rule in enumerate(rules.rules)}
         self._waiting = [number for number, rule in enumerate(rules.rules) if rule.absence is not None]
         self._count = self._events = 0

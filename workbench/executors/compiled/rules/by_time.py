@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.numbering import NumberedPiece, PartNumbers, causes_of, starts_of
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.tesla.engines.time_split import TimeSplit
+from workbench.tesla.engines.rule_split import TimeSplit
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 

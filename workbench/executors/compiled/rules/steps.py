@@ -175,7 +175,7 @@ def selects_window(line: StepLine) -> bool:
 
 def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
     """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
-    pairs = planned.step.code.equations
+    pairs = planned.step.equations
     if len(planned.equations) != 1 or len(pairs) != 1:
         return planned.constraints  # several values are mixed into one word
     if list(map(domain_of, pairs[0])) == [FLOAT, INT]:

@@ -19,9 +19,8 @@ from workbench.executors.compiled.rules.memory import make_scratch
 from workbench.executors.compiled.rules.records import EventWords, KernelStatus
 from workbench.executors.compiled.rules.texts import make_room
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.independent import find_dependences
 from workbench.tesla.engines.publisher import check_time
-from workbench.tesla.engines.set_plan import SetPlan
+from workbench.tesla.engines.set_plan import SetPlan, find_dependences
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 

@@ -212,7 +212,7 @@ def read_waiting(memory: KernelMemory, number: int, texts: Mapping[int, str]) ->
         if due is None or due.trigger.number != trigger.number:
             if due is not None:
                 yield due
-            due = DueAbsence(trigger.time + plan.timeout, trigger, [], chain_of_names([plan.rule.name] * links))
+            due = DueAbsence(trigger.time + plan.timeout, trigger, [], (plan.rule.name,) * links)
         due.matches.append(match)
     if due is not None:
         yield due
@@ -274,7 +274,7 @@ def _write_match(memory: KernelMemory, number: int, due: DueAbsence, match: Part
     for row in slots[: rule.kept_rows]:
         head = memory.history.rows[row]
         head.time, head.order, head.nulls = due.deadline, due.trigger.number, 0
-        head.key = len(chain_names(due.chain))
+        head.key = len(due.chain)
     for k, slot in enumerate(_listed_slots(memory, rule.kept, rule.kept_end)):
         _write_value(memory, slots[k // width], k % width, match[slot], code_of)
     for row, slot in zip(slots[rule.kept_rows :], _listed_slots(memory, rule.bound, rule.bound_end), strict=True):

@@ -6,7 +6,7 @@ Systems 1997: the answer with the least priority goes, 1 / size + clock, where c
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from heapq import heappop, heappush, heapreplace
 from itertools import count
 from typing import Any
@@ -20,17 +20,19 @@ class GreedyDualCache(KeyedCache):
 
     A hit only raises a priority: the heap has the one of some time before, and an entry that comes out of it is put
     back where it has risen since.
+
+    Parameters
+    ----------
+    worth: of an answer, what its priority is above the clock.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(
+        self, capacity: int, worth: Callable[[CachedAnswer], float] = lambda entry: 1 / entry.size
+    ) -> None:  # fmt: skip
         super().__init__(capacity)
-        self.clock = 0.0
+        self.worth, self.clock = worth, 0.0
         self._stamp = count().__next__
         self._heap: list[tuple[float, int, CachedAnswer]] = []
-
-    def worth(self, entry: CachedAnswer) -> float:
-        """What its priority is above the clock."""
-        return 1 / entry.size
 
     def fetch(self, key: Hashable) -> Any:
         entry = self.entries.get(key)

@@ -4,18 +4,10 @@ Source: L. Cherkasova, Improving WWW proxies performance with Greedy-Dual-Size-F
 priority is frequency * cost / size + clock. The formula is lost in our text of the thesis.
 """
 
-from __future__ import annotations
+from functools import partial
 
-from workbench.tesla.caches.cache import CachedAnswer
 from workbench.tesla.caches.policies.gds import GreedyDualCache
 from workbench.tesla.caches.table import CachePolicy
 
-
-class FrequencyCache(GreedyDualCache):
-    """Keeps what saves the most queries for each row."""
-
-    def worth(self, entry: CachedAnswer) -> float:
-        return entry.hits / entry.size
-
-
-ROW = CachePolicy("gdsf", "large ones that are asked for seldom", FrequencyCache, rank=32)
+_CACHE = partial(GreedyDualCache, worth=lambda entry: entry.hits / entry.size)
+ROW = CachePolicy("gdsf", "large ones that are asked for seldom", _CACHE, rank=32)

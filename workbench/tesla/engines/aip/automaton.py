@@ -173,22 +173,22 @@ class Automaton:
         """The value of the trigger that most predicates are equal to: instances that have it are found by it."""
         told = []
         for bit, step in enumerate(self.steps):
-            for place, (_, bound) in enumerate(step.code.equations):
+            for place, (_, bound) in enumerate(step.equations):
                 found = self._resolve(bound, bit)
                 if found is not None and self._find_bits(found) <= {TRIGGER}:
                     told.append((exact_text(found), bit, place, found))
         most = Counter(text for text, *_ in told).most_common(1)
         chosen = {bit: (place, found) for text, bit, place, found in reversed(told) if most and text == most[0][0]}
         self.keyed = sum(1 << bit for bit in chosen)
-        places = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
-        self.enforced = places
+        self.enforced = [[chosen[bit][0]] if bit in chosen else [] for bit in range(len(self.steps))]
         code = PythonLines(self._layout, "m")
         code.key([found for _, found in chosen.values()][:1])
         self.key: Callable[[Any], Any] = code.function()
 
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
         """What accepts events for a predicate: its key is of the equations with the trigger's value."""
-        return self.steps[bit].code.accepts(self.enforced[bit])
+        step = self.steps[bit]
+        return step.accepting(step.equations[i] for i in self.enforced[bit])
 
     def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
         """What can be asked of the events of a state as soon as that of the last predicate has come."""
@@ -199,7 +199,7 @@ class Automaton:
         """Constraints that need no trigger: whose events they are about, and what asks them."""
         found = []
         for bit, step in enumerate(self.steps):
-            for constraint in step.code.constraints:
+            for constraint in step.linked:
                 resolved = self._resolve(constraint, bit)
                 if resolved is not None and TRIGGER not in self._find_bits(resolved):
                     code = PythonLines(self._layout, "m")
@@ -223,7 +223,7 @@ class Automaton:
             return False
         if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
             return False
-        rest = [each for place, each in enumerate(step.code.constraints) if place not in self.enforced[bit]]
+        rest = [each for place, each in enumerate(step.linked) if place not in self.enforced[bit]]
         asked = [self._resolve(each, bit) for each in rest]
         return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in asked)
 

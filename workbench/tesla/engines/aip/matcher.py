@@ -27,13 +27,14 @@ from workbench.tesla.engines.aip.instances import AutomatonInstance, HeldEvents,
 from workbench.tesla.engines.candidates import (
     ExtendsMatch,
     FindsCandidates,
+    count_extensions,
     extension,
     fact_extension,
+    grow_sequences,
 )
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.sequences import count_extensions, grow_sequences
 from workbench.tesla.engines.slices import make_slice_finder
 from workbench.tesla.engines.step_column import Placewise, StepColumns
 from workbench.tesla.occurrence import Occurrence
@@ -82,7 +83,7 @@ class AIPMatcher:
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
         consumed = None if start.consumed is None else start.consumed[step.slot]
-        return extension(step, self._candidates(bit), step.code.fits(all_of_it=True), consumed, rivals)
+        return extension(step, self._candidates(bit), step.asking([*step.local, *step.linked]), consumed, rivals)
 
     # --- events come ------------------------------------------------------------------------------------
 

@@ -230,7 +230,7 @@ def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
     """The constraints of a trigger that compare a number of its own with one that is written, of the same type."""
-    for each in trigger.code.local:
+    for each in trigger.local:
         for operator, own, literal in readings(each):
             if operator not in COMPARED or not (
                 isinstance(own, RuleSlot) and own.is_attribute and isinstance(literal, t.Literal)

@@ -6,7 +6,8 @@ when it is read. A row is a tuple of the declared attributes, in the order of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ class FactTable:
     Parameters
     ----------
     table: its name in the database; None: that of the type.
-    not_numbers: whether texts in it stand for NaN, which SQLite does not have (`stored`).
+    not_numbers: whether texts in it stand for NaN, which SQLite does not have (`store_rows`).
 
     Raises
     ------
@@ -208,6 +209,41 @@ class FactTable:
                     return ""
                 return name
         return ""
+
+
+def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
+    """A table of these rows, in their order, in a database in memory.
+
+    The rows that come out are those that went in. SQLite has no NaN: in its place stands a text that is greater than
+    all numbers, as NaN is where facts are ordered.
+
+    Parameters
+    ----------
+    shown: where they are from.
+
+    Raises
+    ------
+    OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text is none that can be written.
+    """
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    kinds = {name: type_row(domain).fitting[0] for name, domain in declared.domains.items()}
+    columns = [f"{quote_name(name)} {kind}" for name, kind in kinds.items()] or ["nothing"]
+    memory.execute(f"CREATE TABLE {quote_name(declared.name)} ({', '.join(columns)})")
+    reals = [i for i, domain in enumerate(declared.domains.values()) if domain == FLOAT]
+    found: list[int] = []
+
+    def prepare(row: FactRow) -> Sequence[object]:
+        for i in reals:
+            if row[i] != row[i]:
+                found.append(i)
+                row = (*row[:i], NOT_A_NUMBER, *row[i + 1 :])
+        return row or (None,)
+
+    memory.execute("BEGIN")
+    marks = ", ".join("?" * len(columns))
+    memory.executemany(f"INSERT INTO {quote_name(declared.name)} VALUES ({marks})", map(prepare, rows))
+    memory.execute("COMMIT")
+    return FactTable(declared, FactDatabase(shown, memory=memory), not_numbers=bool(found))
 
 
 def affinity_of(kind: str) -> str:
