@@ -125,7 +125,8 @@ class _Teller:
         causes = tuple(self.composite(each) for each in found.causes)
         time = found.event.time
         parts = (self.part(each) for each in found.parts)
-        under = (*parts, *self.conditions("where", found.where), *map(ToldPiece, lines), *causes)
+        where = tuple(f"{each.text}: {each.values}" for each in found.where)
+        under = (*parts, *([ToldPiece("where", where)] if where else []), *map(ToldPiece, lines), *causes)
         drawing = tuple(window_lines(self.record, found.parts, time))
         return ToldPiece(f"{self.event(found.event.number)}, of {found.rule}", (), drawing, under, "holds")
 
@@ -165,10 +166,6 @@ class _Teller:
             return ""
         first = "the beginning" if window.first is None else self.record.show(window.first)
         return f", from {first} to {self.record.show(window.last)}"
-
-    def conditions(self, heading: str, found: Sequence[Any]) -> Iterator[ToldPiece]:
-        if found:
-            yield ToldPiece(heading, tuple(f"{each.text}: {each.values}" for each in found))
 
     # --- what is missing --------------------------------------------------------------------------------
 

@@ -38,21 +38,18 @@ def _rule(number: int, rule: t.Rule) -> Iterator[str]:
 
 def _windows(number: int, rule: t.Rule) -> Iterator[str]:
     """Where each predicate looks, seen from the events that bound its window."""
-    named: dict[str, int] = {}
-    for position, part in enumerate(rule.parts):
-        window, here = part.window, _id(number, position)
+    for position, (part, places) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
+        window, here, anchors = part.window, _id(number, position), [_id(number, place) for place in places]
         if isinstance(window, t.BetweenWindow):
-            yield f'    {_id(number, named[window.one])} -> {here} [label="between", dir=none, style=bold];'
-            yield f"    {_id(number, named[window.two])} -> {here} [dir=none, style=bold];"
+            yield f'    {anchors[0]} -> {here} [label="between", dir=none, style=bold];'
+            yield f"    {anchors[1]} -> {here} [dir=none, style=bold];"
         elif isinstance(window, t.AfterWindow):
-            yield f'    {here} -> {_id(number, named[window.of])} [dir=back, label="within {window.most} after"];'
+            yield f'    {here} -> {anchors[0]} [dir=back, label="within {window.most} after"];'
         elif isinstance(window, t.WithinWindow):
             least = f"{window.least} .. " if window.least else ""
-            yield f'    {_id(number, named[window.of])} -> {here} [label="{least}{window.most or "forever"}"];'
-        else:
-            yield from () if position == 0 else [f"    {_id(number, 0)} -> {here} [style=dotted, dir=none];"]
-        if t.binds(part):
-            named[part.name] = position
+            yield f'    {anchors[0]} -> {here} [label="{least}{window.most or "forever"}"];'
+        elif position:
+            yield f"    {_id(number, 0)} -> {here} [style=dotted, dir=none];"
 
 
 def _parameters(number: int, rule: t.Rule) -> Iterator[str]:

@@ -91,30 +91,25 @@ class EventBlock:
 
     def part(self, first: int, last: int) -> EventBlock:
         """The events from one place to before another."""
-
-        def cut(array: Any) -> Any:
-            return None if array is None else array[first:last]
-
-        return replace(
-            self, types=cut(self.types), times=cut(self.times), places=cut(self.places), numbers=cut(self.numbers),
-            rules=cut(self.rules), starts=None if self.starts is None else self.starts[first : last + 1],
-        )  # fmt: skip
+        found = self._at(slice(first, last))
+        return found if self.starts is None else replace(found, starts=self.starts[first : last + 1])
 
     def take(self, order: Any) -> EventBlock:
         """The events at some indices, none of them negative, in the order of the indices."""
         import numpy as np
 
-        found = replace(self, types=self.types[order], times=self.times[order], places=self.places[order])
-        if self.numbers is not None:
-            found = replace(found, numbers=self.numbers[order])
-        if self.rules is not None:
-            found = replace(found, rules=self.rules[order])
+        found = self._at(order)
         if self.starts is None or self.sources is None:
             return found
         lengths = np.diff(self.starts)[order]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         numbers = np.arange(starts[-1]) + np.repeat(self.starts[order] - starts[:-1], lengths)
         return replace(found, starts=starts, sources=self.sources[numbers])
+
+    def _at(self, places: Any) -> EventBlock:
+        """The events at some places, but for their sources."""
+        own = {name: getattr(self, name) for name in ("types", "times", "places", "numbers", "rules")}
+        return replace(self, **{name: each[places] for name, each in own.items() if each is not None})
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
         """The same as single events."""

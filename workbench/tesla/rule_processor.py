@@ -32,11 +32,10 @@ from workbench.core.processor import Emission, Form, State, Stream, emission
 from workbench.errors import InputError, PipelineError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
-from workbench.tesla.nulls import Nulls, may_be_null
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
 from workbench.tesla.rule_set import RuleSet, shared_domains
-from workbench.tesla.rule_streams import places_of, record_of, value_reader
+from workbench.tesla.rule_streams import Nulls, may_be_null, places_of, record_of, value_reader
 
 BEGINNING = -(1 << 62)
 """The time of events before the first time."""

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from workbench.core.domain import INT, Domain
-from workbench.core.types import LITERALS
 from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.language.findings import FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of
-from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, placed, result_of
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, changed, domain_of, placed, result_of
 
 
 class BoundEvent(NamedTuple):
@@ -84,10 +83,8 @@ class RuleScope:
         ------
         LanguageError: a name in it is not known here, or an operator is not defined on such values.
         """
-        if isinstance(expression, t.Literal):
-            return LITERALS[type(expression.value)]
         if not isinstance(expression, t.Operation):
-            return self._leaf(expression).domain
+            return domain_of(self._leaf(expression))
         domains = [self.domain(operand) for operand in expression.operands]
         if expression.operator == "=":
             raise LanguageError("equality is written ==", where=expression.where)
@@ -100,18 +97,13 @@ class RuleScope:
 
     def resolve(self, expression: t.Expression) -> t.Expression:
         """The expression with slots for names; LanguageError as `domain` raises it for these."""
+        return changed(expression, self._leaf)
+
+    def _leaf(self, expression: t.Expression) -> t.Expression:
         if isinstance(expression, t.Literal):
             return expression
         if isinstance(expression, t.BoundParameter):
             return replace(self._parameter(expression), where=expression.where)
-        if not isinstance(expression, t.Operation):
-            return self._leaf(expression)
-        operands = tuple(map(self.resolve, expression.operands))
-        return t.Operation(expression.operator, operands, where=expression.where)
-
-    def _leaf(self, expression: t.Expression) -> RuleSlot:
-        if isinstance(expression, t.BoundParameter):
-            return self._parameter(expression)
         if isinstance(expression, t.OwnAttribute):
             if self.own is None:
                 raise self._of_which(expression)

@@ -148,6 +148,8 @@ class Predicate(Placed):
     window: None for the trigger and for facts.
     """
 
+    attribute: ClassVar[None] = None
+    declared: ClassVar[None] = None
     policy: Policy
     type: str
     assignments: tuple[Assigned, ...] = ()

@@ -159,13 +159,13 @@ class RuleStep:
     @property
     def attribute(self) -> int | None:
         """The place of the attribute that is aggregated."""
-        named = self.part.attribute if isinstance(self.part, t.Aggregate) else None
+        named = self.part.attribute
         return None if named is None else self.declared.positions[named]
 
     @property
     def values(self) -> Domain | None:
         """The type of the attribute that is aggregated."""
-        named = self.part.attribute if isinstance(self.part, t.Aggregate) else None
+        named = self.part.attribute
         return None if named is None else self.declared.domains[named]
 
     @cached_property

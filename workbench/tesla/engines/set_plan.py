@@ -85,7 +85,9 @@ class PlannedStep:
     @property
     def constraints(self) -> list[t.Expression]:
         """The constraints that candidates are asked; these are strict, so what takes least comes first."""
-        return _order_constraints(self.step, self.filtered)
+        passed = set(map(id, self.step.local)) if self.filtered else set()
+        asked = [each for each in self.step.part.constraints if id(each) not in passed]
+        return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
 
 
 @dataclass(frozen=True)
@@ -240,12 +242,6 @@ def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
     return plan.binders(*t.expressions_of(step.part)) | anchors
 
 
-def _order_constraints(step: RuleStep, filtered: bool) -> list[t.Expression]:
-    passed = set(map(id, step.local)) if filtered else set()
-    asked = [each for each in step.part.constraints if id(each) not in passed]
-    return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
-
-
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
     """The constraints of a predicate that an event of its own decides."""
     return tuple(expanded(each, own=True) for each in step.local)
@@ -313,5 +309,5 @@ def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
         yield "'absent' waits for a clock"
     if any(step.window is not None and step.window.counted for step in plan.steps):
         yield "it counts events in a window, composites among them"
-    if any(isinstance(step.part, t.Aggregate) and step.part.declared is not None for step in plan.steps):
+    if any(step.part.declared is not None for step in plan.steps):
         yield "a declared aggregate needs a row of its own"

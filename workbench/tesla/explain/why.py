@@ -171,19 +171,19 @@ def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tu
     """The places of a rule up to an end, and what was selected before and behind each, on the way to a match."""
     assert view.start is not None
     yield 0, Selected(), view.start
-    yield from _way(view, match, view.start, 1, len(view.rule.parts) if end is None else end)
+    before = view.start
+    for place in range(1, len(view.rule.parts) if end is None else end):
+        grown = (each for each in view.extend(place, before) if _leads_to(each, match))
+        if (after := next(grown, None)) is None:
+            raise gap(view, None)
+        yield place, before, after
+        before = after
 
 
-def _way(
-    view: RuleView, match: Selected, before: Selected, place: int, end: int
-) -> Sequence[tuple[int, Selected, Selected]]:
-    if place == end:
-        return []
-    for after in view.extend(place, before):
-        events, facts = len(after.events), len(after.facts)
-        if after.events == match.events[:events] and after.facts == match.facts[:facts]:
-            return [(place, before, after), *_way(view, match, after, place + 1, end)]
-    raise gap(view, None)
+def _leads_to(selected: Selected, match: Selected) -> bool:
+    """Whether a match begins with what is selected."""
+    events, facts = len(selected.events), len(selected.facts)
+    return selected.events == match.events[:events] and selected.facts == match.facts[:facts]
 
 
 def _explain_part(view: RuleView, place: int, before: Selected, after: Selected) -> SeenPart:
@@ -202,7 +202,7 @@ def _explain_part(view: RuleView, place: int, before: Selected, after: Selected)
     parameters = {name: found for name, found in after.parameters.items() if name not in before.parameters}
     conditions = () if bound is None else explain_conditions(part.constraints, after, bound.own)
     values: tuple[Any, ...] = ()
-    if isinstance(part, t.Aggregate) and part.attribute:
+    if part.attribute:
         values = tuple(each.own[part.attribute] for each in fits)
     window = view.window(place, before)
     return SeenPart(place, kind, str(view.text(place)), window, bound, parameters, conditions, tuple(fits), values)

@@ -178,7 +178,7 @@ def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
     """The attributes of events and facts that some rule reads."""
     for rule in rules.resolved:
         for part in rule.parts:
-            if isinstance(part, t.Aggregate) and part.attribute:
+            if part.attribute:
                 yield part.type, part.attribute
         yield from ((slot.type.name, slot.name) for slot in slots(*rule.expressions) if slot.is_attribute)
 

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.core.domain import Domain, Range
 from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
+from workbench.tesla import tree as t
 from workbench.tesla.model.frame import CourseState, RuleFrame, has_several_matches, memory_of, needed_later, waiting_of
 from workbench.tesla.model.guarded import GuardedValue, evaluate, holds, select
 from workbench.tesla.model.layout import Consumer
@@ -148,11 +149,10 @@ class ModelCourse:
     def _match_trigger(self, rule: ResolvedRule, when: Term, values: Values, used: list[Any]) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
         asked = RuleMatching(rule, self.line, self.frame.facts, self.given)
-        matches = [
-            (either_all(p.when for p in group), group)
-            for group in map(list, _group_exclusive(asked.matches(when, values)))
-        ]  # fmt: skip
-        found = [(when_, *self._evaluate_emission(rule, group), group) for when_, group in matches]
+        found = [
+            (either_all(p.when for p in group), *self._evaluate_emission(rule, group), group)
+            for group in _group_exclusive(asked.matches(when, values))
+        ]
         if rule.absence is not None:
             self._let_wait(rule, found, used)
             return []
@@ -167,13 +167,12 @@ class ModelCourse:
         declared = self.frame.rules.declarations[rule.emits].domains
         for each in self.frame.evaluations(rule):
             table = self.frame.table(rule.emits, each.name)
-            cases = [(p.when, evaluate(each.value, p.look())) for p in group]
-            found = _fit(select(cases), declared[each.name])
+            found = _fit(_evaluate_in(group, each.value), declared[each.name])
             self.frame.noted.note((rule.emits, each.name), found)
             place, outside = found.placed(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
             values[each.name] = GuardedValue.at(place, table)
-        keys = [select([(p.when, evaluate(each, p.look())) for p in group]) for each in rule.per]
+        keys = [_evaluate_in(group, each) for each in rule.per]
         for i, key in enumerate(keys):
             self.frame.noted.note((memory_of(rule), f"per {i}"), key)
         return values, keys
@@ -244,8 +243,7 @@ class ModelCourse:
         """Matches that are ones if something does not come wait behind those that wait already."""
         starts: Any = TRUE
         for when, values, keys, group in found:
-            asked = [select([(p.when, evaluate(leaf, p.look())) for p in group]) for leaf in needed_later(rule)]
-            whole = [*asked, *values.values(), *keys]
+            whole = [*(_evaluate_in(group, leaf) for leaf in needed_later(rule)), *values.values(), *keys]
             places = []
             for chosen, (key, table) in zip(whole, self.frame.remembered(rule), strict=True):
                 self.frame.noted.note(key, chosen)
@@ -337,6 +335,11 @@ def _group_exclusive(partials: Sequence[GuardedMatch]) -> Iterator[list[GuardedM
     ordered = sorted(partials, key=lambda each: each.choice)
     for _, group in groupby(ordered, key=lambda each: each.choice):
         yield list(group)
+
+
+def _evaluate_in(group: Sequence[GuardedMatch], expression: t.Expression) -> GuardedValue:
+    """What an expression is in the one of some matches that there is."""
+    return select([(each.when, evaluate(expression, each.look())) for each in group])
 
 
 def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:

@@ -119,8 +119,3 @@ def ticks_of(pause: Any) -> Any:
     for label in labels:
         found = ite(EQ(pause, const(label, pause.domain)), int(label), found)
     return found
-
-
-def default_term(domain: Domain) -> Any:
-    """What a pipe carries where no event is."""
-    return const(domain.default, domain)

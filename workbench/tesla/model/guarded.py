@@ -97,7 +97,8 @@ class GuardedValue:
             return cls({})
         if len(table) == 1 or not isinstance(place, Term):
             return cls.constant(table.values[0 if len(table) == 1 else place])
-        return cls({key: (value, EQ(place, i)) for i, (key, value) in enumerate(_items(table))}, place, table)
+        items = enumerate(zip(table.places, table.values, strict=True))
+        return cls({key: (value, EQ(place, i)) for i, (key, value) in items}, place, table)
 
     @classmethod
     def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> GuardedValue:
@@ -131,10 +132,6 @@ class GuardedValue:
             else:
                 outside.append(when)
         return found, disjunction(outside) if outside else FALSE
-
-
-def _items(table: ValueTable) -> Iterable[tuple[Any, Value | None]]:
-    return zip(table.places, table.values, strict=True)
 
 
 def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:

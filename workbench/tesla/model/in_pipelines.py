@@ -6,7 +6,7 @@ from one input, and tell apart the values that the pipes in front of them carry.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.core.domain import FLOAT, LOOKS, STR, Domain, Integer, Range, Value
@@ -64,7 +64,9 @@ def model_pipelines(
     inputs = dict.fromkeys(name for each in flat for name, _ in each.inputs if name not in each.clocks)
     rates = rates_in_ticks([each.rules for each in rules], inputs, bounds, tick, united=unit is not None)
     found = [_make_finite(each, integers, replace(bounds, tick=tick, any_facts={}), unit, rates) for each in flat]
-    frames = [each.frame for nodes in found for each in _rules_of(nodes.nodes)]
+    frames = [
+        node.processor.frame for each in found for node in each.nodes if isinstance(node.processor, RulesInPipeline)
+    ]
     most = longest_pause(frames)
     if not any(frame.absences for frame in frames):
         most = max((most, *(rate.ticks for rate in rates.values())))
@@ -104,10 +106,6 @@ def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
         if name not in inputs or (part not in fields if part or fields else False):
             known = [*inputs, *(f"{name}.{each}" for each in fields)]
             raise InputError(f"no input is '{f'{name}.{part}'.strip('.')}'", hint=did_you_mean(name, known))
-
-
-def _rules_of(nodes: Sequence[Node]) -> Iterator[RulesInPipeline]:
-    return (node.processor for node in nodes if isinstance(node.processor, RulesInPipeline))
 
 
 def _with_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:

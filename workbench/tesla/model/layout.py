@@ -358,7 +358,7 @@ def _attributes_read(roles: Sequence[Role]) -> set[str]:
     for role in roles:
         expressions = [*role.linked, *(() if same else role.plain)]
         expressions += [each.value for each in role.part.assignments]
-        if isinstance(role.part, t.Aggregate) and role.part.attribute:
+        if role.part.attribute:
             found.add(role.part.attribute)
         read = [slot for slot in slots(*expressions) if slot.place == OWN]
         read += [slot for slot in slots(*role.rule.expressions) if slot.place == role.place]

@@ -17,7 +17,7 @@ from workbench.core.processor import Burst, Emission, Machine, Maybe, State, slo
 from workbench.core.strict import leaves_domain
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.tesla.model.course import ModelComposite, ModelCourse, either_all
-from workbench.tesla.model.encoding import default_term, ticks_of
+from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.guarded import GuardedValue, select
 from workbench.tesla.model.state import variables
 from workbench.tesla.model.ticks import RulesInTicks
@@ -125,7 +125,7 @@ class ModelledRules(RulesInTicks):
     def bursts(self, outputs: Sequence[Sequence[Maybe]], width: int) -> tuple[Emission, ...]:
         """The same, each output with so many slots."""
         return tuple(
-            Burst([*slots, *[Maybe(FALSE, default_term(domain))] * (width - len(slots))])
+            Burst([*slots, *[Maybe(FALSE, const(domain.default, domain))] * (width - len(slots))])
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 

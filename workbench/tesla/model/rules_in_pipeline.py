@@ -24,11 +24,10 @@ from workbench.tesla.model.frame import ModelOutput
 from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.state import variables
-from workbench.tesla.nulls import may_be_null
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import shared_domains
-from workbench.tesla.rule_streams import places_of
+from workbench.tesla.rule_streams import may_be_null, places_of
 
 UNKNOWN = Unknown()
 

@@ -47,7 +47,7 @@ def _leaves(plan: RulePlan) -> Iterator[t.Expression]:
 
 def _declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
     for step in plan.steps:
-        if isinstance(step.part, t.Aggregate) and step.part.declared is not None:
+        if step.part.declared is not None:
             yield step.part.declared
 
 

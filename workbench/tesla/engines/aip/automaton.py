@@ -21,7 +21,7 @@ from typing import Any
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout, PythonLines
-from workbench.tesla.engines.rule_plan import RulePlan, RuleStep, SlotWindow
+from workbench.tesla.engines.rule_plan import RulePlan, SlotWindow
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import exact_text, expanded, placed, slots
 
@@ -46,7 +46,7 @@ class Automaton:
         self.plan, self.trex = plan, trex
         self.steps = [step for step in plan.steps if step.selects]
         self.bits = {0: TRIGGER} | {step.slot: bit for bit, step in enumerate(self.steps)}
-        self.windows = [_window_of(step) for step in self.steps]
+        self.windows = [step.window for step in self.steps if step.window is not None]
         self.anchors = [tuple(self.bits[slot] for slot in window.anchors) for window in self.windows]
         self.components = _components(self.anchors)
         self.places = {step.place: self.bits[step.slot] for step in (plan.trigger, *self.steps)}
@@ -244,11 +244,6 @@ class Automaton:
     def _find_bits(self, expression: t.Expression) -> set[int]:
         """The bits of the events that a resolved expression is about."""
         return {self.places[slot.place] for slot in slots(expression)}
-
-
-def _window_of(step: RuleStep) -> SlotWindow:
-    assert step.window is not None
-    return step.window
 
 
 def _bits(state: int) -> Iterator[int]:

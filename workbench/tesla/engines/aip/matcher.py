@@ -63,7 +63,6 @@ class AIPMatcher:
         self.instances: dict[int, StateInstances] = {}
         self.columns = StepColumns()
         self._counted = start.counted
-        self._consumed = start.consumed
         self._tries: Tries = {}
         self._bits: dict[str, list[int]] = {}
         self.extends: list[ExtendsMatch] = []

@@ -133,7 +133,8 @@ class FactQuery:
     def answer_uncached(self, values: FactKey) -> FactAnswer:
         """The same where the cache has no answer, which it then gets."""
         began = perf_counter()
-        answer = self.query_database(values)
+        rows = self._select_rows(values)
+        answer = tuple(rows[0]) if self.counts else self._answered(self._decides(self.table.read(rows), values))
         taken = perf_counter() - began
         self.queries += 1
         self.seconds += taken
@@ -147,13 +148,6 @@ class FactQuery:
         return self._answered([])
 
     # --- the database -----------------------------------------------------------------------------------
-
-    def query_database(self, values: FactKey) -> FactAnswer:
-        """The same from the database, whatever is known."""
-        rows = self._select_rows(values)
-        if self.counts:
-            return tuple(rows[0])
-        return self._answered(self._decides(self.table.read(rows), values))
 
     def _select_rows(self, values: FactKey) -> list[Any]:
         if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):

@@ -30,13 +30,11 @@ class FactColumn:
 
     Attributes
     ----------
-    affinity: what SQLite makes of values in it: INTEGER, REAL, NUMERIC, TEXT or BLOB, which is nothing.
     exact: whether SQLite compares and sorts its values as rules do.
     """
 
     name: str
     domain: Domain
-    affinity: str
     exact: bool
 
 
@@ -193,7 +191,7 @@ class FactTable:
                 hint = "declare it otherwise, or make a view"
                 raise FactsError(what, where=self.database.path, hint=hint, reason="type")
             exact = affinity in type_row(domain).exact and not (domain == FLOAT and self._not_numbers)
-            found.append(FactColumn(column, domain, affinity, exact and (domain != STR or encoding == "UTF-8")))
+            found.append(FactColumn(column, domain, exact and (domain != STR or encoding == "UTF-8")))
         return tuple(found)
 
     def _row_id(self) -> str:
@@ -247,7 +245,7 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
 
 
 def affinity_of(kind: str) -> str:
-    """What SQLite makes of values in a column that is declared so (Datatypes in SQLite, 3.1)."""
+    """What SQLite makes of values in a column that is declared so, BLOB being nothing (Datatypes in SQLite, 3.1)."""
     kind = kind.upper()
     for words, found in (
         (("INT",), "INTEGER"), (("CHAR", "CLOB", "TEXT"), "TEXT"), (("BLOB",), "BLOB"),
