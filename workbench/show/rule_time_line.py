@@ -87,9 +87,7 @@ def _line(record: RunRecord, part: SeenPart) -> WindowLine | None:
 def _short(text: str) -> str:
     """A predicate without what it asks: `last Temp`, `$n = COUNT(Temp)`."""
     head = text.split(" within ")[0].split(" between ")[0]
-    kind, _, rest = head.partition("(") if not head.startswith("$") else (head, "", "")
-    del rest
-    kind = kind.partition("[")[0] if not kind.startswith("$") else kind
+    kind = head if head.startswith("$") else head.partition("(")[0].partition("[")[0]
     return kind if len(kind) <= LABEL else kind[: LABEL - 1] + "…"
 
 

@@ -18,6 +18,8 @@ from workbench.tesla.rule_set import RuleSet
 
 _Valued = tuple[Any, ...]
 """What has a value in a match: a parameter, an attribute of a part, a literal."""
+_SameTerms = dict[_Valued, frozenset[_Valued]]
+"""Terms that have one value in every match, by each: what is assigned, and what an equation that holds says."""
 _Pairs = frozenset[tuple[str, str]]
 _Choices = Mapping[str, frozenset[str]]
 
@@ -123,29 +125,31 @@ def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> I
     start, declared = rule.trigger.type, rules.declarations
     if start not in keyed:
         return
-    same = _Same()
+    same: _SameTerms = {}
     for place, part in enumerate(rule.parts):
-        here = same.copy()
-        here.add(place, part)
+        here = dict(same)
+        _add_part(here, place, part)
         if t.counts_events(part):
             counts = f"`{part}` counts the events of all keys"
             yield _Link(start, part.type, frozenset(), f"`{part}`", counts)
         elif place and not declared[part.type].fact:
-            pairs = here.pairs(declared[start].positions, place, declared[part.type].positions)
+            others = {name: (place, name) for name in declared[part.type].positions}
+            pairs = _find_pairs(here, declared[start].positions, others)
             if part.type == start:
                 pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
             yield _Link(start, part.type, pairs, f"`{part}`", _explain_unjoined(part, rule.trigger, declared))
         if t.binds(part):
             same = here
-    same.add_conditions(rule.where_clause)
+    _add_conditions(same, rule.where_clause)
     if rule.emits in keyed:
-        pairs = same.pair_values(declared[start].positions, {each.name: each.value for each in rule.evaluations})
+        emitted = {each.name: _term(each.value) for each in rule.evaluations}
+        pairs = _find_pairs(same, declared[start].positions, emitted)
         if rule.emits == start:
             pairs = frozenset(pair for pair in pairs if pair[0] == pair[1])
         what = f"what it emits has no attribute of its trigger {start}, by which others are joined with {rule.emits}"
         yield _Link(start, rule.emits, pairs, f"`emit {rule.emits}`", what)
     if rule.pause is not None:
-        pairs = same.pair_values(declared[start].positions, dict(zip(map(str, rule.per), rule.per, strict=True)))
+        pairs = _find_pairs(same, declared[start].positions, {str(each): _term(each) for each in rule.per})
         own = frozenset((a, a) for a, _ in pairs)
         pause = f"`at most once in {rule.pause}`"
         yield _Link(start, start, own, pause, f"{pause} is for all of them together: add `per` and the key")
@@ -160,52 +164,34 @@ def _explain_unjoined(
     return f"`{part}` needs an equation with an attribute of the trigger `{trigger.name}`{where}{example}"
 
 
-class _Same:
-    """Terms that have one value in every match: what is assigned, and what an equation that holds says."""
+def _add_part(same: _SameTerms, place: int, part: t.Predicate | t.Aggregate) -> None:
+    """Add what a part says of an event that it takes."""
+    for each in part.assignments:
+        _join(same, (place, f"${each.name}"), _term(placed(each.value, place)))
+    _add_conditions(same, (placed(each, place) for each in part.constraints))
 
-    def __init__(self, leaders: dict[_Valued, _Valued] | None = None) -> None:
-        self._leaders = leaders or {}
 
-    def copy(self) -> _Same:
-        """The same for what counts only here."""
-        return _Same(dict(self._leaders))
+def _add_conditions(same: _SameTerms, conditions: Iterable[t.Expression]) -> None:
+    """Add what conditions say, which hold."""
+    for each in t.conjuncts(*conditions):
+        if isinstance(each, t.Operation) and each.operator == "==":
+            _join(same, *map(_term, each.operands))
 
-    def add(self, place: int, part: t.Predicate | t.Aggregate) -> None:
-        """What a part says of an event that it takes."""
-        for each in part.assignments:
-            self._join((place, f"${each.name}"), _term(placed(each.value, place)))
-        self.add_conditions(placed(each, place) for each in part.constraints)
 
-    def add_conditions(self, conditions: Iterable[t.Expression]) -> None:
-        """What conditions say, which hold."""
-        for each in t.conjuncts(*conditions):
-            if isinstance(each, t.Operation) and each.operator == "==":
-                one, other = map(_term, each.operands)
-                self._join(one, other)
+def _join(same: _SameTerms, one: _Valued | None, other: _Valued | None) -> None:
+    if one is not None and other is not None:
+        joined = same.get(one, frozenset([one])) | same.get(other, frozenset([other]))
+        same.update(dict.fromkeys(joined, joined))
 
-    def pairs(self, ones: Iterable[str], place: int, others: Iterable[str]) -> _Pairs:
-        """The attributes of the trigger, and those of a part, that are one value."""
-        leaders = {name: self._find_leader((place, name)) for name in others}
-        return self._pair(ones, leaders)
 
-    def pair_values(self, ones: Iterable[str], values: Mapping[str, t.Expression]) -> _Pairs:
-        """The same with what is given values."""
-        terms = {name: _term(value) for name, value in values.items()}
-        return self._pair(ones, {name: self._find_leader(term) for name, term in terms.items() if term is not None})
-
-    def _pair(self, ones: Iterable[str], leaders: Mapping[str, _Valued]) -> _Pairs:
-        return frozenset(
-            (one, name) for one in ones for name, leader in leaders.items() if self._find_leader((0, one)) == leader
-        )
-
-    def _join(self, one: _Valued | None, other: _Valued | None) -> None:
-        if one is not None and other is not None:
-            self._leaders[self._find_leader(one)] = self._find_leader(other)
-
-    def _find_leader(self, term: _Valued) -> _Valued:
-        while (found := self._leaders.get(term, term)) != term:
-            term = found
-        return term
+def _find_pairs(same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Valued | None]) -> _Pairs:
+    """The attributes of the trigger, and the names of terms, that are one value."""
+    return frozenset(
+        (one, name)
+        for one in ones
+        for name, term in others.items()
+        if term is not None and (0, one) in same.get(term, (term,))
+    )
 
 
 def _term(expression: t.Expression) -> _Valued | None:

@@ -306,10 +306,16 @@ class RuleGraph(Pipeline):
 def rule_graph(rules: RuleSet) -> RuleGraph:
     """The graph of a rule set, whose inputs carry records of attributes that may be null."""
     processor = RuleProcessor(rules, rules.primitives)
-    inputs = [("time", INT), *((name, record_of(rules.declarations[name])) for name in processor.fed)]
-    pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
-    node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
-    return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
+    domains = (INT, *(record_of(rules.declarations[name]) for name in processor.fed))
+    return graph_of(processor, domains)
+
+
+def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
+    """The graph whose single processor is this one, given what its inputs carry."""
+    name, inputs = processor.rules.name, zip(processor.ports, domains, strict=True)
+    pipes = tuple(f"{name}_{each}" for each in processor.results_named)
+    outputs = zip(processor.results_named, pipes, strict=True)
+    return RuleGraph(name, tuple(inputs), (Node(name, processor, processor.ports, pipes),), tuple(outputs))
 
 
 def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
-from workbench.errors import InputError, PipelineError, did_you_mean
+from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.extensions import later
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -113,6 +113,31 @@ class RuleEngine(Protocol):
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost so far, in the order of the rules; nothing unless it is asked for when it starts."""
+
+
+class FixedRules:
+    """An engine whose rules are not changed or saved: it refuses all that has to do with its state as a whole.
+
+    Attributes
+    ----------
+    runs_in: where its state is, in words.
+    """
+
+    runs_in: ClassVar[str]
+
+    def add(self, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave --threads out")
+
+    remove = restore = add
+
+    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
+        """Refused."""
+        self.add(rules)
+
+    def snapshot(self) -> NoReturn:
+        """Refused."""
+        self.add("")
 
 
 @runtime_checkable

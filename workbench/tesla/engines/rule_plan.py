@@ -18,6 +18,7 @@ from workbench.tesla.aggregate import AggregateRow
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.engines.expressions import EVENT, PythonLines, as_tuple, combines
 from workbench.tesla.lookback import Lookback, lookbacks
+from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, slots
 
 PartialMatch = tuple[Any, ...]
@@ -310,10 +311,7 @@ def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
 
 def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """A side that an event of its own tells, and one that it has nothing to do with."""
-    if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
-        return None
-    one, other = constraint.operands
-    for mine, bound in ((one, other), (other, one)):
-        if all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
+    for sign, mine, bound in readings(constraint):
+        if sign == "==" and all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
             return mine, bound
     return None

@@ -26,7 +26,7 @@ from typing import NoReturn, Protocol
 from workbench.errors import Refused, WorkbenchError
 from workbench.forked import Forked
 from workbench.interrupts import hold
-from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.engine import EngineSettings, FixedRules, RuleCost
 from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.partial_run import refuse_circles
 from workbench.tesla.engines.publisher import Publisher, check_event, check_time
@@ -77,7 +77,7 @@ class WorkerNumbers:
         self.forgotten += count
 
 
-class RulePool:
+class RulePool(FixedRules):
     """A running rule set whose rules are shared out.
 
     Parameters
@@ -89,6 +89,8 @@ class RulePool:
     ------
     Refused: facts are in a database, or absences cause each other in a circle.
     """
+
+    runs_in = "several processes"
 
     def __init__(
         self,
@@ -234,20 +236,6 @@ class RulePool:
             cost.rule: cost for each in self._answers(("costs", None)) for cost in each.costs
         }
         return [costs[rule.name] for rule in self.rules.rules if rule.name in costs]
-
-    def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused, as all that has to do with the state as a whole."""
-        raise Refused("rules that run in several processes are not changed or saved", hint="leave --threads out")
-
-    remove = restore = add
-
-    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
-        self.add(rules)
-
-    def snapshot(self) -> NoReturn:
-        """Refused."""
-        self.add("")
 
 
 class ProcessWorker:

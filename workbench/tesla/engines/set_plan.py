@@ -18,6 +18,7 @@ from workbench.core.domain import FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.operators import readings
 from workbench.tesla.parser import uncollected
 from workbench.tesla.resolved import expanded, own_comparisons
 from workbench.tesla.rule_set import RuleSet
@@ -254,12 +255,10 @@ def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ..
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
     """What an event of its own has, and a constant, if these have to be equal."""
-    if not (isinstance(condition, t.Operation) and condition.operator == "=="):
-        return None
-    one, other = condition.operands
-    if _is_constant(one):
-        one, other = other, one
-    return (one, other) if _is_constant(other) and not _is_constant(one) else None
+    for sign, own, constant in readings(condition):
+        if sign == "==" and _is_constant(constant) and not _is_constant(own):
+            return own, constant
+    return None
 
 
 def _is_constant(expression: t.Expression) -> bool:

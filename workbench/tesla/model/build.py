@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.fields import Record
-from workbench.core.pipeline import Node
 from workbench.errors import InputError, Refused, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import read_attributes, value_tables
@@ -27,7 +26,7 @@ from workbench.tesla.model.time_degrees import deciding, time_degree
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, slots
-from workbench.tesla.rule_processor import RuleGraph
+from workbench.tesla.rule_processor import RuleGraph, graph_of
 from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
@@ -182,20 +181,17 @@ def _build_graph(
         frame=frame, trex=frame.layout.trex, tick=time[0], unit=time[1], most=most, outputs=own,
         by_rule=bounds.by_rule, chain=bounds.chain,
     )  # fmt: skip
-    inputs = [("elapsed", pause_domain(most)), *_inputs(processor.fed, rules, frame.tables)]
-    pipes = tuple(f"{rules.name}_{name}" for name in processor.results_named)
-    node = Node(rules.name, processor, tuple(name for name, _ in inputs), pipes)
-    return RuleGraph(rules.name, tuple(inputs), (node,), tuple(zip(processor.results_named, pipes, strict=True)))
+    return graph_of(processor, (pause_domain(most), *_input_domains(processor.fed, rules, frame.tables)))
 
 
-def _inputs(
+def _input_domains(
     fed: Sequence[str], rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]
-) -> Iterator[tuple[str, Domain]]:
+) -> Iterator[Domain]:
     """What streams of events carry, and of facts that are any."""
     for name in fed:
         names = rules.declarations[name].domains if name in rules.declarations else ()
         shown = {each: ValueEncoding.of(tables[name, each], exact=True).domain for each in names}
-        yield name, Record(tuple(shown.values()), tuple(shown)) if shown else COMES
+        yield Record(tuple(shown.values()), tuple(shown)) if shown else COMES
 
 
 @dataclass(frozen=True)
@@ -270,7 +266,7 @@ class FrameSearch:
         for rules, frame in zip(rule_sets, frames, strict=True):
             fed = (*(self.fed or rules.primitives), *frame.fact_inputs)
             processor = ModelledRules(rules, fed, frame=frame, tick=1, most=1, outputs=outputs)
-            processor.machine((Range(1, 1), *(domain for _, domain in _inputs(processor.fed, rules, whole))))
+            processor.machine((Range(1, 1), *_input_domains(processor.fed, rules, whole)))
         return frames
 
 

@@ -12,16 +12,7 @@ from dataclasses import replace
 
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule, written
-from workbench.tesla.rewriting.known import Known, normalize
-from workbench.tesla.rewriting.laws import (
-    LAWS,
-    constraints_before,
-    negations,
-    no_longer,
-    one_less,
-    with_part,
-    without_part,
-)  # fmt: skip
+from workbench.tesla.rewriting.laws import LAWS, less_asked, negations, no_longer, with_part, without_part
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep
 
@@ -70,17 +61,11 @@ def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 
 def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
-    for place, part in enumerate(rule.parts):
-        before = constraints_before(rule, place)
-        for fewer, left_out in one_less(part.constraints):
-            if Known([*before, *normalize(fewer, place)]).never_null(*normalize([left_out], place)):
-                yield f"`{left_out}` is left out", with_part(rule, place, replace(part, constraints=fewer))
-    before = constraints_before(rule, len(rule.parts))
-    for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *normalize(fewer)]).never_null(*normalize([left_out])):
-            yield f"`{left_out}` is left out", replace(rule, where_clause=fewer)
-    for place, part in negations(rule):
-        yield f"`{part}` is left out", without_part(rule, place)
+    for each in less_asked(rule):
+        if each.known.never_null(each.asked):
+            yield f"`{each.left_out}` is left out", each.rule
+    for place, forbidden in negations(rule):
+        yield f"`{forbidden}` is left out", without_part(rule, place)
     for place, part in enumerate(rule.parts):
         window = part.window
         for most in _shorter(rule, window) if isinstance(window, t.WithinWindow) else ():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import NamedTuple
 
 from workbench.core.domain import INT
 from workbench.core.units import MICROSECONDS
@@ -45,15 +46,7 @@ class Law:
 
 
 def _implied(rule: ResolvedRule) -> Iterator[t.Rule]:
-    for place, part in enumerate(rule.parts):
-        before = constraints_before(rule, place)
-        for fewer, left_out in one_less(part.constraints):
-            if Known([*before, *normalize(fewer, place)]).implies(*normalize([left_out], place)):
-                yield with_part(rule, place, replace(part, constraints=fewer))
-    before = constraints_before(rule, len(rule.parts))
-    for fewer, left_out in one_less(rule.where_clause):
-        if Known([*before, *normalize(fewer)]).implies(*normalize([left_out])):
-            yield replace(rule, where_clause=fewer)
+    return (each.rule for each in less_asked(rule) if each.known.implies(each.asked))
 
 
 def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -282,6 +275,28 @@ def read_by(rule: t.Rule, place: int) -> set[int]:
     """The places before a part that it depends on."""
     read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
     return (read - {OWN}).union(rule.anchors[place])
+
+
+class LessAsked(NamedTuple):
+    """A rule without a constraint or a condition: which one, also as seen from outside (`asked`), and what else holds."""
+
+    rule: t.Rule
+    left_out: t.Expression
+    asked: t.Expression
+    known: Known
+
+
+def less_asked(rule: ResolvedRule) -> Iterator[LessAsked]:
+    """The rule without each of its constraints and conditions."""
+    for place, part in enumerate(rule.parts):
+        before = constraints_before(rule, place)
+        for fewer, left_out in one_less(part.constraints):
+            (asked,), known = normalize([left_out], place), Known([*before, *normalize(fewer, place)])
+            yield LessAsked(with_part(rule, place, replace(part, constraints=fewer)), left_out, asked, known)
+    before = constraints_before(rule, len(rule.parts))
+    for fewer, left_out in one_less(rule.where_clause):
+        (asked,), known = normalize([left_out]), Known([*before, *normalize(fewer)])
+        yield LessAsked(replace(rule, where_clause=fewer), left_out, asked, known)
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:

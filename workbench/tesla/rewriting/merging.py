@@ -14,6 +14,7 @@ from itertools import combinations
 from workbench.core.domain import FLOAT
 from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
+from workbench.tesla.operators import readings
 from workbench.tesla.resolved import RuleSlot, written
 from workbench.tesla.rewriting.known import Known, divides, leaves, normalize
 from workbench.tesla.rule_set import RuleSet
@@ -93,13 +94,11 @@ def _evaluations(
 
 def _find_equal_attribute(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
     """The attribute of the trigger that a constraint sets equal to a constant, of a type with one value for each."""
-    if not isinstance(constraint, t.Operation) or constraint.operator != "==" or not isinstance(value, t.Literal):
-        return None
     names = [each.name for each in rule.parts if isinstance(each, t.Predicate)]
-    if names.count(rule.trigger.name) > 1:
+    if not isinstance(value, t.Literal) or names.count(rule.trigger.name) > 1:
         return None
-    for own, constant in (constraint.operands, constraint.operands[::-1]):
-        if not isinstance(own, RuleSlot) or not own.is_attribute or str(constant) != str(value):
+    for sign, own, constant in readings(constraint):
+        if sign != "==" or not isinstance(own, RuleSlot) or not own.is_attribute or str(constant) != str(value):
             continue
         if own.domain != FLOAT and LITERALS[type(value.value)] == own.domain:
             return own.name

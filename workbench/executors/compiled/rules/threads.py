@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from workbench.errors import InputError, Refused
+from workbench.errors import InputError
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import REPLAY_COST, RulesByTime
@@ -21,7 +21,7 @@ from workbench.executors.compiled.rules.costs import add_costs
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.texts import text_literals
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.tesla.engines.engine import EngineSettings, RuleCost
+from workbench.tesla.engines.engine import EngineSettings, FixedRules, RuleCost
 from workbench.tesla.engines.facts import changing_tables
 from workbench.tesla.engines.key_buckets import KeyBuckets
 from workbench.tesla.engines.publisher import check_event, check_time
@@ -50,13 +50,15 @@ def _can_slice(split: RuleSplit, settings: EngineSettings) -> bool:
     return not (split.time.reason or settings.profiled)
 
 
-class ThreadedRules:
+class ThreadedRules(FixedRules):
     """A rule set in several threads.
 
     Attributes
     ----------
     partition: how events are divided; None before the first one.
     """
+
+    runs_in = "several threads"
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit) -> None:
         self.rules, self.settings, self.split = rules, settings, split
@@ -124,22 +126,6 @@ class ThreadedRules:
             if not self.split.keys or (1 + REPLAY_COST * (threads - 1) * repeated) / threads < most + KEY_COST:
                 return RulesByTime(self._parts, self.split.time, self._manager)
         return RulesByKey(self._parts, buckets, owners, self._manager)
-
-    # --- the rest ---------------------------------------------------------------------------------------
-
-    def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused, as all that has to do with the state as a whole."""
-        raise Refused("rules that run in several threads are not changed or saved", hint="leave --threads out")
-
-    remove = restore = add
-
-    def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
-        self.add(rules)
-
-    def snapshot(self) -> NoReturn:
-        """Refused."""
-        self.add("")
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
