@@ -103,8 +103,7 @@ class _Teller:
         """An event: what it is called, its type, time and values."""
         order = self.record.order
         event = order.event(number)
-        names = self.record.rules.declarations[event.type].positions
-        values = _values(dict(zip(names, event.values, strict=True)))
+        values = _values(self.record.attributes(event.type, event.values))
         label = order.label(number) if order.composite[number] else f"event {order.label(number)}"
         return f"{label}: {event.type} at {self.record.show(event.time)}{f' ({values})' if values else ''}"
 

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
-from workbench.core.domain import Value
+from workbench.core.domain import Value, sort_key
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError
 from workbench.tesla import tree as t
@@ -24,6 +25,18 @@ Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
 def rows_of(facts: Facts) -> Facts:
     """The same as rows in memory, also those of databases."""
     return {name: list(rows) for name, rows in facts.items()}
+
+
+def sort_facts(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> list[Any]:
+    """Rows in the order that is written, those that are equal in it as they stand.
+
+    Source: thesis, 3.3.2 (`order by`, ties by label).
+    """
+    found = list(rows)
+    for each in reversed(part.ordering):
+        at = declared.positions[each.name]
+        found.sort(key=lambda row, at=at: sort_key(row[at]), reverse=each.descending)  # type: ignore[misc]
+    return found
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -25,29 +25,16 @@ class OlderAggregate(t.Expression):
 
     Attributes
     ----------
-    parameter: None where it has none.
+    new: without what it is compared with; it may have no parameter.
     sign, bound: `>` and 45 where it has to be larger than 45.
     """
 
-    parameter: str | None
-    function: str
-    type: str
-    constraints: tuple[t.Expression, ...]
-    attribute: str | None
-    window: t.EventWindow | None
+    new: t.Aggregate
     sign: str = ""
     bound: t.Expression | None = None
 
     def __str__(self) -> str:
         return str(self.new).partition(" = ")[2]
-
-    @property
-    def new(self) -> t.Aggregate:
-        """Without what it is compared with."""
-        return t.Aggregate(
-            self.parameter or "", self.function, self.type, self.constraints, self.attribute, self.window,
-            where=self.where,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,8 +109,8 @@ def _find_binding(constraint: t.Expression, position: int, bound: set[str]) -> t
 
 
 def _translate_aggregate(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.Aggregate, list[t.Expression]]:
-    constraints = tuple(_translate_equality(each) for each in t.conjuncts(*part.constraints))
-    name = part.parameter or f"aggregate{number}"
+    constraints = tuple(_translate_equality(each) for each in t.conjuncts(*part.new.constraints))
+    name = part.new.parameter or f"aggregate{number}"
     bound.add(name)
     condition: list[t.Expression] = []
     if part.bound is not None:

@@ -130,7 +130,7 @@ _ROWS: dict[str, SemanticAction] = {
     "ordering": lambda c, *_: of_type(c, t.OrderedBy),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, extent, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(extent)),
-    "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
+    "named": lambda c, *_: replace(c[2], new=replace(c[2].new, parameter=str(c[0])[1:])),
     # expressions
     "parameter": lambda c, extent, at: t.BoundParameter(str(c[0])[1:], where=at(extent)),
     "own": lambda c, extent, at: t.OwnAttribute(str(c[0]), where=at(extent)),
@@ -203,7 +203,7 @@ class _RuleBuilder(TreeBuilder):
         for each in of_type(rest, OlderAggregate):
             if each.sign:
                 what = "a rule that ends with emit compares aggregates in its where clause"
-                self.mistake(what, each.where, f"write $n = {each.function}(...) here, and below: where $n > 2")
+                self.mistake(what, each.where, f"write $n = {each.new.function}(...) here, and below: where $n > 2")
         parts = of_type(rest, t.Predicate, OlderAggregate)
         return {
             "trigger": trigger,
@@ -273,10 +273,9 @@ class _RuleBuilder(TreeBuilder):
     def call(self, children: list[Any], extent: Extent) -> OlderAggregate:
         function, name, constraints, _, attribute, *window = children
         word = str(function).upper() if function.type == "AGGREGATOR" else str(function)
-        return OlderAggregate(
-            None, word, str(name), constraints or (), None if attribute is None else str(attribute),
-            next(iter(window), None), where=self.locate(extent),
-        )  # fmt: skip
+        over, where = None if attribute is None else str(attribute), self.locate(extent)
+        found = t.Aggregate("", word, str(name), constraints or (), over, next(iter(window), None), where=where)
+        return OlderAggregate(found, where=where)
 
 
 def _read_unit(text: str) -> str:

@@ -69,8 +69,7 @@ class _Told:
     def event(self, number: int) -> dict[str, Any]:
         order = self.record.order
         event = order.event(number)
-        names = self.record.rules.declarations[event.type].positions
-        values = dict(zip(names, event.values, strict=True))
+        values = self.record.attributes(event.type, event.values)
         return {"event": order.label(number), "type": event.type, "time": self.time(event.time), "values": values}
 
     def time(self, time: int) -> Any:

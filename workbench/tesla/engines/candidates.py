@@ -14,10 +14,9 @@ from typing import Any
 
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts import fact_tables
-from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.step_column import Placewise
-from workbench.tesla.occurrence import Facts
+from workbench.tesla.occurrence import Facts, sort_facts
 
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
 """From a partial match to those that have a predicate more, in order."""

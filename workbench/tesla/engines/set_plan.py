@@ -208,7 +208,7 @@ class SetPlan:
         """How many constants rules compare an attribute of what triggers them with, and how."""
         found: dict[tuple[str, int, str], set[Any]] = {}
         for plan in self.plans:
-            for each in _find_indexes(plan.trigger):
+            for each in find_indexes(plan.trigger):
                 found.setdefault((plan.trigger.type, each.attribute, each.operator), set()).add(each.constant)
         return {name: len(constants) for name, constants in found.items()}
 
@@ -224,7 +224,7 @@ class SetPlan:
         def telling(each: TriggerIndex) -> tuple[bool, int]:
             return each.operator == "==", self._constants[step.type, each.attribute, each.operator]
 
-        return max(_find_indexes(step), key=telling, default=None)
+        return max(find_indexes(step), key=telling, default=None)
 
     # --- filters ----------------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ def _is_constant(expression: t.Expression) -> bool:
     return all(isinstance(each, t.Operation | t.Literal) for each in t.within(expression))
 
 
-def _find_indexes(step: RuleStep) -> list[TriggerIndex]:
+def find_indexes(step: RuleStep) -> list[TriggerIndex]:
     """What an index can ask of a trigger."""
     return [found for each in own_filters(step) if (found := index_of(each)) is not None]
 

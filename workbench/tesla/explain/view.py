@@ -61,14 +61,15 @@ class RunRecord:
     def events(self, numbers: Iterable[int]) -> list[Fit]:
         """The events at some places of the order, with their attributes by name."""
         found = self.order.events(numbers)
-        return [Fit(each.number, self._attributes(each.type, each.values), each) for each in found]
+        return [Fit(each.number, self.attributes(each.type, each.values), each) for each in found]
 
     def rows(self, type: str, most: int | None = None) -> list[Fit]:
         """The facts of a type, or the first of them, with their attributes by name."""
         rows = enumerate(self.facts.get(type, ())[:most])
-        return [Fit(number, self._attributes(type, row)) for number, row in rows]
+        return [Fit(number, self.attributes(type, row)) for number, row in rows]
 
-    def _attributes(self, type: str, values: Sequence[Value | None]) -> Attributes:
+    def attributes(self, type: str, values: Sequence[Value | None]) -> Attributes:
+        """The attributes of an event or fact by name."""
         return dict(zip(self.rules.declarations[type].positions, values, strict=True))
 
     def length(self, time: int) -> str:

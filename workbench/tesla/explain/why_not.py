@@ -158,7 +158,7 @@ def missing_reason(
 def _like(
     record: RunRecord, type: str, values: Sequence[Value | None], wanted: Mapping[str, Value | None]
 ) -> bool:  # fmt: skip
-    given = dict(zip(record.rules.declarations[type].positions, values, strict=True))
+    given = record.attributes(type, values)
     return all(same_values([given[name]], [each]) for name, each in wanted.items())
 
 
@@ -291,8 +291,7 @@ def _explain_other_values(
     view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
 ) -> list[_Stop]:  # fmt: skip
     """That what was emitted has other values."""
-    names = view.record.rules.declarations[view.rule.emits].positions
-    given = dict(zip(names, view.values(match), strict=True))
+    given = view.record.attributes(view.rule.emits, view.values(match))
     other = {name: given[name] for name, each in wanted.items() if not same_values([given[name]], [each])}
     if not other:
         return []

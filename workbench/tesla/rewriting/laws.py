@@ -278,7 +278,7 @@ def read_by(rule: t.Rule, place: int) -> set[int]:
 
 
 class LessAsked(NamedTuple):
-    """A rule without a constraint or a condition: which one, also as seen from outside (`asked`), and what else holds."""
+    """A rule without a constraint or condition: which one, also as seen from outside (`asked`); and what else holds."""
 
     rule: t.Rule
     left_out: t.Expression

@@ -17,10 +17,9 @@ from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import RuleTables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD
 from workbench.tesla.engines.facts import fact_tables
-from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, attribute_column, dense_places
-from workbench.tesla.occurrence import Facts
+from workbench.tesla.occurrence import Facts, sort_facts
 
 if TYPE_CHECKING:
     from workbench.tesla.engines.facts.retained import RetainedFacts

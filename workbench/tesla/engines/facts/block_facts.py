@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from operator import eq, ge, gt, itemgetter, le, lt
 from typing import Any
 
-from workbench.core.domain import FLOAT, INT, STR
+from workbench.core.domain import STR
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.query import EXACT_REALS, ComparedColumn, FactKey, FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable, quote_name
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
-from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan, find_indexes
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
-from workbench.tesla.operators import readings
 from workbench.tesla.resolved import RuleSlot, expanded
 
 TOGETHER = 256, 16
@@ -224,20 +223,16 @@ def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
     """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
     same = expanded(bound)
-    step = next((each for each in plan.steps if isinstance(same, RuleSlot) and each.place == same.place), None)
-    return (step.number, same.index) if step is not None and isinstance(same, RuleSlot) and same.is_attribute else None
+    if not isinstance(same, RuleSlot) or not same.is_attribute or same.place not in plan.numbers:
+        return None
+    return plan.numbers[same.place], same.index
 
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
-    """The constraints of a trigger that compare a number of its own with one that is written, of the same type."""
-    for each in trigger.local:
-        for operator, own, literal in readings(each):
-            if operator not in COMPARED or not (
-                isinstance(own, RuleSlot) and own.is_attribute and isinstance(literal, t.Literal)
-            ):
-                continue
-            if (own.domain, type(literal.value)) in ((INT, int), (FLOAT, float)) and abs(literal.value) < EXACT_REALS:
-                yield own.index, operator, literal.value
+    """The constraints of a trigger that compare a number of its own with one that is written."""
+    for each in find_indexes(trigger):
+        if not isinstance(each.constant, str) and abs(each.constant) < EXACT_REALS:
+            yield each.attribute, each.operator, each.constant
 
 
 def _writable(key: tuple[Any, ...]) -> bool:

@@ -18,9 +18,9 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.engines.expressions import PythonLines
-from workbench.tesla.engines.facts.order import sort_facts
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, compared_as, quote_name
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.occurrence import sort_facts
 from workbench.tesla.operators import operator_of
 from workbench.tesla.resolved import domain_of, own_comparisons
 
@@ -245,7 +245,7 @@ class FactQuery:
         """The order in which rows are looked at, where SQLite has another one."""
         if not self.table.ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
-        found = list(sort_facts(self.step.part, self.step.declared, rows))
+        found = sort_facts(self.step.part, self.step.declared, rows)
         return found[::-1] if self.policy.newest else found
 
 
