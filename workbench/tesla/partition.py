@@ -11,11 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.core.domain import FLOAT, INT, Domain
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule, RuleSlot, placed
 from workbench.tesla.rule_set import RuleSet
 
+ODD = 0x9E3779B97F4A7C15
+"""2^64 by the golden ratio: a product with it has its best bits at the top."""
 _Valued = tuple[Any, ...]
 """What has a value in a match: a parameter, an attribute of a part, a literal."""
 _SameTerms = dict[_Valued, frozenset[_Valued]]
@@ -229,3 +232,28 @@ def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
         if narrowed is not None and (found := _choose(narrowed, links)) is not None:
             return found
     return None
+
+
+# --- hashes of keys -----------------------------------------------------------------------------------------
+
+
+def hash_keys(values: Any, nulls: Any | None, domain: Domain) -> Any:
+    """Hash keys of one domain, as an array of uint64 whose high bits are the ones to take.
+
+    Keys that an equation of a rule finds equal have the same hash: a whole number equals a float, so both are hashed as
+    floats. What equals nothing, which is null and NaN, has the hash 0.
+
+    Parameters
+    ----------
+    values: an array; of texts their numbers in compiled code.
+    nulls: an array of bool; None where no key is null.
+    """
+    import numpy as np
+
+    if domain in (INT, FLOAT):
+        values = values.astype(np.float64) + 0.0  # both zeros are the same
+        missing = np.isnan(values)
+        nulls = missing if nulls is None else nulls | missing
+    words = values.astype(np.float64 if domain in (INT, FLOAT) else np.int64, copy=False).view(np.uint64)
+    words = (words ^ (words >> np.uint64(32))) * np.uint64(ODD)
+    return words if nulls is None else np.where(nulls, np.uint64(0), words)

@@ -29,9 +29,8 @@ from workbench.runner.rules.composites import attribute_values
 from workbench.runner.rules.log import RuleLog, log_ports
 from workbench.tesla.engines.partial_run import OrderPlace
 from workbench.tesla.event_block import EventBlock, event_block
-from workbench.tesla.key_hash import hash_keys
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.partition import RulePartition
+from workbench.tesla.partition import RulePartition, hash_keys
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration
 

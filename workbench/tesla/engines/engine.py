@@ -184,14 +184,9 @@ def rule_engine(
     if name not in engines:
         raise PipelineError(f"there is no engine '{name}'", hint=did_you_mean(name, engines))
     if settings is not None and settings.threads > 1:
-        threaded = [row.name for row in _rows() if "--threads" in row.flags(rules.kind)]
+        rows: Mapping[str, Any] = later("workbench.executors.table", "backend_rows")()
+        threaded = [row.name for row in rows.values() if "--threads" in row.flags(rules.kind)]
         if name not in threaded:
             hint = f"leave --threads out, or add {' or '.join(f'--backend {each}' for each in threaded)}"
             raise InputError(f"the engine '{name}' has one thread", hint=hint)
     return engines[name](rules, facts or {}, settings or EngineSettings())
-
-
-def _rows() -> Iterable[Any]:
-    """The backends."""
-    found: Mapping[str, Any] = later("workbench.executors.table", "backend_rows")()
-    return found.values()

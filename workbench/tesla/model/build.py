@@ -16,7 +16,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.model.attribute_values import read_attributes, value_tables
 from workbench.tesla.model.counting import RuleCounting
 from workbench.tesla.model.encoding import COMES, ValueEncoding, pause_domain
-from workbench.tesla.model.frame import MEMORY, NotedValues, RuleFrame, waiting_of
+from workbench.tesla.model.frame import MEMORY, RuleFrame, waiting_of
 from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.layout import lay_out
 from workbench.tesla.model.machine import ModelledRules
@@ -229,7 +229,7 @@ class FrameSearch:
             rounds += 1
             frames = self._attempt(tables, roomy=roomy)
             grown: dict[tuple[str, str], ValueTable] = {}
-            for key, values in ((key, values) for frame in frames for key, values in frame.noted.values.items()):
+            for key, values in ((key, values) for frame in frames for key, values in frame.noted.items()):
                 table = grown.get(key, tables.get(key, ValueTable(()))) | ValueTable(values.values())
                 if key[0].startswith(MEMORY):
                     if len(table) > MOST_VALUES:
@@ -239,7 +239,7 @@ class FrameSearch:
                     continue  # further values are beyond the model; what rules remember is made of those that it has
                 grown[key] = table
             if all(tables.get(key) == table for key, table in grown.items()):
-                return [replace(frame, noted=NotedValues()) for frame in frames]
+                return [replace(frame, noted={}) for frame in frames]
             tables |= grown
 
     def _attempt(self, tables: Mapping[tuple[str, str], ValueTable], *, roomy: bool) -> list[RuleFrame]:

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from workbench.core.domain import Domain, Range
-from workbench.core.ops import ADD, EQ, GE, LT, NE, both, either, held_in, ite, negate
+from workbench.core.ops import ADD, EQ, GE, LT, NE, both, disjunction, either, held_in, ite, negate
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla import tree as t
 from workbench.tesla.model.frame import CourseState, RuleFrame, has_several_matches, memory_of, needed_later, waiting_of
@@ -168,13 +168,13 @@ class ModelCourse:
         for each in self.frame.evaluations(rule):
             table = self.frame.table(rule.emits, each.name)
             found = _fit(_evaluate_in(group, each.value), declared[each.name])
-            self.frame.noted.note((rule.emits, each.name), found)
+            self.frame.note((rule.emits, each.name), found)
             place, outside = found.placed(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
             values[each.name] = GuardedValue.at(place, table)
         keys = [_evaluate_in(group, each) for each in rule.per]
         for i, key in enumerate(keys):
-            self.frame.noted.note((memory_of(rule), f"per {i}"), key)
+            self.frame.note((memory_of(rule), f"per {i}"), key)
         return values, keys
 
     def _emit_matches(
@@ -246,7 +246,7 @@ class ModelCourse:
             whole = [*(_evaluate_in(group, leaf) for leaf in needed_later(rule)), *values.values(), *keys]
             places = []
             for chosen, (key, table) in zip(whole, self.frame.remembered(rule), strict=True):
-                self.frame.noted.note(key, chosen)
+                self.frame.note(key, chosen)
                 place, outside = chosen.placed(table)
                 self.beyond = either(self.beyond, both(when, outside))
                 places.append(place)
@@ -351,7 +351,5 @@ def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:
 
 def either_all(conditions: Any) -> Term:
     """Whether one of these holds."""
-    found: Any = FALSE
-    for each in conditions:
-        found = either(found, each)
-    return found  # type: ignore[no-any-return]
+    found: Term = disjunction((FALSE, *conditions))
+    return found

@@ -5,7 +5,7 @@ The rule of this module: names and domains only; what becomes of them is `course
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -27,17 +27,6 @@ from workbench.tesla.rule_set import RuleSet
 
 MEMORY = "rule "
 """What the names of tables of what rules remember begin with."""
-
-
-@dataclass
-class NotedValues:
-    """The values that were met of what has a table: what the next attempt at a model has tables of."""
-
-    values: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
-
-    def note(self, key: tuple[str, str], found: GuardedValue) -> None:
-        """These, too."""
-        self.values.setdefault(key, {}).update((exactly(value), value) for value in found.values)
 
 
 class CourseState(NamedTuple):
@@ -75,6 +64,7 @@ class RuleFrame:
     depth: the most composites in a chain of causes, where nothing else bounds it.
     without: attributes of composites that are times, which a model does not have.
     rates: how often events of a type come at most, where that is assumed.
+    noted: the values that were met of what has a table: what the next attempt at a model has tables of.
     """
 
     rules: RuleSet
@@ -85,13 +75,19 @@ class RuleFrame:
     depth: int = 4
     without: frozenset[tuple[str, str]] = frozenset()
     rates: Mapping[str, EventRate] = field(default_factory=dict)
-    noted: NotedValues = field(default_factory=NotedValues)
+    noted: dict[tuple[str, str], dict[Any, Value | None]] = field(default_factory=dict)
     changing: frozenset[str] = frozenset()
+
+    def note(self, key: tuple[str, str], found: GuardedValue) -> None:
+        """Note the values that something may have."""
+        self.noted.setdefault(key, {}).update((exactly(value), value) for value in found.values)
 
     @cached_property
     def clearing_inputs(self) -> Mapping[str, str]:
         """What inputs are called that say that all rows of a type are gone, and which type that is."""
-        return {_free_name(f"{name}_gone", self.rules): name for name in self.given if name in self.changing}
+        return {
+            free_name(f"{name}_gone", self.rules.declarations): name for name in self.given if name in self.changing
+        }
 
     @cached_property
     def fact_inputs(self) -> tuple[str, ...]:
@@ -208,8 +204,9 @@ class RuleFrame:
         return tuple(map(match, range(1, self.waits[rule.name] + 1)))
 
 
-def _free_name(name: str, rules: RuleSet) -> str:
-    while name in rules.declarations:
+def free_name(name: str, taken: Container[str]) -> str:
+    """A name that is not taken, which begins with this one."""
+    while name in taken:
         name += "_"
     return name
 

@@ -8,6 +8,7 @@ rules is written a second time for models.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -136,9 +137,7 @@ class GuardedValue:
 
 def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
     """What a function makes of values."""
-    count = 1
-    for each in operands:
-        count *= max(len(each.cases), 1)
+    count = math.prod(max(len(each.cases), 1) for each in operands)
     if count > MOST:
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
         raise Refused(f"an expression of rules has {count} combinations of values", hint=hint)

@@ -27,6 +27,7 @@ from workbench.tesla.model.build import (
     rates_in_ticks,
 )
 from workbench.tesla.model.encoding import ValueEncoding, pause_domain
+from workbench.tesla.model.frame import free_name
 from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.model.paced_inputs import PacedInputs
 from workbench.tesla.model.rates import ANY_TYPE, EventRate
@@ -82,9 +83,7 @@ def _assume_rates(found: Pipeline, rates: Mapping[str, EventRate], tick: int, un
     own = {name: rate for name, rate in rates.items() if name in inputs}
     if not own or ELAPSED not in inputs:
         return found
-    name, taken = RATES, {each.name for each in found.nodes}
-    while name in taken:
-        name += "_"
+    name = free_name(RATES, {each.name for each in found.nodes})
     return replace(found, nodes=(*found.nodes, Node(name, PacedInputs(own, tick, unit), (ELAPSED, *own), ())))
 
 
