@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
@@ -25,18 +25,19 @@ AT_FIRST = 4
 
 def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
     """The room of columns, and for matches that wait, where nobody says it: so many times as much as at first."""
-    needed: dict[str, int] = {}
+    names, needed = dict[str, None](), Counter[str]()
     for rules in rule_sets:
         waiting = (waiting_of(rule) for rule in rules.rules if rule.absence is not None)
-        _greatest(needed, dict.fromkeys((*rules.events, *waiting), 0) | needs(rules))
-    return {name: max(LEAST * growth, min(room, AT_FIRST * growth)) for name, room in needed.items()}
+        names |= dict.fromkeys((*rules.events, *waiting))
+        needed |= needs(rules)
+    return {name: max(LEAST * growth, min(needed[name], AT_FIRST * growth)) for name in names}
 
 
-def needs(rules: RuleSet) -> dict[str, int]:
+def needs(rules: RuleSet) -> Counter[str]:
     """How many events of each type some rule needs beside each other, and how many of its matches wait."""
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for rule in rules.resolved:
-        _greatest(found, _needs(rules, rule, 1, frozenset()))
+        found |= _needs(rules, rule, 1, frozenset())
     return found
 
 
@@ -46,7 +47,7 @@ def growth_for(rules: RuleSet) -> int:
     return int(next((growth for growth in (1, 2, 4, 8) if AT_FIRST * growth >= least), 16))
 
 
-def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str]) -> dict[str, int]:
+def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str]) -> Counter[str]:
     """What a rule needs to fire so many times, with those that emit what it looks at."""
     own, counted = Counter[str](), Counter[str]()
     for place, part in enumerate(rule.predicates, 1):
@@ -57,7 +58,7 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
         else:
             counted[part.type] = max(counted[part.type], 1)
     own += counted
-    found = {type: count * (times if rule.consuming else 1) for type, count in own.items()}
+    found = Counter({type: count * (times if rule.consuming else 1) for type, count in own.items()})
     if rule.trigger.type in found:  # it is kept, too, when it has come
         found[rule.trigger.type] += 1
     if rule.absence is not None:
@@ -66,13 +67,8 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
     for source in rules.resolved:
         if source.name not in inside and source.emits in rule.types:
             often = max(own[source.emits], times if source.emits == rule.trigger.type else 1)
-            _greatest(found, _needs(rules, source, often, inside))
+            found |= _needs(rules, source, often, inside)
     return found
-
-
-def _greatest(found: dict[str, int], more: Mapping[str, int]) -> None:
-    for name, count in more.items():
-        found[name] = max(found.get(name, 0), count)
 
 
 def _threshold(rule: ResolvedRule, place: int) -> int:
