@@ -71,7 +71,7 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
     return found
 
 
-def longest_lookback(rules: Iterable[t.Rule], trex: bool) -> int | None:
+def longest_lookback(rules: Iterable[t.Rule], trex: bool = False) -> int | None:
     """How long before a composite of these rules the events of its match lie at most; None: nothing bounds it."""
     found = 0
     for rule in rules:

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 
-from workbench.tesla import tree as t
-from workbench.tesla.lookback import lookbacks
+from workbench.tesla.lookback import longest_lookback
 from workbench.tesla.partition import rule_partition
 from workbench.tesla.rule_set import RuleSet
 
@@ -105,10 +104,10 @@ def time_split(rules: RuleSet) -> TimeSplit:
     graph, reaches = rules.graph, dict[int, int]()
     for number in graph.in_order:
         feeding = [reaches[each] for each in graph.feeding(number)]
-        reaches[number] = _reach(rules.rules[number]) + max(feeding, default=0)
+        reaches[number] = (longest_lookback([rules.rules[number]]) or 0) + max(feeding, default=0)
     if left := [f"'{rule.name}'" for number, rule in enumerate(rules.rules) if number not in reaches]:
         return TimeSplit(reason=f"what rules emit leads back to themselves: {', '.join(left)}")
-    named = max(map(_reach, rules.rules), default=0)
+    named = longest_lookback(rules.rules) or 0
     return TimeSplit(max(reaches.values(), default=0), any(map(graph.feeding, reaches)), named=named)
 
 
@@ -124,13 +123,8 @@ def _find_memories(rules: RuleSet) -> Iterator[str]:
             yield f"{name} waits for what must not come"
         if rule.counts_events:
             yield f"{name} counts events in a window"
-        if any(each.time is None for each in lookbacks(rule).values()):
+        if longest_lookback([rule]) is None:
             yield f"{name} looks back for ever"
-
-
-def _reach(rule: t.Rule) -> int:
-    """How long before its trigger a rule looks."""
-    return max(each.time or 0 for each in lookbacks(rule).values())
 
 
 def balance_work(work: Sequence[float], count: int) -> list[list[int]]:
