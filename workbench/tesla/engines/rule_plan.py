@@ -110,7 +110,7 @@ class RuleStep:
         return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
     @property
-    def asked(self) -> list[t.Expression]:
+    def residual(self) -> list[t.Expression]:
         """The constraints that more than the event and its key decides."""
         return self.joint if self.indexed else self.linked
 
@@ -142,10 +142,10 @@ class RuleStep:
 
         Itself None where everything fits and nothing is assigned.
         """
-        return self.asking(self.asked)
+        return self.testing(self.residual)
 
-    def asking(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """The same where these constraints are asked."""
+    def testing(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+        """The same where these constraints are tested."""
         assignments = self.part.assignments
         if not (constraints or assignments):
             return None

@@ -176,8 +176,8 @@ class SetPlan:
 
     @staticmethod
     def _access(step: RuleStep, column: PlannedColumn, later: str, decided: bool) -> tuple[str, str]:
-        more = " and the other constraints" if step.asked else ""
-        alone = decided and not step.asked
+        more = " and the other constraints" if step.residual else ""
+        alone = decided and not step.residual
         if column.fact:
             keyed = f"the rows whose {_join_keys(column.keys)} is equal" if column.keys else "all rows"
             return f"{keyed}, in their order", "facts do not change" + later

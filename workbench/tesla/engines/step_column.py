@@ -108,7 +108,7 @@ class StepColumn:
 
 def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
     """Makes the column of an aggregate, where only the window restricts the events of a key."""
-    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.asked or not step.indexed:
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.residual or not step.indexed:
         return None
     running = step.aggregate.running(step.values)
     return None if running is None else partial(AggregatedColumn, step.attribute, running)
