@@ -27,7 +27,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.absences import DueAbsence
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings
-from workbench.tesla.engines.publisher import Publisher, chain_names, chain_of_names
+from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Facts, Occurrence
