@@ -239,7 +239,7 @@ def test_options_of_others_are_refused(run, workbench, tmp_path):
     (tmp_path / "x.csv").write_text("x\n1\n")
     done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "x.csv", "--until", "3")
     assert done.code == 2
-    assert "for rules and pipelines with a clock only: --until" in done.err
+    assert "for rules and pipelines with rules in them only: --until" in done.err
     done = workbench("advise", tmp_path / "r.tesla", "--input", tmp_path / "x.csv")
     assert done.code == 2
     assert "these are rules" in done.err

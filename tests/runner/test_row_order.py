@@ -200,8 +200,8 @@ def test_bad_rows_and_the_first_rows(files: int, tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"late": "2"}, "for rules and pipelines with a clock only: --late\n.*or add --time COLUMN"),
-        ({"until": "3"}, "for rules and pipelines with a clock only: --until"),
-        ({"time": "t", "until": "3"}, "has no clock: --until"),
+        ({"until": "3"}, "for rules and pipelines with rules in them only: --until"),
+        ({"time": "t", "until": "3"}, "for rules and pipelines with rules in them only: --until"),
         ({"time": "tt"}, "there is no column 'tt'"),
         ({"time": "t", "backend": "spark", "key": "x"}, "not for the spark backend: --time"),
     ],

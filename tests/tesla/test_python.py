@@ -200,7 +200,7 @@ def test_a_run_from_file_to_file_shows_how_far_it_is(tmp_path):
 
 def test_options_for_pipelines_are_refused():
     program = wb.parse("pipeline p(x: int) -> int { return x }").get()
-    with pytest.raises(InputError, match="for rules only: --until"):
+    with pytest.raises(InputError, match="for rules and pipelines with rules in them only: --until"):
         wb.run(program, {"x": [1]}, until=3)
     with pytest.raises(InputError, match="no 'trx' to be compatible with"):
         wb.run(wb.rules(TEXT), ROWS, compat="trx")

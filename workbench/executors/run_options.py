@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """What stands for the backend that fits the program and the log."""
-PIPELINES, RULES, TIMES, FACTS = "pipelines", "rules", "rules and pipelines with a clock", "programs that look facts up"
+PIPELINES, RULES, TIMES = "pipelines", "rules", "rules and pipelines with a clock"
+CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that look facts up"
 """What an option is for, where it is not for all programs; rules have a clock, and may look up facts."""
 
 
@@ -141,7 +142,7 @@ class RunOptions:
     """Whether types that are not declared are inferred from the log."""
     infer_rows: int | None = _of(RULES)
     """From how many of its first rows."""
-    until: str | int | None = _of(TIMES)
+    until: str | int | None = _of(CLOCKS)
     """The time to which the clock moves in the end."""
     facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | str | Path = _of(FACTS, default=())
     """The rows of each type of facts, or their files: a SQLite database, or `TYPE=FILE`."""

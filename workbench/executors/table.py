@@ -19,6 +19,7 @@ from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.events.account import Reporter
 from workbench.executors.run_options import (
     AUTO,
+    CLOCKS,
     FACTS,
     FLAGS,
     OPTIONS,
@@ -306,7 +307,7 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
     graph: whether its graph is run, as that of a pipeline.
     """
     kind = PIPELINE if graph else RULE_SET
-    for only in (PIPELINES, RULES, TIMES, FACTS):
+    for only in (PIPELINES, RULES, TIMES, CLOCKS, FACTS):
         flags = (FLAGS[each.name] for each in OPTIONS.values() if each.metadata.get("only") == only)
         applies = _applies(only, program, kind) or (only == TIMES and options.time is not None)
         if not applies and (foreign := options.given(*flags)):
@@ -328,7 +329,7 @@ def _applies(only: str, program: Program, kind: str) -> bool:
     """Whether a program is one of those that an option is for."""
     if kind == RULE_SET or only == PIPELINES:
         return (kind == PIPELINE) == (only == PIPELINES)
-    clock = only == TIMES and any(port.clock for port in program.ports.inputs)
+    clock = only in (TIMES, CLOCKS) and any(port.clock for port in program.ports.inputs)
     return clock or (only == FACTS and any(fact_types(program)))
 
 
