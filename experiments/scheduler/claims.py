@@ -24,7 +24,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Asked, Part, limits_left
+from workbench.verify.decide.part import Asked, Part, remaining_limits
 
 CLAIMS: Mapping[str, str] = {
     "definitions": "while nobody has the lock, x and the sets are those of definitions (7) to (9)",
@@ -141,7 +141,7 @@ def check_scheduler(
         with Budget(seconds, memory_mb), share(1), doing:
             part = scheduler_part(model, names)
             doing.now("deciding")
-            decision = get_decider(engine).decide(part, limits_left())
+            decision = get_decider(engine).decide(part, remaining_limits())
     except LimitMet as met:
         size = f"{model.graph.size} vertices, {model.phases} phases and {model.threads} threads"
         reason = f"{met.what}, for {size}: fewer of them have fewer states, as with --groups"

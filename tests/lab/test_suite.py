@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.conftest import SQUARES
-from workbench.errors import SuiteError
+from workbench.errors import InputError, SuiteError
 from workbench.lab import Beside, Limits, Output, Region, Suite, mean, median, only, total
 from workbench.lab.find import find_suite, load_suite, suite_file, suite_files
 
@@ -56,6 +56,13 @@ def make(**changes):
 def test_mistakes_are_named(mistake, word):
     with pytest.raises(SuiteError, match=word):
         mistake()
+
+
+def test_an_option_that_is_misspelt_is_an_error():
+    with pytest.raises(InputError, match=r"no option 'titel'\n  hint: did you mean 'title'"):
+        make().table("t", of="square", rows="n", cells={}, titel="Squares")
+    with pytest.raises(InputError, match="no option 'were'"):
+        make().plot("p", of="square", x="n", y=median("y"), were={})
 
 
 def test_a_name_is_used_once():

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError, PipelineError, Refused, did_you_mean
+from workbench.errors import InputError, PipelineError, Refused, did_you_mean, refuse_unknown
 from workbench.events.account import Reporter
 from workbench.executors.run_options import (
     AUTO,
@@ -253,8 +253,8 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     values = _renamed(values, say)
     made = "more", "outputs"
     known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name not in made)
-    if unknown := next((name for name in values if name not in known), None):
-        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
+    for name in values:
+        refuse_unknown("option", name, known)
     values = {**values, **output_files(values.get("output"))}
     empty = [name for name, value in values.items() if value is None or (isinstance(value, list) and not value)]
     given = {name: value for name, value in values.items() if name not in empty}

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from workbench.errors import SuiteError
+from workbench.errors import SuiteError, refuse_unknown
 from workbench.lab.claim import Claim, Judge, Macro
 from workbench.lab.experiment import Experiment, Limits, Output, Prerequisite
 from workbench.lab.plot import Plot
@@ -78,20 +78,15 @@ class Suite:
         warm_up: Callable[[], None] | None = None,
         needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
         expected: Callable[..., Mapping[str, Any] | None] | None = None,
+        page: Callable[..., str] | None = None,
         outputs: Mapping[str, Output] | None = None,
-        **more: Any,
+        **more_outputs: Output,
     ) -> Callable[[F], F]:
-        """The decorated function is what is done at each point of the region; see `Experiment`.
-
-        Parameters
-        ----------
-        more: other outputs by their names, and the `page` of an `Experiment`.
-        """
-        page = more.pop("page", None)
+        """The decorated function is what is done at each point of the region; see `Experiment`."""
 
         def add(function: F) -> F:
             wanted = [needs] if callable(needs) else list(needs)
-            named = {**(outputs or {}), **more}
+            named = {**(outputs or {}), **more_outputs}
             self._add(self.experiments, Experiment(
                 function.__name__, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
                 tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
@@ -125,7 +120,7 @@ class Suite:
         **shown: Unpack[ShownFields],
     ) -> Table:
         """A table of results; see `Table`."""
-        title, where, doc = _shown(name, shown)
+        title, where, doc = _complete(name, shown)
         made = Table(name, title, self.get(of), _tuple(rows), dict(cells), columns, where, tuple(beside), doc)
         return self._add(self.tables, made)
 
@@ -142,7 +137,7 @@ class Suite:
         **shown: Unpack[ShownFields],
     ) -> Plot:
         """A picture of results; see `Plot`."""
-        title, where, doc = _shown(name, shown)
+        title, where, doc = _complete(name, shown)
         return self._add(self.plots, Plot(name, title, self.get(of), y, x, series, kind, log, where, doc))
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
@@ -195,8 +190,10 @@ class Suite:
         return made
 
 
-def _shown(name: str, shown: ShownFields) -> tuple[str, Chosen, str]:
+def _complete(name: str, shown: ShownFields) -> tuple[str, Chosen, str]:
     """The title, the points and the text of what has a name."""
+    for each in shown:
+        refuse_unknown("option", each, ShownFields.__annotations__)
     return shown.get("title") or name, dict(shown.get("where") or {}), shown.get("doc", "")
 
 

@@ -23,7 +23,7 @@ from workbench.core import function as f
 from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
 from workbench.core.processor import END
-from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
+from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused, WorkbenchError
 from workbench.executors.dataflow import flow_threads, stream_run
 from workbench.executors.dataflow.executor import Dataflow
 from workbench.executors.dataflow.interleaving import mistakes
@@ -363,5 +363,7 @@ def test_mistakes_of_who_makes_one():
             Dataflow(figure, ahead=ahead, batch=batch)
     with pytest.raises(PipelineError, match="is none of the vertices"):
         Dataflow(figure, order=("log", "tripled"))
+    with pytest.raises(InputError, match=r"no option 'ahed'\n  hint: did you mean 'ahead'"):
+        Dataflow(figure, ahed=1)  # type: ignore[call-arg]
     with pytest.raises(PipelineError, match="nothing runs by itself"):
         Dataflow(figure, variant=Variant.ANY_PHASE).run([1])

@@ -18,7 +18,7 @@ from workbench.core.domain import Value
 from workbench.core.kinds import Deferring
 from workbench.core.processor import END
 from workbench.core.program import Program
-from workbench.errors import PipelineError, Refused
+from workbench.errors import PipelineError, Refused, refuse_unknown
 from workbench.executors.backend import Oracle, StepRecord, Steps
 from workbench.executors.dataflow.flow_threads import FlowLimits, FlowThreads
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving
@@ -90,6 +90,8 @@ class Dataflow(Overlapped):
         oracle: Oracle | None = None,
         **options: Unpack[FlowOptions],
     ) -> None:
+        for each in options:
+            refuse_unknown("option", each, FlowOptions.__annotations__)
         ahead, batch = options.get("ahead", AHEAD), options.get("batch")
         if ahead < 1 or (batch is not None and batch < 1):
             raise PipelineError("at least one phase is in flight, and in a batch", hint="a whole number from 1 on")

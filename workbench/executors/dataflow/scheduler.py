@@ -108,7 +108,7 @@ class Scheduler:
         return self.finish_all(vertex, (phase,), (receivers,))
 
     def finishing(self, vertex: int, phase: int, receivers: Iterable[int]) -> Iterator[list[Pair]]:
-        """The same; its parts cannot be told apart."""
+        """The same as one part."""
         yield self.finish(vertex, phase, receivers)
 
     def open(self, receivers: Iterable[int]) -> list[Pair]:

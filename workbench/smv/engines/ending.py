@@ -36,7 +36,7 @@ class Deadline:
         self._end = math.inf if seconds is None else self._begin + seconds
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left."""
         return max(0.0, self._end - time.monotonic())
 

@@ -288,7 +288,7 @@ def _read(fd: int, deadline: Deadline, side: Path) -> tuple[str, str]:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     while True:
-        left = deadline.left
+        left = deadline.seconds_left
         if not poll.poll(min(left, _GLANCE) * 1000):
             if left == 0:
                 return data.decode(errors="replace"), deadline.limit

@@ -120,7 +120,7 @@ class _Supervisor:
         """Collect frames until the runner is done, has died, or must be killed (`TIME` or `PATIENCE`)."""
         buffer, frames = bytearray(), list[Frame]()
         while True:
-            left = None if math.isinf(deadline.left) else deadline.left
+            left = None if math.isinf(deadline.seconds_left) else deadline.seconds_left
             ready = select.select([self._answers, self._callers[0]], [], [], left)[0]
             if self._answers in ready:
                 data = os.read(self._answers, 1 << 20)

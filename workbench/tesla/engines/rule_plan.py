@@ -119,9 +119,9 @@ class RuleStep:
     @cached_property
     def accepts(self) -> Callable[[Any], Any]:
         """Of an event: its key, True without equations; None where it is none that the predicate is about."""
-        return self.accepting(self.equations if self.is_keyed else ())
+        return self.compile_acceptance(self.equations if self.is_keyed else ())
 
-    def accepting(self, equations: Iterable[tuple[t.Expression, t.Expression]]) -> Callable[[Any], Any]:
+    def compile_acceptance(self, equations: Iterable[tuple[t.Expression, t.Expression]]) -> Callable[[Any], Any]:
         """The same with a key of these equations."""
         code = PythonLines(self.layout, "e")
         code.assign(self._own_values)
@@ -142,9 +142,9 @@ class RuleStep:
 
         Itself None where everything fits and nothing is assigned.
         """
-        return self.testing(self.residual)
+        return self.compile_test(self.residual)
 
-    def testing(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
+    def compile_test(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
         """The same where these constraints are tested."""
         assignments = self.part.assignments
         if not (constraints or assignments):

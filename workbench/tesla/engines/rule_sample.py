@@ -94,7 +94,7 @@ class SampledMatcher(CDPMatcher):
     def _watch(self, step: RuleStep, extend: ExtendsMatch, *, trex: bool) -> ExtendsMatch:
         asked = step.part.constraints
         told = self.sample.steps[step.number] = SampledStep(list(map(str, asked)), passed=[0] * len(asked))
-        tests = [step.testing([each]) for each in asked]
+        tests = [step.compile_test([each]) for each in asked]
         assert step.window is not None or step.fact
         window = None if step.window is None else make_slice_finder(step.window, trex)
 

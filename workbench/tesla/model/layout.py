@@ -193,7 +193,7 @@ def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
     """The roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
     for place, lookback in lookbacks(rule, trex).items():
         part = rule.parts[place]
-        if place and not part.policy.later:  # what must not come later is asked when it comes
+        if place and not part.policy.later:  # what must not come later is decided when it comes
             yield Role(rule, place, part, lookback, trex)
 
 

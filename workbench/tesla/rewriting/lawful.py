@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule, written
-from workbench.tesla.rewriting.laws import LAWS, less_asked, negations, no_longer, with_part, without_part
+from workbench.tesla.rewriting.laws import LAWS, leave_out_constraints, negations, no_longer, with_part, without_part
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep
 
@@ -61,7 +61,7 @@ def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 
 def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
-    for each in less_asked(rule):
+    for each in leave_out_constraints(rule):
         if each.known.never_null(each.asked):
             yield f"`{each.left_out}` is left out", each.rule
     for place, forbidden in negations(rule):

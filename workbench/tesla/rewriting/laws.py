@@ -46,7 +46,7 @@ class Law:
 
 
 def _implied(rule: ResolvedRule) -> Iterator[t.Rule]:
-    return (each.rule for each in less_asked(rule) if each.known.implies(each.asked))
+    return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.asked))
 
 
 def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -277,7 +277,7 @@ def read_by(rule: t.Rule, place: int) -> set[int]:
     return (read - {OWN}).union(rule.anchors[place])
 
 
-class LessAsked(NamedTuple):
+class WeakerRule(NamedTuple):
     """A rule without a constraint or condition: which one, also as seen from outside (`asked`); and what else holds."""
 
     rule: t.Rule
@@ -286,17 +286,17 @@ class LessAsked(NamedTuple):
     known: Known
 
 
-def less_asked(rule: ResolvedRule) -> Iterator[LessAsked]:
+def leave_out_constraints(rule: ResolvedRule) -> Iterator[WeakerRule]:
     """The rule without each of its constraints and conditions."""
     for place, part in enumerate(rule.parts):
         before = constraints_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
             (asked,), known = normalize([left_out], place), Known([*before, *normalize(fewer, place)])
-            yield LessAsked(with_part(rule, place, replace(part, constraints=fewer)), left_out, asked, known)
+            yield WeakerRule(with_part(rule, place, replace(part, constraints=fewer)), left_out, asked, known)
     before = constraints_before(rule, len(rule.parts))
     for fewer, left_out in one_less(rule.where_clause):
         (asked,), known = normalize([left_out]), Known([*before, *normalize(fewer)])
-        yield LessAsked(replace(rule, where_clause=fewer), left_out, asked, known)
+        yield WeakerRule(replace(rule, where_clause=fewer), left_out, asked, known)
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:

@@ -27,7 +27,7 @@ from workbench.verify.answer.verdict import Depth, Ground, Outcome, Verdict
 from workbench.verify.ask.properties import Property
 from workbench.verify.ask.scope import Adjustable
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Decision, limits_left
+from workbench.verify.decide.part import Decision, remaining_limits
 
 NO_RUN = "no run shows it"
 QUIET = "steps without input"
@@ -81,7 +81,7 @@ def _ask_engines(prepared: Prepared) -> Decision:
 
 def _limit_deciding() -> EngineLimits:
     """What engines may use: all that is left but for the time that it takes to replay what they find."""
-    limits = limits_left()
+    limits = remaining_limits()
     return replace(limits, seconds=limits.seconds and limits.seconds - min(REPLAYING, limits.seconds / 10))
 
 

@@ -28,7 +28,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
 from workbench.verify.ask.properties import Property
-from workbench.verify.decide.part import limits_left
+from workbench.verify.decide.part import remaining_limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Problem:
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 if remaining().seconds == 0.0:  # many questions, and nothing left for this one
-                    raise LimitMet(limits_left().time, "other properties were decided")
+                    raise LimitMet(remaining_limits().time, "other properties were decided")
                 settings = replace(self.fitting, environment=self.environment)
                 verdict = self._decide(settings)
                 larger = (partial(self._decide, each) for each in settings.larger())

@@ -29,7 +29,7 @@ from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.part import Asked, Part, limits_left
+from workbench.verify.decide.part import Asked, Part, remaining_limits
 from workbench.verify.most import Counted, GivenUp, find_most
 
 GROWTH = 4
@@ -174,7 +174,7 @@ class QueueSearch:
         return opened(self.pipeline, system, self.open), asked
 
     def _find_limits(self) -> EngineLimits:
-        left = limits_left()
+        left = remaining_limits()
         if left.seconds == 0.0:
             raise GivenUp(left.time)
         return left

@@ -135,7 +135,7 @@ class Decision:
     reachable_states: int | None = None
 
 
-def limits_left() -> EngineLimits:
+def remaining_limits() -> EngineLimits:
     """What an engine may use: what is left to the work that asks it."""
     left = remaining()
     return EngineLimits(left.seconds, left.memory_mb, EngineLimits(left.of_seconds, left.of_memory_mb))

@@ -24,7 +24,7 @@ from workbench.verify.answer.verdict import Ground, Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
-from workbench.verify.decide.part import limits_left
+from workbench.verify.decide.part import remaining_limits
 from workbench.verify.monitor.binding import Undecided, drive
 from workbench.verify.monitor.driven import Driven
 
@@ -88,7 +88,7 @@ class Watching:
         flat = settings.flat(self.subject)
         self._check_time(source)
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
-            return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
+            return drive(source, flat, self.bind, self.when, settings.engine, remaining_limits())
 
     def _check_time(self, source: SmvSystem) -> None:
         """Refused where rules do not know how much time a step of the system takes."""

@@ -188,7 +188,7 @@ class Automaton:
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
         """What accepts events for a predicate: its key is of the equations with the trigger's value."""
         step = self.steps[bit]
-        return step.accepting(step.equations[i] for i in self.enforced[bit])
+        return step.compile_acceptance(step.equations[i] for i in self.enforced[bit])
 
     def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
         """What can be asked of the events of a state as soon as that of the last predicate has come."""

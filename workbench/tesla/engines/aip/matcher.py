@@ -82,7 +82,7 @@ class AIPMatcher:
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
         consumed = None if start.consumed is None else start.consumed[step.slot]
-        return extension(step, self._candidates(bit), step.testing([*step.local, *step.linked]), consumed, rivals)
+        return extension(step, self._candidates(bit), step.compile_test([*step.local, *step.linked]), consumed, rivals)
 
     # --- events come ------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ class FactQuery:
 
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
         """Of a partial match and a row that is answered: what is assigned, None where it does not fit."""
-        return self.step.testing(self.rest)
+        return self.step.compile_test(self.rest)
 
     def answer(self, values: FactKey) -> FactAnswer:
         """What a step has of its table, from the cache or the database.
