@@ -43,7 +43,7 @@ def text(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any file is long enough for machine code."""
-    monkeypatch.setattr("workbench.runner.pipelines.FEW", 0)
+    monkeypatch.setattr("workbench.executors.backends.compiled.START", 0)
 
 
 def numbers() -> list[int]:
@@ -128,7 +128,7 @@ def test_files(workbench: Run, tmp_path: Path, text: str, format: str, options: 
     assert (done.code, done.out) == (right.code, right.out)
     assert right.out or "queue" in right.err
     first, *told = (line for line in done.err.splitlines() if "one thread runs it" not in line)
-    assert first == "workbench: the compiled backend runs it"
+    assert first.startswith("workbench: chose backend compiled, the fastest for ")
     if text in PROGRAMS.values():
         assert told.pop().startswith("workbench: the reference backend goes on: ")
     assert [line for line in told if "the reference backend goes on" not in line] == right.err.splitlines()
@@ -151,4 +151,4 @@ def test_a_pipe_and_a_short_file_begin_at_once(workbench: Run, tmp_path: Path) -
         (tmp_path / "log.csv").write_text(log)
         given = ("run", f"{tmp_path / 'p.pipe'}:{name}", "--input", tmp_path / "log.csv")
         assert (workbench(*given).out.split()[-1], workbench(*given).err) == (out, "")
-        assert "the compiled backend runs it" in workbench(*given, "--threads", "2").err
+        assert "chose backend compiled, the fastest for 2 threads" in workbench(*given, "--threads", "2").err

@@ -114,17 +114,18 @@ def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Pa
 
 def test_auto_says_what_runs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled executor where it runs the pipeline on columns of numbers; of the reference executor nothing."""
-    monkeypatch.setattr("workbench.runner.pipelines.FEW", 0)
+    monkeypatch.setattr("workbench.executors.backends.compiled.START", 0)
     (tmp_path / "p.pipe").write_text(
         "pipeline total(x: int) -> int { return cumulate(x, +) }\npipeline last(x: any) -> any { return trim(x, 1) }\n"
     )
-    (tmp_path / "x.csv").write_text("x\n1\n2\n")
-    compiled = "workbench: the compiled backend runs it\n"
-    for name, said, out in (("total", compiled, "out\n1\n3\n"), ("last", "", "out\n2\n")):
+    (tmp_path / "x.csv").write_text("x\n" + "1\n" * 124)
+    compiled = "workbench: chose backend compiled, the fastest for about 10 rows\n"
+    total = "".join(f"{number}\n" for number in range(1, 125))
+    for name, said, out in (("total", compiled, f"out\n{total}"), ("last", "", "out\n" + "1\n" * 123)):
         done = workbench("run", f"{tmp_path / 'p.pipe'}:{name}", "--input", tmp_path / "x.csv", "--backend", "auto")
         assert (done.code, done.out, done.err) == (0, out, said)
     done = workbench("run", SQUARES, "--input", tmp_path / "x.csv", "--backend", "auto", "--fault", "lose out")
-    assert "backend runs it" not in done.err
+    assert "chose backend" not in done.err
 
 
 @pytest.mark.parametrize("other", [["--steps"], ["--reassociate"], ["--steps", "--reassociate"]], ids=str)

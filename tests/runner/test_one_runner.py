@@ -16,8 +16,8 @@ import pytest
 from tests.runner.random_runs import TYPED, outcome, random_run, typed_rows, without
 from workbench.events import lines, rows, typed
 from workbench.events.formats import csv as csv_reader
+from workbench.executors.backends import compiled
 from workbench.executors.session import Session
-from workbench.runner import pipelines
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
@@ -32,7 +32,7 @@ PLAIN = [each for each in RUNS if not each.odd and each.program != "points" and 
 SMALL: Mapping[str, Mapping[tuple[object, str], int]] = {
     "few rows": {
         (lines, "SIZE"): 997, (lines, "FEW"): 0, (csv_reader, "PIECE"): 300, (rows, "BLOCK"): 7, (typed, "LARGE"): 50,
-        (typed, "BATCH"): 13, (pipelines, "FEW"): 0, (Session, "size"): 11,
+        (typed, "BATCH"): 13, (compiled, "START"): 0, (Session, "size"): 11,
     },
     "rows one by one": {(lines, "FEW"): 1 << 40},
 }  # fmt: skip

@@ -166,6 +166,8 @@ def test_columns_say_what_rows_say(seed, tmp_path, monkeypatch):
 class BlockEngine:
     """Takes blocks, and gives blocks."""
 
+    by_blocks = False
+
     def __init__(self, rules, name, facts, settings):
         self.engine = rule_engine(rules, name, facts, settings)
         self.rules = rules

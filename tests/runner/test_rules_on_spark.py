@@ -255,7 +255,7 @@ def test_what_is_refused(files, tmp_path, monkeypatch):
         ({"late": "5s"}, "--late"),
         ({"with_sources": True}, "--with-s"),
     ]
-    with pytest.raises(PipelineError, match="there is no engine 'cpd'"):
+    with pytest.raises(PipelineError, match="there is no backend 'cpd'"):
         by_hand(files, 1, worker_backend="cpd")
     for options, what in refused:
         with pytest.raises(InputError, match=f"not for the spark backend: {what}"):

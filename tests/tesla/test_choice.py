@@ -1,4 +1,4 @@
-"""Which engine `auto` chooses, and why."""
+"""Which backend `auto` chooses, and what it reports."""
 
 import math
 from functools import partial
@@ -7,7 +7,8 @@ import pytest
 
 from workbench.cli.main import main
 from workbench.events.inputs import expected_rows
-from workbench.runner.rules.choice import EngineChoice, chosen_engine
+from workbench.executors.table import RunSize
+from workbench.runner.choice import choose_engine
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
@@ -16,26 +17,24 @@ LAST = "from A[$x = x] and last A(x == $x) as Old within 40 from A emit P(x = Ol
 PYTHON = "from A and $g = GCD(A.x within 9 from A) emit P(x = $g)"
 
 
-def choice(text, events, given="columns", **settings):
-    made, how = rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)}), EngineSettings(**settings)
-    return chosen_engine(made, how, events, given, partial(rule_engine, made, facts={}, settings=how))
+def choice(text, events, *, keyed=False, threads=1, singly=False):
+    made, how = rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)}), EngineSettings(threads=threads)
+    size = RunSize(events, len(made.rules), threads, keyed)
+    return choose_engine(size, partial(rule_engine, made, facts={}, settings=how), singly=singly).name
 
 
 def test_machine_code_runs_what_is_worth_its_start():
     four = " ".join(f"rule r{i}: {LAST}" for i in range(4))
-    found = [(choice(LAST, n).engine, choice(four, n).engine) for n in (100, 4095, 4096, 16_383, 16_384, 10**8, None)]
-    assert [one for one, _ in found] == ["cdp"] * 4 + ["compiled"] * 2 + ["cdp"]
-    assert [many for _, many in found] == ["cdp"] * 2 + ["compiled"] * 4 + ["cdp"]
-    assert choice(LAST, 100).why == "there are few events, about 100"
-    assert choice(LAST, 100, threads=2).engine == "compiled"
-    assert choice(LAST, 10**8, given="singly").engine == "compiled"
-    assert choice(LAST, 10**8, given="keyed") == EngineChoice("cdp", "an engine for each key is none for machine code")
+    found = [(choice(LAST, n), choice(four, n)) for n in (0, 100, 3000, 6000, 15_000, 20_000, 10**8)]
+    assert [one for one, _ in found] == ["cdp"] * 5 + ["compiled"] * 2
+    assert [many for _, many in found] == ["cdp"] * 3 + ["compiled"] * 4
+    assert choice(LAST, 100, threads=2) == "compiled"
+    assert choice(LAST, 10**8, singly=True) == "compiled"
+    assert choice(LAST, 10**8, keyed=True) == "cdp"
 
 
 def test_what_machine_code_does_not_have_is_for_cdp():
-    found = choice(f"rule one: {LAST} rule other: {PYTHON}", 10**8)
-    assert found.engine == "cdp"
-    assert found.why.endswith("has no aggregates that are functions of Python: GCD (rule 'other')")
+    assert choice(f"rule one: {LAST} rule other: {PYTHON}", 10**8) == "cdp"
 
 
 def test_files_tell_about_how_many_rows_they_have(tmp_path):
@@ -51,41 +50,18 @@ def test_files_tell_about_how_many_rows_they_have(tmp_path):
 
 def test_auto_says_what_it_has_chosen_where_that_is_not_the_usual_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "r.tesla").write_text(TYPES + LAST)
-    (tmp_path / "log.csv").write_text("type,time,x\nA,1,7\nA,2,7\n")
+    (tmp_path / "log.csv").write_text("type,time,x\nA,1,7\nA,2,7\n" + "A,3,7\n" * 8)
     given = ["run", str(tmp_path / "r.tesla"), "--input", str(tmp_path / "log.csv"), "--backend"]
     told = []
     for engine in ("auto", "cdp"):
         assert main([*given, engine]) == 0
         told.append(capsys.readouterr())
     assert told[0] == told[1]
-    monkeypatch.setattr("workbench.runner.rules.choice.FEW", 0)
+    monkeypatch.setattr("workbench.executors.backends.compiled.START", 0)
     assert main([*given, "auto"]) == 0
     found = capsys.readouterr()
     assert found.out == told[1].out
-    assert "backend compiled: there are about 0 events" in found.err
-
-
-def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch, capsys):
-    """And is told of it only where that is not the usual one."""
-    (tmp_path / "r.tesla").write_text(TYPES + LAST)
-    (tmp_path / "log.csv").write_text("type,time,x,s\n" + "".join(f"A,{i},{i % 7},{'a' * 20}\n" for i in range(6000)))
-    given = [
-        "run",
-        str(tmp_path / "r.tesla"),
-        "--input",
-        str(tmp_path / "log.csv"),
-        "--output",
-        str(tmp_path / "o.csv"),
-    ]
-    outputs = []
-    for engine in ("cdp", "aip"):
-        found = EngineChoice(engine, "it fits")
-        monkeypatch.setattr("workbench.runner.rules.opening.chosen_engine", lambda *_, found=found: found)
-        assert main(given) == 0
-        assert ("backend aip: it fits" in capsys.readouterr().err) == (engine == "aip")
-        outputs.append((tmp_path / "o.csv").read_text())
-    assert outputs[0] == outputs[1]
-    assert outputs[0].count("\n") > 5000
+    assert "chose backend compiled, the fastest for about 2 rows" in found.err
 
 
 @pytest.mark.sampled(1)
@@ -93,7 +69,7 @@ def test_who_asks_for_no_engine_gets_what_fits_a_long_file(tmp_path, monkeypatch
     ("more", "said"),
     [
         (["--key", "k"], ""),
-        (["--rules-control", "changes.jsonl"], "backend compiled: there are about "),
+        (["--rules-control", "changes.jsonl"], "chose backend compiled, the fastest for about "),
     ],
 )
 def test_auto_chooses_for_keys_and_for_rules_that_change(more, said, tmp_path, monkeypatch, capsys):
@@ -107,3 +83,4 @@ def test_auto_chooses_for_keys_and_for_rules_that_change(more, said, tmp_path, m
         told.append(capsys.readouterr())
     assert told[0].out == told[1].out
     assert said in told[0].err
+    assert told[0].out.count("\n") > 2

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from workbench.executors.keyed import Partition
     from workbench.executors.session import Session
     from workbench.tesla.engines.engine import MakesEngine
+    from workbench.tesla.engines.rule_split import RuleSplit
 
 
 PIPELINE, RULE_SET = "pipeline", "rule set"
@@ -120,6 +121,24 @@ class Start:
 
 
 @dataclass(frozen=True)
+class RunSize:
+    """What is known of a run before it begins.
+
+    Attributes
+    ----------
+    rows: about how many rows its log has; 0 where nobody knows, infinity where they are not counted.
+    rules: how many rules there are; 0 for a pipeline.
+    threads: how many may work at a time.
+    keyed: whether each key of the log has a run of its own.
+    """
+
+    rows: float = 0
+    rules: int = 0
+    threads: int = 1
+    keyed: bool = False
+
+
+@dataclass(frozen=True)
 class BackendRow:
     """One backend.
 
@@ -132,14 +151,16 @@ class BackendRow:
     keyed: makes it run a program for each key of a log (`executors/keyed.py`), for `--key`.
     whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
     engine: starts it on rules, for the events of a log.
+    undivided: why an engine runs rules in one thread where several are wanted; empty where it divides them.
     kinds: the kinds of programs that it runs, as `Program.kind` names them; who runs pipelines runs any graph.
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
-    lacks: those that are for its programs, and not for it.
+    lacks: by the kind of program, those that are for such programs, and not for it.
     instead: what to do where an option is not for it, beside leaving it out or taking another backend.
     needs: Python packages and programs that it cannot do without, and how each is installed.
     uses: those that it can do without.
     missing: what rules need that is not on this machine; nothing where they run.
+    estimate: about how many seconds a run takes, for `auto`, which chooses the fastest; None: never this one.
     compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
     rank: its place among the others.
     """
@@ -151,14 +172,16 @@ class BackendRow:
     keyed: Callable[[Program, Start, Partition], Session] | None = None
     whole: Callable[[Program, Start], None] | None = None
     engine: MakesEngine | None = None
+    undivided: Callable[[RuleSplit], str] = lambda _: ""
     kinds: tuple[str, ...] = (PIPELINE,)
     like: str = "reference"
     options: tuple[BackendOption, ...] = ()
-    lacks: tuple[str, ...] = ()
+    lacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     instead: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)
     uses: Mapping[str, str] = field(default_factory=dict)
     missing: Callable[[], str] = str
+    estimate: Callable[[RunSize], float] | None = None
     compared: str = "step by step"
     rank: int = 100
 
@@ -188,7 +211,9 @@ class BackendRow:
     def has_option(self, flag: str, kind: str) -> bool:
         """Whether an option, of its own or of all backends, is for it where it runs programs of this kind."""
         own = flag in self.flags(kind)
-        return own or (flag not in option_flags() and self.runs and kind in self.kinds and flag not in self.lacks)
+        return own or (
+            flag not in option_flags() and self.runs and kind in self.kinds and flag not in self.lacks.get(kind, ())
+        )
 
 
 _FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
@@ -206,6 +231,8 @@ RULE_PROCESSES = BackendOption(
 )
 KEY = BackendOption("--key", "a run of its own for each value of this column", {"metavar": "COLUMN"})
 STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
+PYTHON_SECONDS = 12e-6
+"""About how long Python takes for a row of a pipeline, or for an event that a rule looks at."""
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 
@@ -315,12 +342,13 @@ def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOpt
             hint = f"leave it out{more}"
             raise InputError(f"for {only} only: {foreign}", hint=hint)
     row, own = rows[0], {flag for row in rows for flag in row.flags(kind)}
-    if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *row.lacks):
+    lacks = row.lacks.get(kind, ())
+    if foreign := options.given(*(flag for flag in option_flags() if flag not in own), *lacks):
         first = foreign.partition(",")[0]
         users = [f"--backend {each.name}" for each in backend_rows().values() if each.has_option(first, kind)]
         if not users:
             raise InputError(f"for {PIPELINES if kind == RULE_SET else RULES} only: {foreign}", hint="leave it out")
-        users = users[:1] if first in row.lacks else users  # nearly all have what one lacks
+        users = users[:1] if first in lacks else users  # nearly all have what one lacks
         hint = row.instead.get(first) or f"leave it out, or add {' or '.join(users)}"
         raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)
 

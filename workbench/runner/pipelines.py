@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -20,12 +21,13 @@ from workbench.errors import InputError, Refused
 from workbench.events.account import Reporter
 from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
-from workbench.events.inputs import expected_rows, named_files
+from workbench.events.inputs import named_files
 from workbench.events.rows import LogBlock
 from workbench.events.values import Words
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import (
+    PIPELINE,
     BackendRow,
     Start,
     backend_row,
@@ -36,6 +38,7 @@ from workbench.executors.table import (
 )
 from workbench.runner.batching import batches_of
 from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
+from workbench.runner.choice import default_row, ranked_rows, report_choice, run_size
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.source import LogSource, source_of
@@ -49,8 +52,6 @@ if TYPE_CHECKING:
     from workbench.executors.session import Session
     from workbench.runner.row_order import RowOrder
 
-FEW = 16_384
-"""Rows of files of which fewer are not worth the start of machine code."""
 RATE = 0.1
 """The probability that a fault strikes, where the user does not say one."""
 T = TypeVar("T")
@@ -69,8 +70,6 @@ def run_pipeline(program: Program, start: Start) -> None:
             if opened.is_ordered(1):
                 hint = "leave it out: --order COLUMN orders the rows of a key"
                 raise InputError("not for the spark backend: --time", hint=hint)
-            if other := options.given("--with-row", "--carry", "--only-true", "--until"):
-                raise InputError(f"not for the spark backend: {other}", hint="leave it out, or name another backend")
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start).write()
@@ -162,33 +161,36 @@ class OpenedPipeline:
             program = with_facts(program, start)
         self.program = program if options.integers is None else program.pipeline.resolve(options.integers)
         self._made: Backend | None = None
-        auto = options.backend == AUTO
-        self.row = backend_row("reference" if auto else options.backend)
-        if auto and columns and _is_long(options):
-            self._take(backend_row("compiled"), start, twice=twice)
+        self.row = default_row(PIPELINE, options)
+        if options.backend == AUTO and columns:
+            self._choose(start, twice=twice)
         refuse_kind(self.row, self.program)
         refuse_options([self.row], self.program, options)
         refuse_missing(self.row)
         self.start = replace(start, oracle=_faults(options, self.program))
-        words = self.row.like == "numba" and not auto
+        self.auto = self._made is not None
+        words = self.row.like == "numba" and not self.auto
         self.clock = self._clock()
         self.reading = replace(options.reading(self.program), words=words, clock=self.clock)
-        self.auto = auto and self._made is not None
-        if self.auto:
-            start.say(f"the {self.row.name} backend runs it")
 
-    def _take(self, row: BackendRow, start: Start, *, twice: bool) -> None:
-        """Run it on this backend, if that runs it on columns, and gives way where its numbers are too short."""
+    def _choose(self, start: Start, *, twice: bool) -> None:
+        """Choose the fastest backend that runs it on columns, and gives way where its numbers are too short."""
+        size = run_size(start.options)
+        if named_files(start.options.input) is None:
+            size = replace(size, rows=math.inf)  # many short runs of a program share what is compiled
         ports = self.program.ports
-        if row.make is not None and all(
-            (*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values()))
-        ):
+        in_columns = all((*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values())))
+        for row in ranked_rows(PIPELINE, size):
             with contextlib.suppress(InputError, Refused):
                 refuse_options([row], self.program, start.options)
                 refuse_missing(row)
-                made: Any = row.make(self.program, start)
-                if twice or not may_fail(made):
+                if row is self.row:
+                    return
+                made: Any = row.make(self.program, start) if in_columns and row.make is not None else None
+                if made is not None and (twice or not may_fail(made)):
                     self._made, self.row = made, row
+                    report_choice(row, PIPELINE, size, start.say)
+                    return
 
     def partition(self, source: LogSource) -> Partition | None:
         """The runs that the log has, by its keys; None for one run.
@@ -281,12 +283,6 @@ class OpenedPipeline:
         else:
             raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
         return CarryingSession(found, carried) if carried else found
-
-
-def _is_long(options: RunOptions) -> bool:
-    """Whether a log is worth the start of machine code, or the options demand it; data in memory always are."""
-    wanted = named_files(options.input) is None or options.given("--threads", "--reassociate")
-    return bool(wanted) or (expected_rows(options.input) or 0) >= FEW
 
 
 def _read_first(blocks: Iterator[T], start: Start) -> Iterator[T]:

@@ -1,9 +1,18 @@
 """The engine `cdp` of rules."""
 
 from functools import partial
+from operator import attrgetter
 
-from workbench.executors.table import KEY, RULE_PROCESSES, RULE_SET, STATE, BackendRow
+from workbench.executors.table import KEY, PYTHON_SECONDS, RULE_PROCESSES, RULE_SET, STATE, BackendRow, RunSize
 from workbench.extensions import later
+
+RULES, PROCESSES = 4, 0.5
+"""The most rules that an event concerns, as a rule of thumb, and the seconds until worker processes have started."""
+
+
+def _estimate(size: RunSize) -> float:
+    return size.rows * min(RULES, size.rules) * PYTHON_SECONDS + (PROCESSES if size.threads > 1 else 0)
+
 
 ROW = BackendRow(
     "cdp",
@@ -13,6 +22,8 @@ ROW = BackendRow(
         later("workbench.tesla.engines.publisher", "publishing_engine", "cdp"),
         matcher=later("workbench.tesla.engines.cdp.matcher", "CDPMatcher"),
     ),
+    estimate=_estimate,
+    undivided=attrgetter("undivided"),
     options=(RULE_PROCESSES, KEY, STATE),
     rank=3,
 )

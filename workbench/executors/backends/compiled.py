@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError, Refused
-from workbench.executors.table import KEY, NUMBA, PIPELINE, RULE_SET, STATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import (
+    KEY,
+    NUMBA,
+    PIPELINE,
+    RULE_SET,
+    STATE,
+    THREADS,
+    BackendOption,
+    BackendRow,
+    RunSize,
+    Start,
+)
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -52,6 +65,15 @@ def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     return KeyedColumnSession(compiled_keys(one, threads=start.options.threads or 1), partition)
 
 
+START, ROW_SECONDS = 0.2, 1e-7
+"""About how many seconds the start takes, with code that has to be compiled, and how many a row."""
+
+
+def _estimate(size: RunSize) -> float:
+    # each key of rules has an engine, and each engine its arrays
+    return math.inf if size.rules and size.keyed else START + size.rows * ROW_SECONDS
+
+
 ROW = BackendRow(
     "compiled",
     "machine code for columns of events; rules are tables, which one kernel interprets",
@@ -60,6 +82,7 @@ ROW = BackendRow(
     _keyed,
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),
+    undivided=attrgetter("in_turn"),
     like="numba",
     options=(
         BackendOption(
@@ -77,6 +100,7 @@ ROW = BackendRow(
         STATE,
     ),
     needs=NUMBA,
+    estimate=_estimate,
     compared="the generated code step by step in Python; machine code on columns, each trace in two pieces; "
     "machine code in blocks in three threads, on traces whose steps are complete, and once more with floats regrouped "
     "(see below)",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from workbench.errors import InputError
-from workbench.executors.table import FAULTS, KEY, PROCESSES, STATE, BackendOption, BackendRow, Start
+from workbench.executors.table import FAULTS, KEY, PROCESSES, PYTHON_SECONDS, STATE, BackendOption, BackendRow, Start
 from workbench.extensions import later
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ ROW = BackendRow(
     _make,
     _session,
     _keyed,
+    estimate=lambda size: size.rows * PYTHON_SECONDS,
     options=(
         *FAULTS,
         PROCESSES,

@@ -22,6 +22,8 @@ def _whole(program: Program, start: Start) -> None:
     run(program, start)
 
 
+_LACKS = "--output NAME=FILE", "--steps", "--memory", "--late-output"
+
 ROW = BackendRow(
     "spark",
     "a run for each key of a large or growing log, on Spark; rules are partitioned by their key",
@@ -41,19 +43,19 @@ ROW = BackendRow(
         BackendOption("--once", "end a --stream when all that is there has been processed", SWITCH),
         BackendOption("--files", "files that a --stream takes at a time (default: all)", {"type": int, "metavar": "N"}),
     ),
-    lacks=(
-        "--output NAME=FILE",
-        "--steps",
-        "--memory",
-        "--late",
-        "--late-output",
-        "--rules-control",
-        "--with-sources",
-        "--pass",
-        "--profile",
-        "--matches",
-        "--first",
-    ),
+    lacks={
+        PIPELINE: (*_LACKS, "--with-row", "--carry", "--only-true", "--until"),
+        RULE_SET: (
+            *_LACKS,
+            "--late",
+            "--rules-control",
+            "--with-sources",
+            "--pass",
+            "--profile",
+            "--matches",
+            "--first",
+        ),
+    },
     instead={"--state": "a --stream keeps its state in --checkpoint DIR"},
     needs={"pyspark": EXTRA, "pandas": EXTRA, "pyarrow": EXTRA, "java": "install a Java runtime, 17 or newer"},
     rank=7,

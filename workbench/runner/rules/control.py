@@ -24,9 +24,9 @@ from workbench.events.clock import Clock
 from workbench.events.files import is_stream, readable, shown_name
 from workbench.events.read import opened_log
 from workbench.events.reading import Reading
-from workbench.executors.table import Start
+from workbench.executors.table import RULE_SET, Start
 from workbench.named_files import allow, find_named
-from workbench.runner.rules.choice import engine_name
+from workbench.runner.choice import default_row
 from workbench.tesla.check import checked
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine, rule_engine
 from workbench.tesla.occurrence import in_units
@@ -253,7 +253,7 @@ class RuleControl:
         except InputError as error:
             what = f"{error.what} (the times of {self._shown} are {KINDS[self._clock.dates or '']})"
             raise error.retold(what, where=error.where) from error
-        engine = rule_engine(running, engine_name(self._start.options), None, settings)
+        engine = rule_engine(running, default_row(RULE_SET, self._start.options).name, None, settings)
         rules, failed = list(self.everything.rules), set[str]()
         for change in found:
             if isinstance(change, WorkbenchError):

@@ -144,7 +144,7 @@ class _FactFiles:
         if without := {name: declared for name, declared in self.types.items() if name in needed - found.keys()}:
             found |= _tables(without, self.databases)
         found = {name: [] for name in self.types} | found
-        if not any(hasattr(each, "database") for each in found.values()):
+        if all(isinstance(each, list) for each in found.values()):
             return {name: found[name] for name in self.types}
         from workbench.tesla.engines.facts.tables import FactTables
 

@@ -14,15 +14,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from workbench.errors import InputError
 from workbench.events.clock import instant
-from workbench.events.inputs import expected_rows
 from workbench.events.write import kept_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
-from workbench.executors.table import BackendRow, Start, backend_row, refuse_kind, refuse_missing, refuse_options
+from workbench.executors.table import (
+    RULE_SET,
+    BackendRow,
+    Start,
+    backend_row,
+    refuse_kind,
+    refuse_missing,
+    refuse_options,
+)
 from workbench.extensions import later
+from workbench.runner.choice import choose_engine, default_row, ranked_rows, report_choice, run_size
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.order import read_first
-from workbench.runner.rules.choice import MACHINE_CODE, USUAL, EventsGiven, chosen_engine, engine_name
 from workbench.runner.rules.composites import Sources
 from workbench.runner.rules.control import RuleControl
 from workbench.runner.rules.facts import facts_of
@@ -33,15 +40,17 @@ from workbench.runner.rules.passing import check_passed
 from workbench.runner.rules.session import ControlledSession, RuleSession
 from workbench.runner.source import LogSource, source_of
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
+from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.event_block import EventBlock
-from workbench.tesla.occurrence import Occurrence, in_units
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from workbench.events.batch import LogBatch
     from workbench.runner.state import RunState
     from workbench.tesla.engines.engine import RuleCost
+    from workbench.tesla.engines.facts.tables import FactTables
 
 MakesSession = Callable[["OpenedRules"], Session]
 """Gives the session that steps rules."""
@@ -69,8 +78,7 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
     ------
     Refused, InputError: that runs no rules, or an option is not for it.
     """
-    names = (USUAL, MACHINE_CODE) if options.backend == AUTO else (options.backend,)
-    rows = [backend_row(name) for name in names]
+    rows = ranked_rows(RULE_SET) if options.backend == AUTO else [backend_row(options.backend)]
     for row in rows:
         refuse_kind(row, rules, graph=False)
     refuse_options(rows, rules, options, graph=False)
@@ -149,11 +157,12 @@ class OpenedRules:
     pieces: the events of the log, once it has been begun.
     log, late: the log, and its rows that came too late.
     engine: what runs the rules, and may change them, once it has been started; `backend` is its name.
-    facts: the facts of the rules, once an engine has been started.
+    facts, tables: the facts of the rules, once they have been read; as tables, where some may be in databases.
     """
 
     engine: Any
-    facts: Any
+    facts: Facts
+    tables: FactTables | None = None
 
     def __init__(self, rules: RuleSet, start: Start, source: LogSource, state: RunState | None = None) -> None:
         options = start.options
@@ -169,7 +178,7 @@ class OpenedRules:
             self.rules, self.clock, self.reading, start.reporter, key=self.key or "", late=self.late, state=state
         )
         self.pieces: Iterator[EventPiece] = iter(())
-        self.backend = engine_name(options)
+        self.backend = default_row(RULE_SET, options).name
 
     def begin(self) -> None:
         """Read the first event: now it is known what times are."""
@@ -188,11 +197,12 @@ class OpenedRules:
         trex = self.start.options.compat == "trex"
         return in_units(self.plain, self.clock.unit, dates=bool(self.clock.dates), trex=trex)
 
-    def read_facts(self) -> Any:
+    def read_facts(self) -> Facts:
         """The facts of the rules, which are closed when the run ends."""
         self.facts = facts_of(self.rules, self.start)
-        if hasattr(self.facts, "close"):
-            self.start.closing.callback(self.facts.close)
+        self.tables = fact_tables(self.facts)
+        if self.tables is not None:
+            self.start.closing.callback(self.tables.close)
         return self.facts
 
     def start_engine(self) -> None:
@@ -214,14 +224,12 @@ class OpenedRules:
             first = next(self.pieces, None)
             self.pieces = chain(filter(None, [first]), self.pieces)
             singly = self.control is not None or not isinstance(first, EventBlock)
-            given: EventsGiven = "keyed" if self.key is not None else "singly" if singly else "columns"
-            choice = chosen_engine(made, settings, expected_rows(start.options.input), given, make)
-            self.backend = choice.engine
-            choice.tell(start.say)
-        if threads > 1:
-            split = rule_split(made)
-            if reason := split.in_turn if self.backend == MACHINE_CODE else split.undivided:
-                start.say(f"the rules run in one thread: {reason}")
+            size = run_size(start.options, len(made.rules))
+            row = choose_engine(size, make, singly=singly)
+            self.backend = row.name
+            report_choice(row, RULE_SET, size, start.say)
+        if threads > 1 and (reason := backend_row(self.backend).undivided(rule_split(made))):
+            start.say(f"the rules run in one thread: {reason}")
         self.engine = make(self.backend)
 
     # --- while it runs --------------------------------------------------------------------------------------
@@ -230,8 +238,8 @@ class OpenedRules:
         """What is worth knowing about the log, and about facts, when it has been read."""
         yield from self.log.notes()
         yield from self.late.notes()
-        if hasattr(self.facts, "told"):
-            yield from self.facts.told(costs=self.start.options.profile)
+        if self.tables is not None:
+            yield from self.tables.told(costs=self.start.options.profile)
 
     def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
         """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
@@ -249,4 +257,4 @@ class OpenedRules:
     def together(self, batch: LogBatch) -> Any:
         """A context in which one query gets the facts for all events of a batch."""
         in_block = isinstance(batch.occurrences, EventBlock)
-        return getattr(self.facts, "together", nullcontext)() if in_block else nullcontext()
+        return self.tables.together() if in_block and self.tables is not None else nullcontext()

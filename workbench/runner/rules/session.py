@@ -140,8 +140,8 @@ class RuleSession(Session):
         """The rows of composites that so many events have caused."""
         if self.sources is not None:
             self.sources.add([each.number for each in found if each.rule], events)
-        if hasattr(self.opened.facts, "release"):  # it may take long until they are written
-            self.opened.facts.release()
+        if self.opened.tables is not None:
+            self.opened.tables.release()  # it may take long until they are written
         return self._format_rows(found)
 
     def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:

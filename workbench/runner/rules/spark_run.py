@@ -17,13 +17,13 @@ from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock, instant
-from workbench.events.inputs import expected_rows, log_files
+from workbench.events.inputs import log_files
 from workbench.events.reading import Reading
 from workbench.executors.run_options import AUTO
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.run import SparkRun, check_files, choose_format, run_on_spark
-from workbench.executors.table import Start
-from workbench.runner.rules.choice import chosen_engine
+from workbench.executors.table import RULE_SET, Start
+from workbench.runner.choice import choose_engine, report_choice, run_size
 from workbench.runner.rules.composites import event_columns
 from workbench.runner.rules.log import RuleLog
 from workbench.runner.rules.opening import OpenedRules
@@ -140,9 +140,10 @@ class SparkRuleRun(SparkRun):
             opened = self.opened
             scaled, settings = opened.scaled(), opened.settings()
             make = partial(rule_engine, scaled, facts=opened.read_facts(), settings=settings)
-            choice = chosen_engine(scaled, settings, expected_rows(self.start.options.input), "columns", make)
-            self.engine = choice.engine
-            choice.tell(self.start.say)
+            size = run_size(self.start.options, len(scaled.rules))
+            row = choose_engine(size, make)
+            self.engine = row.name
+            report_choice(row, RULE_SET, size, self.start.say)
 
     def begin(self, counts: Counts, buckets: int, ranges: int = 0) -> None:
         """Decide what is run, on events in so many buckets; Refused where no engine runs it."""

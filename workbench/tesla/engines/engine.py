@@ -144,6 +144,10 @@ class FixedRules:
 class BlockEngine(RuleEngine, Protocol):
     """A running rule set that also takes events as columns."""
 
+    @property
+    def by_blocks(self) -> bool:
+        """Whether each block queries databases once, so that single events take long."""
+
     def takes_block(self, events: int) -> bool:
         """Whether a block of so many events is taken at once; else they are given one by one."""
 

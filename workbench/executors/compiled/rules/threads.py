@@ -59,6 +59,7 @@ class ThreadedRules(FixedRules):
     """
 
     runs_in = "several threads"
+    by_blocks = False
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit) -> None:
         self.rules, self.settings, self.split = rules, settings, split

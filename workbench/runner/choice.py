@@ -1,0 +1,67 @@
+"""Choose the backend of a run, where its options leave that open: the one that is done first.
+
+The rule of this module: nothing of the log is read for it. How long a backend takes is in its row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from workbench.errors import Refused
+from workbench.events.inputs import expected_rows
+from workbench.executors.run_options import AUTO, RunOptions
+from workbench.executors.table import RULE_SET, BackendRow, RunSize, backend_row, backend_rows, refuse_missing
+from workbench.tesla.engines.engine import RuleEngine, block_engine
+
+
+def ranked_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
+    """The backends that `auto` chooses from for a kind of program, the fastest first.
+
+    Parameters
+    ----------
+    size: none puts the backend first that begins at once.
+    """
+    size = size or RunSize()
+    estimates = [(row.estimate(size), row) for row in backend_rows().values() if row.estimate and kind in row.kinds]
+    return [row for _, row in sorted(estimates, key=lambda each: each[0])]
+
+
+def default_row(kind: str, options: RunOptions) -> BackendRow:
+    """The backend of the options; for `auto`, the one that begins at once."""
+    return ranked_rows(kind)[0] if options.backend == AUTO else backend_row(options.backend)
+
+
+def run_size(options: RunOptions, rules: int = 0) -> RunSize:
+    """What is known of a run, of so many rules or of a pipeline, before it begins."""
+    return RunSize(expected_rows(options.input) or 0, rules, options.threads or 1, options.key is not None)
+
+
+def choose_engine(size: RunSize, make: Callable[[str], RuleEngine], *, singly: bool = False) -> BackendRow:
+    """The backend that is the fastest with rules, of those that run them.
+
+    Parameters
+    ----------
+    make: starts the engine of a backend.
+    singly: whether events come one by one, and not in blocks.
+    """
+    default = ranked_rows(RULE_SET)[0]
+    return next(row for row in ranked_rows(RULE_SET, size) if row is default or _runs(row, make, singly=singly))
+
+
+def _runs(row: BackendRow, make: Callable[[str], RuleEngine], *, singly: bool) -> bool:
+    """Whether the engine of a backend runs the rules, and no slower than its row says."""
+    try:
+        refuse_missing(row)
+        engine = block_engine(make(row.name))
+    except Refused:
+        return False
+    return engine is None or not (singly and engine.by_blocks)
+
+
+def report_choice(row: BackendRow, kind: str, size: RunSize, say: Callable[[str], object]) -> None:
+    """Report which backend `auto` has chosen, and for what, unless that begins at once."""
+    if row is not ranked_rows(kind)[0]:
+        many = "data in memory" if size.rows == math.inf else f"about {size.rows:,} rows"
+        what = f"{size.threads} threads" if size.threads > 1 else many
+        say(f"chose backend {row.name}, the fastest for {what}")
