@@ -170,6 +170,15 @@ def compile_project() -> None:
     run([str(PYTHON), "-c", "from workbench.language.parser import parse_file; parse_file('')"], env=environment)
 
 
+def compile_kernel() -> None:
+    """Compile what runs rules; without that, the first long run of rules does it."""
+    say("compiling the kernel of rules (20 seconds; once on this machine)")
+    try:
+        run([str(VENV / "bin" / "workbench"), "doctor", "--compile"], env=clean_environment())
+    except CommandFailedError as problem:
+        say(f"going on without it: {problem}")
+
+
 def install_spark() -> None:
     """Install what sweeps on a cluster need; all the rest works without it."""
     say("installing Spark, 450 MB (for `workbench lab --on spark`)")
@@ -288,6 +297,7 @@ def set_up(python_was_named: bool) -> None:
     install_project()
     compile_project()
     provide_nusmv()
+    compile_kernel()
     debian.ask_for(debian.USEFUL, run, say)
     install_spark()
     aside = READY.with_suffix(".incoming")

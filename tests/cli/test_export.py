@@ -128,6 +128,23 @@ def test_doctor(workbench: Run) -> None:
     assert all(item["hint"] for item in found["found"] if not item["found"])
 
 
+def test_doctor_compiles_what_runs_rules(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once; and without a compiler it says what to install."""
+    pytest.importorskip("numba")
+    from workbench.executors.compiled.rules import compiling
+
+    compiled = list[bool]()
+    monkeypatch.setattr(compiling, "is_kept", lambda: bool(compiled))
+    monkeypatch.setattr(compiling, "compile_aside", lambda: compiled.append(True))
+    told = [workbench("doctor", "--compile").err for _ in range(2)]
+    assert compiled == [True]
+    assert told == ["compiling the kernel of rules: up to twenty seconds\n", ""]
+    monkeypatch.setattr("workbench.executors.table.find_spec", lambda name: None)
+    done = workbench("doctor", "--compile")
+    assert done.code == 2
+    assert "pip install 'workbench[fast]'" in done.err
+
+
 def test_version() -> None:
     done = program("--version")
     assert done.code == 0

@@ -53,12 +53,15 @@ class Item:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--compile", action="store_true", help="compile what runs rules, once for this machine")
 
 
 def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
     from workbench.verify.decide.table import engine_rows
 
+    if args.compile:
+        _compile()
     items = list(look())
     ready = all(item.found for item in items if item.name == "Python")  # new enough; an engine is built in
     readers = {row.name for row in engine_rows().values() if row.reader}
@@ -69,6 +72,18 @@ def execute(args: argparse.Namespace) -> int:
         print(_table(items))
         print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
     return 0 if ready else 2
+
+
+def _compile() -> None:
+    """Compile the kernel of rules, if there is none; Refused without a compiler."""
+    from workbench.executors.table import backend_row, refuse_missing
+
+    refuse_missing(backend_row("compiled"))
+    from workbench.executors.compiled.rules.compiling import compile_aside, is_kept
+
+    if not is_kept():
+        print("compiling the kernel of rules: up to twenty seconds", file=sys.stderr, flush=True)
+        compile_aside()
 
 
 def look() -> Iterator[Item]:
