@@ -1,0 +1,42 @@
+"""The tutorial and the how-tos are worked through, each in an empty folder: files are written, commands run.
+
+A block whose fence names a file (```` ```pipe alarm.pipe ````) is that file; `...` stands for any output.
+"""
+
+import io
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, Run
+from tests.cli.test_docs import shows
+
+GUIDES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_guide(guide: Path, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = 0
+    for language, file, text in BLOCK.findall(guide.read_text(encoding="utf-8")):
+        if file:
+            (tmp_path / file).write_text(text, encoding="utf-8")
+        for line, wanted in COMMAND.findall(text) if language == "console" else ():
+            assert shows(wanted, output(line, workbench, monkeypatch)), line
+            commands += 1
+    assert commands
+
+
+def output(line: str, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command prints: `workbench` runs here, what stands before it or is another program in a shell."""
+    before, program, given = line.rpartition("workbench ")
+    if not program:
+        return subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True).stdout
+    piped = subprocess.run(["bash", "-c", before.rstrip("| ") or "true"], capture_output=True, check=True).stdout
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    return workbench(*shlex.split(given)).out
