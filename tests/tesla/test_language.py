@@ -66,6 +66,7 @@ define RepA(Times, Val) from A() where Times = 1 and Val = A.Val
 define RepA(Times, Val) from A($x) and last RepA(Val <= $x) within 3min from A
 where Times = RepA.Times + 1 and Val = $x consuming RepA
 define B(Times) from RepA() where Times = RepA.Times
+define Quiet from A as A1 and not RepA within 5 min from A1
 define CE(att1: int, att2: int)
 from C(att=$x) and last A(att=$x) as B within 100000 from C
 where att1=$x and att2=1 + Sum(A(att=$x).value within 100000 from B)
@@ -78,6 +79,7 @@ declare C(att: int)
 declare Fire(area: string, measuredTemp: float)
 declare RepA(Times: int, Val: int)
 declare B(Times: int)
+declare Quiet()
 declare CE(att1: int, att2: int)
 rule R1: from Smoke[$a = area] and each Temp(area == $a, value > 45) within 5 min from Smoke
 emit Fire(area = Smoke.area, measuredTemp = Temp.value)
@@ -87,6 +89,7 @@ from A emit RepA(Times = 1, Val = A.Val)
 from A[$x = Val] and last RepA(Val <= $x) within 3 min from A
 emit RepA(Times = RepA.Times + 1, Val = $x) consuming RepA
 from RepA emit B(Times = RepA.Times)
+from A as A1 and not RepA within 5 min from A1 emit Quiet
 from C[$x = att] and last A(att == $x) as B within 100000 from C
 and $aggregate1 = SUM(A(att == $x).value within 100000 from B) emit CE(att1 = $x, att2 = 1 + $aggregate1)
 """
@@ -97,6 +100,19 @@ def test_the_older_grammar_is_translated():
     old, new = rules(OLDER), rules(NEWER)
     assert dict(old.declarations) == dict(new.declarations)
     assert old.rules == new.rules
+
+
+def test_as_may_follow_within():
+    one, other = (
+        rules(TYPES + f"from Smoke and last Temp {text} and not Temp between Hot and Smoke emit Smoke(area = 1)")
+        for text in ("as Hot within 5 min from Smoke", "within 5 min from Smoke as Hot")
+    )
+    assert one.rules == other.rules
+
+
+def test_a_type_may_be_called_as_an_aggregate_is():
+    made = rules("declare Max(x: int) from Max(x == 1) and each Max as Other within 5 from Max emit Max(x = 1)")
+    assert made.rules[0].trigger.type == "Max"
 
 
 def test_the_type_of_what_is_emitted_is_told_by_rules():
@@ -184,6 +200,19 @@ MISTAKES = {
     "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
     "digits": (f"from Smoke(area > §{'1' * 5000}) emit Smoke(area = 1)", "a number of 5000 digits", "4300"),
     "duration": ("from Smoke and each Temp within §1e99 from Smoke emit Smoke(area = 1)", "no clock", "forever"),
+    "aggregate first": (
+        "from §COUNT(Temp() within 5 min from Smoke) > 2 emit Smoke(area = 1)", "begins with an event",
+        "write from Smoke and $n = COUNT(Temp within 5 min from Smoke) where $n > 2",
+    ),
+    "aggregate first, older": (
+        "define Hot from $t = §Avg(Temp(area == 1).value within 5 min from Smoke) > 45", "begins with an event",
+        "write from Smoke and $t = AVG(Temp(area == 1).value within 5 min from Smoke) > 45",
+    ),
+    "two names": (
+        "from Smoke and each Temp as A within 1 from Smoke as §B emit Smoke(area = 1)", "called 'A' and 'B'", "leave",
+    ),
+    "length": ("from Smoke and not Temp within §X from Smoke emit Smoke(area = 1)", "found 'X'", "say how long"),
+    "nothing to begin with": ("from §3 emit Smoke(area = 1)", "expected a name, found '3'", "begins with the event"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip
 

@@ -126,6 +126,8 @@ def _describe(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
     words: list[str] = []
     if left == _TYPE:
         return ["a type"]
+    if "LEADING" in left:
+        left = {"NAME"}  # what else is read there is refused
     if {"COMMA", "RPAR"} <= left:
         left -= _AFTER
     if len(left & _OPERANDS) > 3:

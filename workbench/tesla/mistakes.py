@@ -6,8 +6,8 @@ from workbench.language.mistakes import COMMON, COMMON_SLIPS, Vocabulary
 
 WORDS = {
     **COMMON, "RULE": "'rule'", "AT_MOST_ONCE": "'at most once in'", "ORDERED": "'ordered by'", "WITH": "'with id'",
-    "DIRECTION": "'asc' or 'desc'", "AGGREGATOR": "an aggregate", "CALLED": "an aggregate", "TIME": "TIME(...)",
-    "UNIT": "a unit", "PARAMETER": "a parameter such as $a",
+    "DIRECTION": "'asc' or 'desc'", "AGGREGATOR": "an aggregate", "CALLED": "an aggregate", "LEADING": "an aggregate",
+    "TIME": "TIME(...)", "UNIT": "a unit", "PARAMETER": "a parameter such as $a",
 }  # fmt: skip
 """How a terminal of the grammar is called in a message, if not as the grammar writes it."""
 
@@ -20,6 +20,10 @@ SLIPS = {
 
 
 def _habit(expected: frozenset[str], found: str) -> str:
+    if "LEADING" in expected:
+        return "a rule begins with the event that triggers it: from TYPE(...) as NAME and ..."
+    if {"INT", "FLOAT", "FOREVER"} <= expected:
+        return "say how long: within 5 min, within 3 events, or within forever"
     if found == "'&'" or found == "'|'":
         return "conjunction is written 'and', disjunction 'or'"
     stray = "PLUS" in expected and found in ("'within'", "'between'", "'as'")

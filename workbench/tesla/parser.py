@@ -198,7 +198,8 @@ class _RuleBuilder(TreeBuilder):
         return t.Duration(amount, _read_unit(str(unit or "")), where=self.locate(extent))
 
     def emitting(self, children: list[Any], extent: Extent) -> dict[str, Any]:
-        word, trigger, *rest, where, limit, emission, consumed = children
+        word, first, *rest, where, limit, emission, consumed = children
+        trigger = self._refuse_aggregate(first, " where $")
         emits, evaluations, (pause, per) = emission
         for each in of_type(rest, OlderAggregate):
             if each.sign:
@@ -222,7 +223,8 @@ class _RuleBuilder(TreeBuilder):
 
     def defining(self, children: list[Any], extent: Extent) -> Defining:
         _, name, *rest, where, consumed = children
-        trigger, *predicates = of_type(rest, t.Predicate, OlderAggregate)
+        first, *predicates = of_type(rest, t.Predicate, OlderAggregate)
+        trigger = self._refuse_aggregate(first)
         return Defining(
             str(name), of_type(rest, t.Attribute), trigger, tuple(predicates), where or (),
             tuple(map(str, consumed or ())), tuple(map(self.locate, consumed or ())), where=self.locate(name),
@@ -236,9 +238,13 @@ class _RuleBuilder(TreeBuilder):
         )
 
     def event(self, children: list[Any], extent: Extent) -> t.Predicate:
-        word, body, *window, ordering = children
+        word, body, *placed, ordering = children
         assert isinstance(body, t.Predicate)
-        return replace(body, policy=t.Policy(str(word)), window=next(iter(window), None), ordering=ordering or ())
+        window, *late = placed or (None,)
+        if late and body.alias is not None:
+            self.mistake(f"this {body.type} is called '{body.alias}' and '{late[-1]}'", late[-1], "leave one name out")
+        body = replace(body, alias=str(late[-1])) if late else body
+        return replace(body, policy=t.Policy(str(word)), window=window, ordering=ordering or ())
 
     def absence(self, children: list[Any], extent: Extent) -> t.Predicate:
         _, body, _, duration, _, name = children
@@ -262,6 +268,17 @@ class _RuleBuilder(TreeBuilder):
             return self._aggregate(extent, one, str(sign), other)
         return self._aggregate(extent, other, operator_of(str(sign)).mirror, one)
 
+    def _refuse_aggregate(self, first: Any, condition: str = "") -> t.Predicate:
+        """The trigger of a rule; a mistake where it is an aggregate."""
+        if not isinstance(first, OlderAggregate):
+            return first or t.Predicate(t.Policy.TRIGGER, "")
+        made = replace(first.new, parameter=first.new.parameter or "n")
+        event = made.window.names[0] if made.window else "EVENT"
+        bound = f"{condition.replace('$', f'${made.parameter}')} {first.sign} {first.bound}" if first.sign else ""
+        what = f"a rule begins with an event, its trigger, and not with the aggregate {made.function}"
+        self.mistake(what, first.where, f"write from {event} and {made}{bound}")
+        return t.Predicate(t.Policy.TRIGGER, event, where=first.where)
+
     def _aggregate(self, extent: Extent, found: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
         """A predicate that is an aggregate, perhaps compared with something."""
         if isinstance(found, OlderAggregate) and not isinstance(bound, OlderAggregate):
@@ -272,7 +289,7 @@ class _RuleBuilder(TreeBuilder):
 
     def call(self, children: list[Any], extent: Extent) -> OlderAggregate:
         function, name, constraints, _, attribute, *window = children
-        word = str(function).upper() if function.type == "AGGREGATOR" else str(function)
+        word = str(function).upper() if function.type != "CALLED" else str(function)
         over, where = None if attribute is None else str(attribute), self.locate(extent)
         found = t.Aggregate("", word, str(name), constraints or (), over, next(iter(window), None), where=where)
         return OlderAggregate(found, where=where)
