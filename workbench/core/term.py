@@ -361,9 +361,11 @@ def same(a: Any, b: Any) -> bool:
 
 
 def domain_of(value: Any) -> Domain:
-    """The domain of a symbolic value. Tuples come back as `Tuple` (records lose their names)."""
+    """The domain of a symbolic value."""
     if isinstance(value, Entries | Change):
         return value.domain
+    if isinstance(value, Fields):
+        return Record(tuple(map(domain_of, value)), value.domain.labels)
     if isinstance(value, tuple):
         return Tuple(tuple(map(domain_of, value)))
     if isinstance(value, Term):
@@ -372,7 +374,7 @@ def domain_of(value: Any) -> Domain:
 
 
 def unnamed(domain: Domain) -> Domain:
-    """`domain` with records turned into tuples: what `domain_of` can see."""
+    """`domain` with records turned into tuples: what its values are, whatever their parts are called."""
     if isinstance(domain, Record | Tuple):
         return Tuple(tuple(unnamed(f) for f in domain.fields))
     if isinstance(domain, Map):

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.core.domain import Value
+from workbench.core.fields import Record
 from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, Function
 from workbench.core.readable import plural
-from workbench.core.term import Fields, Term, const, is_symbolic, leaves
+from workbench.core.term import Fields, Term, const, domain_of, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
@@ -54,15 +55,16 @@ def compute(function: Function, arguments: Sequence[Value]) -> Value:
     return function.build(*arguments)
 
 
-def tuple_function(size: int) -> Function:
-    """The function that makes a tuple of its arguments."""
+def tuple_function(size: int, labels: Sequence[str] = ()) -> Function:
+    """The function that makes a tuple of its arguments; with labels for them, a record."""
 
     def build(*items: Any) -> Any:
         if not is_symbolic(items):
             return items
-        return tuple(i if is_symbolic(i) else const(i, literal_domain(i)) for i in items)
+        terms = tuple(i if is_symbolic(i) else const(i, literal_domain(i)) for i in items)
+        return Fields.of(Record(tuple(map(domain_of, terms)), tuple(labels)), terms) if labels else terms
 
-    return Function("tuple", size, build)
+    return Function("record" if labels else "tuple", size, build)
 
 
 def projection(position: int, label: str) -> Function:
@@ -89,6 +91,9 @@ class Evaluator:
             return self.apply(LIBRARY[e.operator], [self.value(o) for o in e.operands], e)
         if isinstance(e, s.TupleOf):
             return self.apply(tuple_function(len(e.items)), [self.value(i) for i in e.items], e)
+        if isinstance(e, s.RecordType):
+            labels = [port.name or "" for port in e.ports]
+            return self.apply(tuple_function(len(labels), labels), [self.value(part) for part in e.parts], e)
         if isinstance(e, s.Call):
             return self.call(e)
         if isinstance(e, s.Field):

@@ -21,7 +21,7 @@ OPERATORS = frozenset(
 )
 _TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
 _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
-_OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".split()) | _TEMPORAL
+_OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT LBRACE NOT BANG IF".split()) | _TEMPORAL
 
 _AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
 """What can follow an expression in an argument and is seldom meant: a comma is."""

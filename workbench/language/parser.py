@@ -53,6 +53,7 @@ _ROWS: dict[str, SemanticAction] = {
     "parameters": lambda c, *_: tuple(each for each in c if isinstance(each, s.Parameter)),
     "parameter": lambda c, _, at: s.Parameter(str(c[0]), c[2], where=at(c[0])),
     "port": lambda c, extent, at: s.PortSyntax(str(c[0]), c[1], where=at(extent)),
+    "entry": lambda c, extent, at: s.PortSyntax(str(c[0]), c[1], where=at(extent)),
     "output": lambda c, extent, at: s.PortSyntax(c[0] and str(c[0]), c[1], where=at(extent)),
     "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
     "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
@@ -67,7 +68,6 @@ _ROWS: dict[str, SemanticAction] = {
     "finite_type": lambda c, extent, at: s.FiniteType(str(c[0]), str(c[1]), c[2], where=at(extent)),
     "range_type": lambda c, extent, at: s.RangeType(*c, where=at(extent)),
     "enum_type": lambda c, extent, at: s.EnumType(tuple(map(str, c)), where=at(extent)),
-    "record_type": lambda c, extent, at: s.RecordType(tuple(c), where=at(extent)),
     "map_type": lambda c, extent, at: s.MapType(str(c[0]), c[1], c[2], where=at(extent)),
     "nullable_type": lambda c, extent, at: s.NullableType(s.Identifier(str(c[0]), where=at(extent)), where=at(extent)),
     "tuple_type": lambda c, extent, at: s.TupleOf(tuple(c), where=at(extent)),
@@ -187,6 +187,13 @@ class _PipeBuilder(TreeBuilder):
     def property(self, children: list[Any], extent: Extent) -> s.Check:
         name, argument = children
         return s.Check(str(name), argument, self._on_one_line(extent), where=self.locate(name))
+
+    def record_type(self, children: list[s.PortSyntax], extent: Extent) -> s.RecordType:
+        names = [port.name for port in children]
+        for i, port in enumerate(children):
+            if port.name in names[:i]:
+                self.mistake(f"two fields of this record are called '{port.name}'", port.where, "rename one")
+        return s.RecordType(tuple(children), where=self.locate(extent))
 
     def _refuse_doubles(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
         seen: dict[str, Location] = {}

@@ -17,7 +17,7 @@ from workbench.core.function import Function
 from workbench.core.kinds import FileProcessor
 from workbench.core.processor import Processor
 from workbench.core.readable import plural
-from workbench.errors import LanguageError, Location, did_you_mean
+from workbench.errors import LanguageError, Location, PipelineError, did_you_mean
 from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
@@ -26,7 +26,8 @@ from workbench.language.findings import FollowUp
 from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.group import Group
+from workbench.processors.held.group import Group, showing
+from workbench.processors.held.holding import SingleHolder
 
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
@@ -105,6 +106,11 @@ class StreamReader(args.Reader):
             raise LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
+    def named(self, e: s.Identifier) -> Any:
+        if e.name in self.lost and e.name not in self.scope:
+            raise FollowUp
+        return super().named(e)
+
     def field(self, e: s.Field) -> Any:
         value = self.value(e.value)
         if isinstance(value, NamedStreams):
@@ -145,12 +151,16 @@ class StreamReader(args.Reader):
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self.constant_error(e.arguments[count])
-        processor = self._instance(cls, e.arguments[count:], e.where)
-        if processor.merges and count > 1 and hasattr(processor, "ways"):
-            processor = replace(processor, ways=count)  # type: ignore[call-arg]
+        made = [self._applied(each, e, count) for each in self._instances(cls, e.arguments[count:], e.where)]
+        return made[0] if len(made) == 1 else BuiltStreams(made)
+
+    def _applied(self, processor: Processor, e: s.Call, count: int) -> Any:
+        """A processor on the first arguments of a call."""
+        if count > 1 and hasattr(processor, "ways"):
+            processor = replace(processor, ways=processor.ways + count - processor.in_arity)  # type: ignore[call-arg]
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
-            raise self.count_error(cls, what, e.where)
+            raise self.count_error(type(processor), what, e.where)
         made = self.add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
         return self._note(made, e.arguments[:count])
 
@@ -178,6 +188,19 @@ class StreamReader(args.Reader):
         fields = self.fields(cls, rest, where)
         with at(where):
             return cls(**fields)
+
+    def _instances(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> list[Processor]:
+        """One processor; where it holds a pipeline with several outputs, one for each of these."""
+        fields = self.fields(cls, rest, where)
+        inner = fields.get("inner")
+        if not issubclass(cls, SingleHolder) or not cls.splits or not isinstance(inner, Group) or inner.out_arity == 1:
+            return [self._instance(cls, rest, where)]
+        with at(where):
+            if fields.get("until") is not None:
+                what = f"a slice ends by what it emits, and pipeline {inner.body.name} has several outputs"
+                raise PipelineError(what, hint="let it return one record of them: return {a: x, b: y}")
+            bodies = [showing(inner.body, output) for output, _ in inner.body.outputs]
+            return [cls(**fields | {"inner": Group(body)}) for body in bodies]
 
     def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
         """How many arguments are streams; they all stand before the parameters."""
@@ -219,6 +242,8 @@ class StreamReader(args.Reader):
         if isinstance(e, s.Identifier):
             if e.name in self.scope:
                 return isinstance(self.scope[e.name], BuiltStream | NamedStreams)
+            if e.name in self.lost:
+                raise FollowUp
             known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
             if not known:
                 raise self.unknown(e)
@@ -285,8 +310,8 @@ class StreamReader(args.Reader):
 
 
 def _streams(cls: type[Processor]) -> int:
-    """The number of inputs, where all processors of the class have the same; else 0."""
-    return cls.streams if cls.in_arity is Processor.in_arity else 0
+    """The least number of inputs of processors of the class, where that is known; else 0."""
+    return cls.streams if cls.in_arity is Processor.in_arity or "streams" in vars(cls) else 0
 
 
 def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:

@@ -184,9 +184,14 @@ class PortSyntax(Expression):
 
 @dataclass(frozen=True)
 class RecordType(Expression):
-    """`{price: int, sold: bool}`."""
+    """`{price: int, sold: bool}`; with values in place of the types, a record of them."""
 
+    within: ClassVar[tuple[str, ...]] = ("ports",)
     ports: tuple[PortSyntax, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return tuple(port.type for port in self.ports)
 
 
 @dataclass(frozen=True)

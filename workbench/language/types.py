@@ -64,20 +64,18 @@ def is_type(e: s.Expression) -> bool:
         return e.name in PLAIN
     if isinstance(e, s.Operation):
         return e.operator == "mod" and isinstance(e.operands[0], s.Identifier) and e.operands[0].name == "int"
-    if isinstance(e, s.TupleOf):
-        return any(map(is_type, e.items))
+    if isinstance(e, s.TupleOf | s.RecordType):
+        return any(map(is_type, e.parts))
     if isinstance(e, s.Call):
         return e.name == "map" and len(e.arguments) == 2 and all(map(is_type, e.arguments))
-    return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType | s.NullableType)
+    return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.NullableType)
 
 
 def enumerations(e: s.Expression) -> list[Enum]:
     """The enumerations in a type, or in the types of an expression."""
     found: list[Enum] = []
     for part in s.walk(e):
-        if isinstance(part, s.RecordType):
-            found += [each for port in part.ports for each in enumerations(port.type)]
-        elif isinstance(part, s.EnumType):
+        if isinstance(part, s.EnumType):
             with at(part.where):
                 found.append(Enum(part.labels))
     return found

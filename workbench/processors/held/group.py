@@ -364,6 +364,20 @@ class Group(Holder):
         return (cls(Pipeline("sum", (("x", INT),), (total,), (("out", "y"),))),)
 
 
+def showing(pipeline: Pipeline, output: str) -> Pipeline:
+    """The pipeline with one of its outputs alone, and what this needs."""
+    outputs = tuple(each for each in pipeline.outputs if each[0] == output)
+    wanted, nodes = {pipe for _, pipe in outputs}, list[Node]()
+    for node in reversed(pipeline.nodes):
+        if not wanted.isdisjoint(node.outputs):
+            wanted.update(node.inputs)
+            nodes.append(node)
+    names = {node.name for node in nodes}
+    rooms = {queue: size for queue, size in pipeline.capacities.items() if queue.partition(".")[0] in names}
+    faults = tuple(fault for fault in pipeline.faults if fault.pipe in wanted)
+    return replace(pipeline, nodes=tuple(reversed(nodes)), outputs=outputs, capacities=rooms, faults=faults)
+
+
 def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     """The graph of a program with every group replaced by its contents; pipes keep the names the user gave them.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
@@ -20,8 +20,14 @@ from workbench.processors.prefix import Prefix
 
 
 class SingleHolder(Holder):
-    """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held."""
+    """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held.
 
+    Class attributes
+    ----------------
+    splits: one for each output of a pipeline with several is what the language makes of it.
+    """
+
+    splits: ClassVar[bool] = False
     inner: Processor | Pipeline
 
     @cached_property
@@ -66,7 +72,10 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
             hint=f"write a pipeline that calls {processor.keyword}, and put that in the {where}",
         )
     if processor.out_arity != 1:
-        raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
+        raise PipelineError(
+            f"the processor in '{where}' has one output, {inner} has {processor.out_arity}",
+            hint="take a pipeline that returns one of them, or a tuple or record of them",
+        )
     return processor
 
 

@@ -32,6 +32,7 @@ class ResetLast(SingleHolder):
     inner: Processor | Pipeline
 
     keyword: ClassVar[str] = "reset_last"
+    splits: ClassVar[bool] = True
     symbol: ClassVar[str] = "↻"
 
     def __post_init__(self) -> None:

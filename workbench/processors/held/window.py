@@ -72,6 +72,7 @@ class Window(SingleHolder, Divisible):
     encoding: Encoding = "auto"
 
     keyword: ClassVar[str] = "window"
+    splits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.width < 1:

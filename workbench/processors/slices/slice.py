@@ -78,6 +78,7 @@ class Slice(SingleHolder, Divisible):
     forget: bool = False
 
     keyword: ClassVar[str] = "slice"
+    splits: ClassVar[bool] = True
     lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
