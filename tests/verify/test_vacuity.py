@@ -406,3 +406,16 @@ def test_nothing_holds_that_a_fraction_refutes(
     true = functools.reduce(join, [COMPARISONS[symbol](FRACTIONS, constant) for symbol, constant in drawn])
     if true.any() and found.outcome is not wb.Outcome.FAILS:
         assert found.vacuity is not None
+
+
+@pytest.mark.parametrize("least", range(5))
+def test_can_and_never_ask_for_the_value_of_a_boolean_pipe_and_for_events_on_others(least: int) -> None:
+    """Of x in 0..3, `x >= least` can be true up to 3, and `filter(x, x >= least)` can emit just then."""
+    text = f"x: 0..3) -> bool, 0..3 {{ return x >= {least}, filter(x, x >= {least}) }}"
+    program = wb.parse(f"pipeline p({text}").get()
+    outcomes = [wb.check(program, f"{name}({pipe})").outcome for pipe in ("out1", "out2") for name in ("can", "never")]
+    assert outcomes == [wb.Outcome.HOLDS if holds else wb.Outcome.FAILS for holds in (least <= 3, least > 3)] * 2
+    if least <= 3:
+        shown = wb.check(program, "can(out1)").counterexample
+        assert shown is not None
+        assert shown.steps[-1].pipes["ge"] is True

@@ -49,7 +49,7 @@ class PropertyRow:
     mode: the sense in which it compares two pipelines; empty where it does not.
     compared: how a verdict on two pipelines calls it.
     one_step: it is about single steps.
-    presence: the name of a pipe alone says that it carries an event.
+    presence: the name of a pipe alone, unless it is Boolean, says that it carries an event.
     wanted: a run that shows it is enough; else one refutes it.
     opposite: the property that holds where this one does not.
     of_queues: it is about queues, not about what comes out.

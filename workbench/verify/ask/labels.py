@@ -49,15 +49,18 @@ class Labels(Evaluator):
         return guarded
 
     def somewhere(self, e: s.Expression) -> Term:
-        """The condition of a `never` or `can`; the name of a pipe alone says that it carries an event."""
-        path = dotted(e)
-        if path is not None and path in self.pipes:
-            return self.system.pipes[self.pipes[path]].present
-        return self._satisfied(e)
+        """The condition of a `never` or `can`; the name of a pipe that is not Boolean says that it carries an event."""
+        pipe = self._named_pipe(e)
+        return self._satisfied(e) if pipe is None else self.system.pipes[pipe].present
 
     def looked_at(self, e: s.Expression) -> tuple[tuple[str, Term], ...]:
         """What must come true somewhere, or a `never` holds for want of events."""
-        return () if dotted(e) in self.pipes else self.cases(e)
+        return self.cases(e) if self._named_pipe(e) is None else ()
+
+    def _named_pipe(self, e: s.Expression) -> str | None:
+        """The pipe that an expression names, and whose events are no truth values; None where it is none."""
+        pipe = self.pipes.get(dotted(e) or "")
+        return None if pipe is None or isinstance(self.system.domains_of_pipes[pipe], Bool) else pipe
 
     def _satisfied(self, e: s.Expression) -> Term:
         """The condition, true of events that are there."""
