@@ -4,9 +4,11 @@ A block whose fence names a file (```` ```pipe alarm.pipe ````) is that file; `.
 """
 
 import io
+import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ import pytest
 from tests.cli.conftest import ROOT, Run
 from tests.cli.test_docs import shows
 
-GUIDES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+HOWTO = ROOT / "docs" / "howto"
+GUIDES = [ROOT / "docs" / "tutorial.md", *sorted(page for page in HOWTO.glob("*.md") if page.stem != "README")]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
@@ -36,7 +39,14 @@ def output(line: str, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     """What a command prints: `workbench` runs here, what stands before it or is another program in a shell."""
     before, program, given = line.rpartition("workbench ")
     if not program:
-        return subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True).stdout
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(["bash", "-c", line], capture_output=True, check=True, text=True, env=env).stdout
     piped = subprocess.run(["bash", "-c", before.rstrip("| ") or "true"], capture_output=True, check=True).stdout
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
     return workbench(*shlex.split(given)).out
+
+
+def test_every_guide_is_in_the_list() -> None:
+    listed = (HOWTO / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in GUIDES[1:] if f"({page.name})" not in listed] == []
