@@ -36,6 +36,12 @@ if TYPE_CHECKING:
         ODD as ODD, OR as OR, SIZE as SIZE, SUB as SUB, SUM_VALUES as SUM_VALUES, Function as Function,
         ite as ite, user_function as user_function,
     )
+    from workbench.core.named_functions import (
+        ceil as ceil, contains as contains, divide as divide, ends_with as ends_with, exp as exp, floor as floor,
+        is_null as is_null, length as length, log as log, lower as lower, matches as matches, pow as pow,
+        replace as replace, round as round, sqrt as sqrt, starts_with as starts_with, substring as substring,
+        to_float as to_float, to_int as to_int, to_text as to_text, upper as upper, value_or as value_or,
+    )
     from workbench.core.pipeline import Node as Node, Pipeline as Pipeline
     from workbench.core.processor import END as END, Processor as Processor
     from workbench.core.program import Program as Program

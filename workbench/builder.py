@@ -30,7 +30,7 @@ from workbench.processors.held.group import Group
 class BuiltStream(Overloaded):
     """A pipe of a pipeline under construction.
 
-    Operators build streams: `+ - * // %`, comparisons (`==` and `!=`, too), `& | ~` for and, or, not.
+    Operators build streams: `+ - * / // %`, comparisons (`==` and `!=`, too), `& | ~` for and, or, not.
 
     Raises
     ------
@@ -292,8 +292,8 @@ def _output_names(name: str, processor: Processor) -> tuple[str, ...]:
 
 
 SHORT = {
-    "+": "add", "-": "sub", "*": "mul", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
-    "->": "implies",
+    "+": "add", "-": "sub", "*": "mul", "/": "ratio", "=": "eq", "!=": "ne", "<": "lt", "<=": "le",
+    ">": "gt", ">=": "ge", "->": "implies",
 }  # fmt: skip
 """Node names for functions that are written as signs."""
 

@@ -11,7 +11,7 @@ SYNTAX = {
             a = trim(x §1)
             b = x + 1
             c = filter(b, b =§= 2)
-            return a + c §/ 2
+            return a + c §% 2
         }
     """,
     "several lines each": """
@@ -27,7 +27,7 @@ SYNTAX = {
     "pipelines": """
         pipeline p(x §int) -> int { return x }
         pipeline q(x: int) -> int { return x + §}
-        function half(v) = v §/ 2
+        function half(v) = v §% 2
         machine m(x: int) -> int {
             state a: x
             a -> b §if x > 1
@@ -57,7 +57,7 @@ SYNTAX = {
     "a brace on the line": """
         pipeline p(x: int) -> int {
             y = x +§* 2
-            return y §/ 2 }
+            return y §% 2 }
         pipeline q(x: int) -> int {
             return §) }
     """,

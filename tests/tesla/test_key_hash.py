@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR
-from workbench.tesla.operators import as_float
+from workbench.core.floats import as_float
 from workbench.tesla.partition import hash_keys
 
 LARGE = [0, 1, -1, 7, 2**53, 2**53 + 1, 2**62, -(2**63), 2**63 - 1]

@@ -8,13 +8,13 @@ import pytest
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.core.domain import Value
+from workbench.core.floats import as_float
 from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
 from workbench.tesla.check import checked, rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.partial_run import PartialRun
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.operators import as_float
 from workbench.tesla.partition import rule_partition
 
 TYPES = """

@@ -8,13 +8,13 @@ import pytest
 
 from workbench.conformance.generate.rule_cases import VALUES
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.floats import as_float
 from workbench.core.term import var
 from workbench.errors import TypingError
 from workbench.tesla import tree as t
 from workbench.tesla.operators import (
     RULE_OPERATORS,
     apply_operator,
-    as_float,
     is_comparison,
     may_divide_by_zero,
     operator_of,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing, Reals
 from workbench.core.fold import Fold, postorder
+from workbench.core.named_operators import SCOPE
 from workbench.core.ops import CAST
 from workbench.core.term import Term, leaves
 
@@ -108,7 +109,7 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
     lines.append(f"return {_shaped(output, iter(results))}")
     text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
-    scope: dict[str, Any] = dict(constants)
+    scope = {**SCOPE, **constants}
     exec(compile(text, "<function of terms>", "exec"), scope)
     function: Callable[..., Any] = scope["of_terms"]
     return function

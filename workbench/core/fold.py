@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from workbench.core.domain import Domain
 from workbench.core.term import Term, leaves, like
-from workbench.errors import UnsupportedNode
+from workbench.errors import Refused, UnsupportedNode
 
 R = TypeVar("R")
 
@@ -47,6 +47,11 @@ class Fold(Generic[R]):
 
     def default(self, term: Term, *_: Any) -> R:
         """Refuse: names the operator and the fold."""
+        if term.op is not None and term.op.by_table:
+            raise Refused(
+                f"a model has '{term.op}' only as a table of all cases, and here there are too many: {term!r}",
+                hint="give what it reads small finite types, such as 0..7, or choose few texts with --values",
+            )
         node = term.op.name if term.op else "variable" if term.is_var else "constant"
         raise UnsupportedNode(f"{type(self).__name__} has no rule for {node} in {term!r}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import Any, overload
 
@@ -18,15 +18,13 @@ from workbench.core.domain import Bool, Domain, Integer, Integers, ModelScope, O
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
-from workbench.core.fold import map_leaves, substitute
+from workbench.core.fold import map_leaves, postorder, substitute
+from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
-from workbench.core.typing_rules import literal_domain
+from workbench.core.typing_rules import TABLE_LIMIT, is_text, literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 from workbench.extensions import PartTable
-
-TABLE_LIMIT = 4096
-"""Most entries of a tabulated opaque function."""
 
 
 @dataclass(frozen=True)
@@ -100,35 +98,35 @@ class Function:
         if not self.opaque:
             body = self.build(*symbols)
             body = map_leaves(lambda v: v if isinstance(v, Term) else const(v, literal_domain(v)), body)
-            return TypedFunction(self, domains, symbols, body, domain_of(body))
+            result = domain_of(body)
+            if needs_table(body):
+                table = self._table(symbols, domains, result, compile_value(body, symbols))
+                body = body if table is None else table
+            return TypedFunction(self, domains, symbols, body, result)
         if self.result is None:
             raise TypingError(
                 f"the Python function '{self.name}' does not say the domain of its results",
                 hint="give it one: user_function(f, result=BOOL)",
             )
-        return TypedFunction(self, domains, symbols, self._table(symbols, domains, self.result), self.result)
+        table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
+        return TypedFunction(self, domains, symbols, table, self.result)
 
-    def _table(self, symbols: tuple[Any, ...], domains: tuple[Domain, ...], result: Domain) -> Any:
+    def _table(
+        self, symbols: tuple[Any, ...], domains: tuple[Domain, ...], result: Domain, run: Callable[..., Value]
+    ) -> Any:
         size = 1
         for domain in domains:
             size *= domain.size or TABLE_LIMIT + 1
         if size > TABLE_LIMIT or not result.finite:
             return None
-        return self._decide(list(symbols), [tuple(d.values()) for d in domains], result, ())
 
-    def _decide(self, symbols: list[Any], values: list[Any], result: Domain, chosen: tuple[Any, ...]) -> Any:
-        """A decision tree over the arguments, one conditional per value but the last."""
-        if not symbols:
-            value = self.called(chosen)
+        def constant(*chosen: Value) -> Any:
+            value = run(*chosen)
             if value not in result:
                 raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
             return const(value, result)
-        *most, last = values[0]
-        tree = self._decide(symbols[1:], values[1:], result, (*chosen, last))
-        for value in reversed(most):
-            branch = self._decide(symbols[1:], values[1:], result, (*chosen, value))
-            tree = ops.ite(_equals(symbols[0], value), branch, tree)
-        return tree
+
+        return _decide(list(symbols), [tuple(d.values()) for d in domains], constant)
 
     def called(self, args: Sequence[Any]) -> Value:
         """An opaque function's result; what it raises becomes an error that names it."""
@@ -142,6 +140,25 @@ class Function:
 
     def __str__(self) -> str:
         return self.name
+
+
+def needs_table(body: Any) -> bool:
+    """Whether models have no term for a part of this body, and a table says all that it does."""
+    nodes = list(postorder(leaf for leaf in leaves(body) if isinstance(leaf, Term)))
+    named = any(term.op is not None and term.op.by_table for term in nodes)
+    maps = any(isinstance(term.domain, Map) for term in nodes)
+    return named and not maps and escape_condition([body], Overflowing.CHECKED) is FALSE
+
+
+def _decide(symbols: list[Any], values: list[Any], constant: Callable[..., Any]) -> Any:
+    """A decision tree over the arguments, one conditional per value but the last; `constant` has its leaves."""
+    if not symbols:
+        return constant()
+    *most, last = values[0]
+    tree = _decide(symbols[1:], values[1:], partial(constant, last))
+    for value in reversed(most):
+        tree = ops.ite(_equals(symbols[0], value), _decide(symbols[1:], values[1:], partial(constant, value)), tree)
+    return tree
 
 
 def _equals(symbol: Any, value: Value) -> Any:
@@ -314,7 +331,10 @@ def _differ(a: Any, b: Any) -> Any:
     return ops.NE(a, b)
 
 
-ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
+ADD, SUB = (
+    _of(ops.ADD, lambda domain: "" if is_text(domain) else 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB),
+    _of(ops.SUB, 0),
+)
 MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
 MIN = _of(ops.MIN, lambda domain: getattr(domain, "hi", inf), associative=_ordered)
@@ -334,7 +354,10 @@ SUM_VALUES = Function(  # maps have no order
 NEG = Function("neg", 1, _negative)
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too
 
-OVERLOADS |= {"neg": NEG, "abs": ABS, "^": Function("!=", 2, _differ)}
+NAMED = {op.symbol: _of(op) for op in NAMED_OPERATORS}
+"""The functions of floats and texts, by their names in the language."""
+
+OVERLOADS |= {"/": NAMED["/"], "neg": NEG, "abs": ABS, "^": Function("!=", 2, _differ)}
 
 IS_NULL, VALUE_OR = _of(ops.IS_NULL), Function("value_or", 2, ops.value_or)
 
@@ -342,7 +365,7 @@ _NAMED = (
     ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
     GET, HAS, PUT, REMOVE, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES, IS_NULL, VALUE_OR,
 )  # fmt: skip
-LIBRARY = PartTable({f.name: f for f in _NAMED}, Function)
+LIBRARY = PartTable({f.name: f for f in _NAMED} | NAMED, Function)
 """The functions that have a name in the language."""
 
 

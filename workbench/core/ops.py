@@ -46,6 +46,8 @@ class Operator:
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
     binds: bool = False
     """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.RowFold`)."""
+    by_table: bool = False
+    """Whether models have it as a table only, of a function over small finite domains."""
     null: Literal["strict", "may", "sees"] = "strict"
     """What it does with null: it is null of null; it may be null by itself, too; it sees null as a value."""
     holds: str = ""
@@ -147,6 +149,13 @@ def _neutral(right: Any, real: float | None, *, both_sides: bool) -> Callable[[t
         return b if both_sides and is_neutral(a, b.domain) else None
 
     return simplify
+
+
+_sum = _neutral(0, -0.0, both_sides=True)
+
+
+def _sum_or_text(args: tuple[Term, ...]) -> Term | None:
+    return CONCAT.build(args) if any(rules.is_text(arg.domain) for arg in args) else _sum(args)
 
 
 def _connective(unit: Term, zero: Term) -> Callable[[tuple[Term, ...]], Term | None]:
@@ -264,11 +273,12 @@ def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 # --- the table ----------------------------------------------------------------------------------------------
 
-_add_range = rules.arithmetic(lambda a, b: corners(operator.add, a, b))
+_add_range = rules.sum_of(lambda a, b: corners(operator.add, a, b))
 _sub_range = rules.arithmetic(lambda a, b: corners(operator.sub, a, b))
 _mul_range = rules.arithmetic(lambda a, b: corners(operator.mul, a, b))
 
-ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, -0.0, both_sides=True))
+CONCAT = Operator("concat", 2, "+", rules.text_of, operator.add, "({0} + {1})", by_table=True)
+ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _sum_or_text)
 SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, 0.0, both_sides=False))
 MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, 1.0, both_sides=True))
 DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} // {1} if {1} else 0 * {1})")

@@ -75,8 +75,8 @@ class Overloaded:
     __and__, __rand__ = overload("&")
     __or__, __ror__ = overload("|")
     __xor__, __rxor__ = overload("^")
-    __truediv__ = __rtruediv__ = refuse("cannot be divided by /", "write // for whole numbers")
-    __pow__ = __rpow__ = refuse("has no power", "write x * x for x ** 2")
+    __truediv__, __rtruediv__ = overload("/")
+    __pow__ = __rpow__ = refuse("has no power", "write x * x for x ** 2, or wb.pow(x, 2), which is a float")
     __divmod__, __rdivmod__ = overload("divmod")
     __invert__, __neg__ = overload_unary("~"), overload_unary("neg")
     __abs__, __pos__ = overload_unary("abs"), overload_unary("pos")
@@ -127,7 +127,7 @@ class Term(Overloaded):
         "is a symbolic term, which has no items", "of a map: wb.GET(m, key, default), wb.HAS(m, key), wb.SIZE(m)"
     )
     __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = refuse(
-        "is a symbolic term, whose number is not known", "compute with it: + - * // %, wb.ite(c, a, b), wb.MAX(a, b)"
+        "is a symbolic term, whose number is not known", "compute with it: + - * / // %, wb.ite(c, a, b), wb.MAX(a, b)"
     )
 
 

@@ -6,16 +6,20 @@ refuses what it is not defined on with a TypingError that says what to do.
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import (
     ANY,
     BOOL,
     FLOAT,
+    INT,
     LOOKED_AT,
     LOOKS,
+    STR,
     Anything,
     Bool,
     Domain,
@@ -26,16 +30,20 @@ from workbench.core.domain import (
     Range,
     Reals,
     SomeFloats,
+    SomeTexts,
     Texts,
     Unknown,
     outside,
 )
 from workbench.core.fields import Nullable, without_null
 from workbench.core.term import Term, const, python_value
-from workbench.errors import TypingError
+from workbench.errors import Refused, TypingError
 
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
+
+TABLE_LIMIT = 4096
+"""Most entries of a function that becomes a table."""
 
 TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
 """The domain of an operator's result, from its arguments."""
@@ -123,7 +131,10 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=_null_hint(arg.domain))
+            hint = (
+                "to_int(x) and to_float(x) make a number of a text" if is_text(arg.domain) else _null_hint(arg.domain)
+            )
+            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=hint)
     domain = args[0].domain
     for arg in args[1:]:
         domain = unify(f"'{op.symbol}'", domain, arg.domain)
@@ -166,6 +177,62 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
         return domain
 
     return result
+
+
+def sum_of(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
+    """The rule of `+`: arithmetic, and on texts one behind the other."""
+    of_numbers = arithmetic(on_ranges)
+
+    def result(op: Operator, args: tuple[Term, ...]) -> Domain:
+        return text_of(op, args) if any(is_text(arg.domain) for arg in args) else of_numbers(op, args)
+
+    return result
+
+
+# --- texts: those of a model are some, and what is made of them is among them, or refused ------------------------
+
+
+def is_text(domain: Domain) -> bool:
+    """Whether these are texts, which in a model are some."""
+    return isinstance(domain, Texts | SomeTexts)
+
+
+def only_texts(op: Operator, args: Iterable[Term]) -> None:
+    """Refuse what is no text."""
+    for arg in args:
+        if not (is_text(arg.domain) or isinstance(arg.domain, Anything)):
+            hint = "to_text(x) makes a text of it" if arg.domain.numeric else _null_hint(arg.domain)
+            raise TypingError(f"'{op.symbol}' needs texts, not values of {arg.domain}", hint=hint)
+
+
+def _all_of_model(op: Operator, args: tuple[Term, ...]) -> list[Any]:
+    """What an operator makes of all texts of a model; nothing outside of models."""
+    kinds = [(arg.payload,) if arg.is_const else arg.domain for arg in args]
+    sizes = [1 if isinstance(kind, tuple) else kind.size or TABLE_LIMIT + 1 for kind in kinds]
+    if not any(isinstance(arg.domain, SomeTexts) for arg in args) or math.prod(sizes) > TABLE_LIMIT:
+        return []
+    values = (kind if isinstance(kind, tuple) else kind.values() for kind in kinds)
+    return [op.exact(*given) for given in itertools.product(*values)]
+
+
+def text_of(op: Operator, args: tuple[Term, ...], given: tuple[Term, ...] | None = None) -> Domain:
+    """A text that is made of texts (of those `given`)."""
+    only_texts(op, args if given is None else given)
+    some = next((arg.domain for arg in args if isinstance(arg.domain, SomeTexts)), None)
+    other = next((text for text in _all_of_model(op, args) if some is not None and text not in some), None)
+    if other is not None:
+        raise Refused(
+            f"'{op.symbol}' makes \"{other}\", which is none of the texts of the model, {some}",
+            hint="say which texts there are, with --values str=a,b,c, so that what is made of them is among them",
+        )
+    return some or STR
+
+
+def text_length(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """How many letters."""
+    only_texts(op, args)
+    lengths = _all_of_model(op, args)
+    return Range(min(lengths), max(lengths)) if lengths else INT
 
 
 def order(op: Operator, args: tuple[Term, ...]) -> Domain:

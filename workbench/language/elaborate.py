@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
-from workbench.core.domain import Anything, Domain, Enum, Texts, Value
+from workbench.core.domain import Anything, Domain, Enum, Reals, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
@@ -231,6 +231,8 @@ def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain
     hint = f"declare -> {carried}"
     if declared.numeric and carried.numeric:
         hint += f", or return cast(..., {declared})"
+    if isinstance(carried, Reals) and declared.numeric:
+        hint += "; / divides floats, and div whole numbers"
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
     what = f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}"

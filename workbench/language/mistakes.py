@@ -1,7 +1,7 @@
 """What is wrong with a text that the grammar cannot read, in the user's words.
 
 Lark reports the token it met and the terminals it could have read; this module names both as a user would,
-and recognises the slips that people make (`==`, `/`, a parenthesis left open).
+and recognises the slips that people make (`==`, `%`, a parenthesis left open).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lark.lexer import TerminalDef
 from workbench.errors import LanguageError, Location
 
 OPERATORS = frozenset(
-    "PLUS MINUS STAR DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST".split()
+    "PLUS MINUS STAR SLASH DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST".split()
     + "AND OR ARROW AMPERSAND BAR UNTIL RELEASE".split()
 )
 _TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
@@ -26,7 +26,7 @@ _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT LBRACE NOT BANG 
 _AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
 """What can follow an expression in an argument and is seldom meant: a comma is."""
 
-_ELSEWHERE = frozenset({"SLASH", "ASSIGN"})
+_ELSEWHERE = frozenset({"_UPDATES", "ASSIGN"})
 """Signs that have a meaning in machines only, and are slips elsewhere."""
 
 COMMON = {
@@ -34,7 +34,8 @@ COMMON = {
     "$END": "the end of the text",
 }  # fmt: skip
 WORDS = {
-    **COMMON, "CAPACITY": "'capacity queue'", "UP_TO": "'at most'", "GENERIC": "a pipeline with parameters",
+    **COMMON, "CAPACITY": "'capacity queue'", "UP_TO": "'at most'", "_UPDATES": "'/'",
+    "GENERIC": "a pipeline with parameters",
     "PROPERTY": "the name of a property", **dict.fromkeys(_TEMPORAL, "a temporal operator"),
 }  # fmt: skip
 """How a terminal of the grammar is called in a message, if not as the grammar writes it."""
@@ -47,14 +48,14 @@ COMMON_SLIPS = {
 }
 SLIPS = {
     **COMMON_SLIPS,
+    "//": "comments begin with #; whole numbers are divided with div",
     "==": "equality is written =",
-    "/": "division of whole numbers is written 'div'",
     "%": "the remainder is written 'mod'",
     "=>": "implication is written ->; greater or equal is written >=",
     ":=": "a name is given with =",
     ";": "statements end with the line; leave out the ;",
     "'": 'texts stand in double quotes: "..."',
-    "**": "there is no power operator; multiply",
+    "**": "there is no power operator: multiply, or write pow(x, 2) for floats",
 }
 """What people write out of habit, and what it is here. Longer ones come first in the search."""
 

@@ -12,13 +12,14 @@ from functools import cache, partial, reduce
 from typing import Any
 
 from workbench.core.domain import FLOAT, INT, Domain, Value
+from workbench.core.floats import as_float
 from workbench.errors import TypingError, did_you_mean
 from workbench.extensions import rows
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate import AggregateRow, StartsRunning
 from workbench.tesla.blocked_values import BlockedValues
 from workbench.tesla.declared import Combines
-from workbench.tesla.operators import as_float, gives_null
+from workbench.tesla.operators import gives_null
 from workbench.tesla.values import Selected, fitted, value
 
 _NO_VALUE = object()

@@ -9,7 +9,6 @@ Sources: thesis, 2.3.3 (f_i); design of rules: integers are exact.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,19 +16,12 @@ from typing import Any, TypeGuard
 
 from workbench.core import typing_rules
 from workbench.core.domain import BOOL, FLOAT, STR, Domain, Value
+from workbench.core.floats import as_float
 from workbench.core.ops import ADD, AND, EQ, GE, GT, LE, LT, MUL, NE, NOT, OR, SUB, Operator
 from workbench.core.term import Term
 from workbench.core.typing_rules import TypingRule
 from workbench.errors import TypingError
 from workbench.language.syntax import Expression, Literal, Operation
-
-
-def as_float(number: float) -> float:
-    """The nearest float; what lies beyond all of them is infinite."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def _of_floats(exact: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.domain import FLOAT, Domain, Value
+from workbench.core.floats import as_float
 from workbench.tesla import tree as t
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.operators import apply_operator, as_float, row_of
+from workbench.tesla.operators import apply_operator, row_of
 
 Attributes = Mapping[str, Value | None]
 """attVal(l, .): the values of one event or fact by the names of its attributes."""

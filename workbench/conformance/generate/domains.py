@@ -16,6 +16,7 @@ from workbench.core.domain import (
     BOOL,
     FLOAT,
     INT,
+    STR,
     Anything,
     Bool,
     Domain,
@@ -47,7 +48,7 @@ domains: st.SearchStrategy[Domain] = st.one_of(
 )
 """Finite domains of pipes."""
 
-unbounded = st.sampled_from((INT, FLOAT))
+unbounded = st.sampled_from((INT, FLOAT, INT, FLOAT, STR))
 """Infinite domains of pipes."""
 
 whole = st.one_of(st.integers(-3, 10), st.integers(-1000, 1000))

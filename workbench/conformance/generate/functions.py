@@ -66,6 +66,9 @@ UP = _written("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
 
+HALF = _written("HALF", Function("half", 1, lambda a: ops.LE(LIBRARY["/"](a, 2), 0.5)))
+"""A condition with a fraction inside: a table in models."""
+
 FIRST = _written("FIRST", Function("first", 2, lambda a, _: a))
 SECOND = _written("SECOND", Function("second", 2, lambda _, b: b))
 REVERSED = _written("REVERSED", Function("reversed difference", 2, lambda a, b: ops.SUB(b, a)))

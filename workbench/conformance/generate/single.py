@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.core import function as f
-from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Texts
 from workbench.core.fields import Map, Tuple
 from workbench.core.processor import Processor
 from workbench.processors.apply import ApplyFunction
@@ -51,10 +51,12 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
             *(g.fixed_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div")),
         ]
         choices += [g.fixed_left("-", constant), f.NEG, f.ABS, g.fixed_right("*", constant)]
-        choices += [g.WIGGLE] if domain.finite else []
+        choices += [g.WIGGLE, g.HALF] if domain.finite else [g.fixed_right("/", constant)]
     elif isinstance(domain, Reals):
         constant = draw(values(domain))
-        choices += [*(g.fixed_right(n, constant) for n in ("+", "<", ">=", "-", "*")), f.NEG, f.ABS]
+        choices += [*(g.fixed_right(n, constant) for n in ("+", "<", ">=", "-", "*", "/", "pow")), f.NEG, f.ABS]
+        choices += [f.NAMED[n] for n in ("sqrt", "exp", "log", "round", "floor", "ceil")]
+        choices.append(g.fixed_left("/", constant))
     elif isinstance(domain, Bool):
         choices += [f.NOT, g.WIGGLE]
     elif isinstance(domain, Tuple):
@@ -70,7 +72,15 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
     else:
         constant = draw(values(domain))
         choices += [g.fixed_right("=", constant), g.fixed_right("!=", constant)]
+        choices += of_text(draw) if isinstance(domain, Texts) else []
     return draw(st.sampled_from(choices))  # type: ignore[no-any-return]
+
+
+def of_text(draw: Draw) -> list[f.Function]:
+    """Functions of a text."""
+    part = draw(st.text("abc", max_size=2))
+    tests = [g.fixed_right(name, part) for name in ("contains", "starts_with", "ends_with", "matches")]
+    return [*tests, g.fixed_right("+", part), *(f.NAMED[name] for name in ("length", "lower", "upper"))]
 
 
 def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
@@ -80,7 +90,7 @@ def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
         choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.EQ, f.NE, f.GT, f.LE, f.DIV, f.MOD]
         choices += [g.CLASH] if left.finite else []
     elif isinstance(left, Reals) and left == right:
-        choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE]
+        choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.NAMED["/"], f.NAMED["pow"]]
     elif isinstance(left, Bool) and isinstance(right, Bool):
         choices += [f.AND, f.OR, f.IMPLIES, f.EQ, g.CLASH]
     elif left == right:
@@ -105,6 +115,8 @@ def cumulation(draw: Draw, domain: Domain, *, width: int | None = None) -> Cumul
     elif isinstance(domain, Range):
         plain = [Cumulate(f.MAX), Cumulate(f.MIN), *(Cumulate(each) for each in (f.ADD, f.SUB, f.MUL) if width)]
         odd += [Cumulate(each, start) for each in (f.MAX, *((f.ADD, f.MUL, g.REVERSED) if width else ()))]
+    elif isinstance(domain, Texts):
+        plain = [Cumulate(f.ADD)]
     elif isinstance(domain, Bool):
         plain = [Cumulate(each, start) for each in (f.OR, f.AND, f.IMPLIES)]
     else:

@@ -12,9 +12,10 @@ from typing import Any
 
 from workbench.core.domain import FLOAT, STR
 from workbench.core.evaluate import DEEPEST
+from workbench.core.floats import as_float
 from workbench.tesla import tree as t
 from workbench.tesla.declared import Combines
-from workbench.tesla.operators import as_float, may_divide_by_zero, row_of
+from workbench.tesla.operators import may_divide_by_zero, row_of
 from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of
 from workbench.tesla.scope import RuleScope
 

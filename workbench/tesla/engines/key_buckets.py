@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import FLOAT, STR, Domain
+from workbench.core.floats import as_float
 from workbench.tesla.engines.rule_split import balance_work
 from workbench.tesla.event_block import AttributeColumn, CodesOfTexts, EventBlock, join_blocks
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.operators import as_float
 from workbench.tesla.partition import hash_keys
 from workbench.tesla.rule_set import RuleSet
 

@@ -23,8 +23,9 @@ from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
+from workbench.core import floats
 from workbench.executors.compiled.code import comparisons
-from workbench.executors.compiled.code.objects import ENTRY, Kinds, ObjectFile, host_machine, optimised
+from workbench.executors.compiled.code.objects import ENTRY, LIBM, Kinds, ObjectFile, host_machine, optimised
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TablesType, load_reference
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
@@ -294,9 +295,49 @@ def of_key(address, keys, key, place):
     return row
 
 
+def _libm(name: str, arity: int) -> Any:
+    """A function of the C library, under a name by which LLVM does not know it: LLVM would compute it otherwise."""
+
+    def code(_, builder, __, args):
+        real = ir.DoubleType()
+        kind = ir.FunctionType(real, [real] * arity)
+        return builder.call(
+            builder.module.globals.get(LIBM[name]) or ir.Function(builder.module, kind, LIBM[name]), args
+        )
+
+    return types.float64(*[types.float64] * arity), code
+
+
+@intrinsic
+def exp(context, x):
+    """See `floats.exp`."""
+    del context, x
+    return _libm("exp", 1)
+
+
+@intrinsic
+def log(context, x):
+    """See `floats.log`."""
+    del context, x
+    return _libm("log", 1)
+
+
+@intrinsic
+def power(context, a, b):
+    """See `floats.power`."""
+    del context, a, b
+    return _libm("pow", 2)
+
+
+divide, sqrt, round_even, round_down, round_up = (
+    numba.njit(nogil=True)(each)
+    for each in (floats.divide, floats.sqrt, floats.round_even, floats.round_down, floats.round_up)
+)
+
 _CALLED = (
     at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, gone, int_above, int_below, int_same,
     linked, next_linked, ordered, pick, quotient_overflows, room, soon,
+    divide, sqrt, round_even, round_down, round_up, exp, log, power,
 )  # fmt: skip
 SCOPE = {f.__name__: f for f in _CALLED} | {
     "sum_overflows": sum_overflows,
@@ -305,7 +346,8 @@ SCOPE = {f.__name__: f for f in _CALLED} | {
 }
 """What generated code calls."""
 
-DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows, int_same, int_below, int_above)} | {
+_PLAIN = (at, quotient_overflows, int_same, int_below, int_above, divide, sqrt, round_even, round_down, round_up)
+DEVICE = {f.__name__: f.py_func for f in _PLAIN} | {
     f.__name__[1:]: f for f in (_sum_overflows, _difference_overflows, _product_overflows)
 }
 """The same in plain Python, for other machines."""

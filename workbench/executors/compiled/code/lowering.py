@@ -28,6 +28,7 @@ from workbench.core.memory import (
     RowSearch,
     is_row,
 )
+from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import CAST
 from workbench.core.term import Term
 from workbench.errors import UnsupportedNode
@@ -270,6 +271,8 @@ def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
         return fit(term, _divided(name, term, *args))
     if term.op is CAST:
         return fit(term, args[0])
+    if term.op in FLOAT_OPERATORS:
+        return op(name, *(arg if arg.type == ir.FLOAT else op("float", arg) for arg in args))
     if name not in OPERATORS:
         raise UnsupportedNode(f"generated code has no operator '{name}', in {term!r}")
     return fit(term, op(name, *args))

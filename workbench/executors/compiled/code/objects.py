@@ -42,6 +42,17 @@ Of a named tuple its class, as `module:name`, and how many fields it has, which 
 """
 
 
+LIBM = {name: f"workbench_{name}" for name in ("exp", "log", "pow")}
+"""Functions of the C library, with the names that machine code calls them by; Python calls the same."""
+
+
+@cache
+def offer_libm() -> None:
+    """Let machine code find the functions of the C library by these names."""
+    for name, symbol in LIBM.items():
+        binding.add_symbol(symbol, binding.address_of_symbol(name))
+
+
 class ObjectFile(NamedTuple):
     """A function as an object file.
 
@@ -57,6 +68,7 @@ class ObjectFile(NamedTuple):
     @property
     def complete(self) -> bool:
         """Whether this process has what it calls."""
+        offer_libm()
         return all(binding.address_of_symbol(symbol) for symbol in self.symbols)
 
 
@@ -192,6 +204,7 @@ class ObjectFunction:
     """
 
     def __init__(self, file: ObjectFile) -> None:
+        offer_libm()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
         self._engine.add_object_file(binding.ObjectFileRef.from_data(file.code))
         self._engine.finalize_object()

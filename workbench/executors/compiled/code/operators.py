@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import COMPARISONS, OVERFLOWS
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code import ir
@@ -40,6 +41,11 @@ def _arithmetic(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
 
 def _as_float(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
     _expect(name, given, ir.INTEGER, ir.FLOAT)
+    return ir.FLOAT
+
+
+def _floating(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+    _expect(name, given, ir.FLOAT)
     return ir.FLOAT
 
 
@@ -99,6 +105,7 @@ OPERATORS: dict[str, OperatorRow] = {
     "or": OperatorRow("({0} | {1})", _logic),
     "implies": OperatorRow("((not {0}) | {1})", _logic),
     "float": OperatorRow("float({0})", _as_float),
+    **{op.name: OperatorRow(op.python, _floating) for op in FLOAT_OPERATORS},
     "word": OperatorRow("int({0})", _typed(ir.BOOLEAN, ir.INTEGER)),
     "truth": OperatorRow("({0} != 0)", _typed(ir.INTEGER, ir.BOOLEAN)),
     "count": OperatorRow("({0} + {1})", _counted),

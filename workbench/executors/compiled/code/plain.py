@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code import ir
 from workbench.executors.compiled.code.printer import executable, print_function
@@ -33,7 +34,7 @@ def check_index(position: Any) -> Any:
     return position
 
 
-SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+SCOPE: Mapping[str, Any] = {op.name: op.exact for op in (*OVERFLOWS.values(), *FLOAT_OPERATORS)} | {
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from workbench.errors import Refused
+from workbench.executors.compiled.code.objects import LIBM
+from workbench.executors.compiled.lower.system import terms_of
+from workbench.ir.system import System
+
 
 def gpu_name() -> str:
     """The name of the GPU, or an empty string."""
@@ -15,6 +20,15 @@ def gpu_name() -> str:
         return ""
 
     return cuda.found()
+
+
+def libm_refusal(system: System) -> Refused | None:
+    """Why a GPU does not run this system: its own functions round otherwise than those of the C library."""
+    for term in terms_of(system):
+        if term.op is not None and term.op.by_table and term.op.symbol in LIBM:
+            what = f"'{term.op}' on a GPU differs in the last bit from what all other backends compute: it is refused"
+            return Refused(what, hint="run it on the CPU, with --backend compiled")
+    return None
 
 
 def missing_device() -> str:

@@ -16,7 +16,7 @@ from workbench.core.fields import scalars
 from workbench.core.program import Program
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.executors.compiled.gpu.available import gpu_name
+from workbench.executors.compiled.gpu.available import gpu_name, libm_refusal
 from workbench.executors.compiled.lower.shape import shape, spare
 from workbench.executors.compiled.lower.system import dense
 from workbench.executors.compiled.lower.tape import Taped, taped
@@ -67,7 +67,7 @@ class Batch:
     Raises
     ------
     Refused: as `Compiled` does; a GPU has no tables of slices, and no queues that grow also where all inputs come
-        together. EngineMissing: `gpu` is wanted and there is none.
+        together, and no `exp`, `log` and `pow`. EngineMissing: `gpu` is wanted and there is none.
     """
 
     def __init__(
@@ -89,6 +89,10 @@ class Batch:
         self._texts = self._one.texts
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
+        if name and (refusal := libm_refusal(self._one.system)):
+            if device == "gpu":
+                raise refusal
+            name = ""
         grows = name and next((memory for memory in self._one.system.memories if memory.domain.length is None), None)
         if grows:
             if device == "gpu":

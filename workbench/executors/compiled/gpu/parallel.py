@@ -20,6 +20,7 @@ from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import LoopKind
 from workbench.executors.compiled.gpu import cuda
+from workbench.executors.compiled.gpu.available import libm_refusal
 from workbench.executors.compiled.parallel.blocks import Last, Scan
 from workbench.executors.compiled.parallel.in_blocks import Attempt, InBlocks
 from workbench.executors.pending import Pool
@@ -60,6 +61,8 @@ class ParallelGpu(Compiled):
             raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` says what was found")
         on_gpu = InBlocksOnGpu(blocks, ThreadManager(0), reassociate=reassociate, shortest=shortest)
         super().__init__(pipeline, capacities, maps=False, schedule=on_gpu, **options)
+        if refusal := libm_refusal(self.system):
+            raise refusal
         on_gpu.prepare(self)
         self._on_gpu = on_gpu
 

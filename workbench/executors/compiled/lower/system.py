@@ -110,12 +110,16 @@ def translate(
     return system
 
 
-def texts_in(system: System) -> list[str]:
-    """The constants of a system that are texts."""
+def terms_of(system: System) -> Iterator[Term]:
+    """Every term of a system."""
     pipes = [(pipe.slots, () if pipe.rows is None else pipe.rows[:3]) for pipe in system.pipes.values()]
     memories = [each[:3] for memory in system.memories for each in (*memory.writes, *memory.updates)]
-    terms = [*system.names().values(), *leaves((tuple(pipes), tuple(memories)))]
-    found = {term.payload for term in postorder(terms) if term.is_const and isinstance(term.domain, Texts)}
+    yield from postorder([*system.names().values(), *leaves((tuple(pipes), tuple(memories)))])
+
+
+def texts_in(system: System) -> list[str]:
+    """The constants of a system that are texts."""
+    found = {term.payload for term in terms_of(system) if term.is_const and isinstance(term.domain, Texts)}
     found.update(v.initial for v in system.variables if isinstance(v.domain, Texts))
     fresh = [leaf for m in system.memories if isinstance(m.domain, KeyedArray) for leaf in leaves(m.domain.fresh)]
     return sorted(map(str, {*found, *(leaf for leaf in fresh if isinstance(leaf, str))}))

@@ -41,7 +41,7 @@ def _only_told_apart(term: Term) -> None:
         return
     if term.op not in (EQ, NE, ITE) or not all(isinstance(arg.domain, Texts) for arg in values):
         raise Refused(
-            f"'{term.op}' needs more of texts than to tell them apart, and compiled code has numbers for them",
+            f"'{term.op}' reads or makes texts, and compiled code can only tell them apart: it has numbers for them",
             hint="the reference executor runs everything; or declare the texts that matter as labels, {a, b}",
         )
 
@@ -57,7 +57,7 @@ def refuse_large(term: Term) -> None:
     Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
         numbers.
     """
-    if any(isinstance(arg.domain, Texts) for arg in term.args):
+    if term.op is not None and any(isinstance(each.domain, Texts) for each in (term, *term.args)):
         _only_told_apart(term)
     if term.domain.numeric and not isinstance(term.domain, Reals):
         _no_fraction(term)
