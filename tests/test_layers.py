@@ -30,6 +30,7 @@ PLACES = {
     "stored": "errors",
     "extensions": "errors",
     "named_files": "errors",
+    "python_files": "errors",
     "display": "errors",
     "builder": "processors",
     "runner": "verify",

@@ -214,9 +214,10 @@ def _missing(error: ModuleNotFoundError) -> WorkbenchError | None:
 
 def _execute(args: argparse.Namespace) -> int:
     from workbench.named_files import allow  # not at the top: --help needs none
+    from workbench.python_files import allow_python
 
     interrupts.begin()
-    with allow(getattr(args, "include", ())):
+    with allow(getattr(args, "include", ())), allow_python(getattr(args, "allow_python", False)):
         return int(command(args.command).execute(args))
 
 

@@ -27,6 +27,15 @@ def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metav
     """The pipeline to work on, and its parameters."""
     parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
     include_option(parser)
+    python_option(parser)
+
+
+def python_option(parser: argparse.ArgumentParser) -> None:
+    """Whether programs may run Python files."""
+    parser.add_argument(
+        "--allow-python", action="store_true",
+        help="let the program run the Python files that it names with `use`: they can do all that you can",
+    )  # fmt: skip
 
 
 def rules_argument(parser: argparse.ArgumentParser) -> None:

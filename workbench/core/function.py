@@ -10,14 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from inspect import unwrap
 from math import inf
 from typing import Any, overload
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Integers, ModelScope, Overflowing, Range, Reals, Value
+from workbench.core.domain import (
+    Anything,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    ModelScope,
+    Overflowing,
+    Range,
+    Reals,
+    Texts,
+    Value,
+)
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
-from workbench.core.fields import Map, Tuple, joined, resolve, split, within
+from workbench.core.fields import Map, Nullable, Tuple, joined, resolve, split, within, without_null
 from workbench.core.fold import map_leaves, postorder, substitute
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
@@ -25,6 +39,7 @@ from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has
 from workbench.core.typing_rules import TABLE_LIMIT, is_text, literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 from workbench.extensions import PartTable
+from workbench.python_files import describe, locate
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,7 @@ class Function:
     build: a callable over Python values and terms alike (operators of `core.ops`).
     opaque: whether `build` is an ordinary Python function that must not be run on symbols.
     result: the domain of the results; needed for opaque functions only.
+    takes: the types of the arguments of an opaque function, where it says them.
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
     associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
@@ -51,6 +67,7 @@ class Function:
     build: Callable[..., Any] = field(repr=False)
     opaque: bool = False
     result: Domain | None = None
+    takes: tuple[Domain, ...] = ()
     start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
     associative: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     rounds: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
@@ -68,7 +85,8 @@ class Function:
             if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
         if self.opaque and is_symbolic(args):
-            raise Refused(f"the Python function '{self.name}' cannot be applied to symbols")
+            what = f"the Python function '{self.name}' cannot be applied to symbols"
+            raise Refused(what, hint="apply it to streams, in a pipeline, not in a function")
         return self.build(*args)
 
     def resolve(self, over: Domain | ModelScope) -> Function:
@@ -108,8 +126,15 @@ class Function:
                 f"the Python function '{self.name}' does not say the domain of its results",
                 hint="give it one: user_function(f, result=BOOL)",
             )
-        table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
-        return TypedFunction(self, domains, symbols, table, self.result)
+        for i, (domain, taken) in enumerate(zip(domains, self.takes, strict=False), 1):
+            if not takes(taken, domain):
+                raise TypingError(f"argument {i} of '{self.name}' is {taken}, not {domain}")
+        table, failure = None, ""
+        try:
+            table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
+        except WorkbenchError as error:  # of an event that may never come
+            failure = error.what
+        return TypedFunction(self, domains, symbols, table, self.result, failure)
 
     def _table(
         self, symbols: tuple[Any, ...], domains: tuple[Domain, ...], result: Domain, run: Callable[..., Value]
@@ -135,11 +160,26 @@ class Function:
         except WorkbenchError:
             raise
         except Exception as error:
-            shown = ", ".join(map(repr, args))
-            raise WorkbenchError(f"the Python function '{self.name}' failed on {shown}: {error!r}") from error
+            shown, code = ", ".join(map(repr, args)), getattr(unwrap(self.build), "__code__", None)
+            place = f", in {locate(code.co_filename, error)}" if code is not None else ""
+            what = f"the Python function '{self.name}' failed on {shown}: {describe(error)}{place}"
+            raise WorkbenchError(what) from error
 
     def __str__(self) -> str:
         return self.name
+
+
+def takes(taken: Domain, domain: Domain) -> bool:
+    """Whether each value of a domain is one of a type that a Python function takes."""
+    if isinstance(taken, Nullable):
+        return takes(taken.of, without_null(domain))
+    if isinstance(taken, Reals) and domain.numeric:
+        return True
+    if isinstance(taken, Integers):
+        return isinstance(domain, Integers | Integer | Range | Anything)
+    if isinstance(taken, Texts):
+        return isinstance(domain, Texts | Enum | Anything)
+    return isinstance(domain, Anything) or same_domain(taken, domain)
 
 
 def needs_table(body: Any) -> bool:
@@ -173,7 +213,13 @@ class TypedFunction:
     """A function over fixed domains. Call it on values to compute and on terms to build a term."""
 
     def __init__(
-        self, function: Function, domains: tuple[Domain, ...], symbols: tuple[Any, ...], body: Any, result: Domain
+        self,
+        function: Function,
+        domains: tuple[Domain, ...],
+        symbols: tuple[Any, ...],
+        body: Any,
+        result: Domain,
+        failure: str = "",
     ) -> None:
         self.function = function
         self.domains = domains
@@ -181,6 +227,8 @@ class TypedFunction:
         self.body = body
         self.result = result
         """The domain of the results."""
+        self.failure = failure
+        """Why its table could not be made, or an empty string."""
 
     @property
     def name(self) -> str:
@@ -229,6 +277,8 @@ class TypedFunction:
         """Why this function has no term, or an empty string."""
         if self.body is not None:
             return ""
+        if self.failure:
+            return f"function '{self.name}' has no translation: {self.failure}"
         infinite = next((d for d in (*self.domains, self.result) if not d.finite), None)
         if infinite is not None:
             return f"function '{self.name}' has no translation and its domain {infinite} is not finite"

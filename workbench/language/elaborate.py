@@ -20,6 +20,7 @@ from workbench.language.evaluate import Evaluator, define_functions, recursive, 
 from workbench.language.faults import fault
 from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
+from workbench.language.python_functions import used_functions
 from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
 
@@ -29,6 +30,7 @@ class Elaborator:
 
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
+        functions = {**functions, **used_functions(file.used, findings)}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]

@@ -160,7 +160,7 @@ class FunctionBody(Evaluator):
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         with at(e.where):
-            return function.build(*arguments)
+            return function(*arguments) if function.opaque else function.build(*arguments)
 
     def check_names(self, body: s.Expression) -> None:
         """Everything in a body that is called by a name means something."""

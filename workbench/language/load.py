@@ -15,6 +15,7 @@ from workbench.budget import phase
 from workbench.errors import InputError
 from workbench.language.parser import parse_expression, parse_file
 from workbench.named_files import allow, hide_text, read_text
+from workbench.python_files import allow_python as python
 
 if TYPE_CHECKING:
     from workbench.core.domain import Value
@@ -28,6 +29,8 @@ def parse(
     file: str = "<text>",
     functions: Mapping[str, Function] | None = None,
     include: Iterable[str | Path] = (),
+    *,
+    allow_python: bool = False,
 ) -> Source:
     """The pipelines of a text.
 
@@ -35,8 +38,9 @@ def parse(
     ----------
     functions: Python functions that it may use by name.
     include: folders in which files may lie that it names, beside that of `file`.
+    allow_python: whether it may run the Python files that it names with `use`.
     """
-    with phase(f"reading {file}"), allow(Path(file).parent), allow(include) as folders:
+    with phase(f"reading {file}"), allow(Path(file).parent), allow(include) as folders, python(allow_python):
         tree = parse_file(text, file)
         from workbench.language.source import Source
 
@@ -46,12 +50,16 @@ def parse(
 
 
 def read_file(
-    path: str | Path, functions: Mapping[str, Function] | None = None, include: Iterable[str | Path] = ()
+    path: str | Path,
+    functions: Mapping[str, Function] | None = None,
+    include: Iterable[str | Path] = (),
+    *,
+    allow_python: bool = False,
 ) -> Source:
     """The pipelines of a `.pipe` file; see `parse`."""
     text = read_text(path, lambda: "give the path of a .pipe file")
     with hide_text(Path(path)):
-        return parse(text, str(path), functions, include)
+        return parse(text, str(path), functions, include, allow_python=allow_python)
 
 
 def split_reference(reference: str) -> tuple[str, str | None]:
@@ -63,7 +71,13 @@ def split_reference(reference: str) -> tuple[str, str | None]:
 
 
 def load(
-    reference: str | Path, /, *, faults: Iterable[str] = (), include: Iterable[str | Path] = (), **params: Value
+    reference: str | Path,
+    /,
+    *,
+    faults: Iterable[str] = (),
+    include: Iterable[str | Path] = (),
+    allow_python: bool = False,
+    **params: Value,
 ) -> Loaded:
     """The pipeline `FILE` or `FILE:NAME`: `load("p.pipe:late", k=3, faults=["lose y at most 2"])`.
 
@@ -71,6 +85,7 @@ def load(
     ----------
     faults: what may go wrong, beside what the file says.
     include: folders in which files may lie that it names, beside its own.
+    allow_python: whether it may run the Python files that it names with `use`.
     params: values for the parameters of the pipeline.
 
     Raises
@@ -80,7 +95,7 @@ def load(
     path, name = split_reference(str(reference))
     if path.endswith(".tesla"):
         raise InputError("these are rules, and no pipeline", where=path, hint="wb.load_rules reads them")
-    return read_file(path, include=include).get(name, **params).faulty(*faults)
+    return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 
 def program_of(given: Program | str | Path) -> Program:

@@ -58,6 +58,7 @@ _ROWS: dict[str, SemanticAction] = {
     "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
     "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
     "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _without_none(c[5:]), where=at(c[0])),
+    "use": lambda c, _, at: tuple(s.UsedFunction(str(each), str(c[0])[1:-1], where=at(each)) for each in c[1:]),
     "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], where=at(c[0])),
     "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),
     "fault": lambda c, *_: c[1],
@@ -103,11 +104,14 @@ class _PipeBuilder(TreeBuilder):
     def start(self, items: list[Any], extent: Extent) -> s.FileSyntax:
         pipelines: list[s.PipelineSyntax] = []
         functions: list[s.FunctionSyntax] = []
+        used: list[s.UsedFunction] = []
         for item in items:
             if isinstance(item, s.PipelineSyntax):
                 pipelines.append(item)
             elif isinstance(item, s.FunctionSyntax):
                 functions.append(item)
+            elif isinstance(item, tuple):
+                used += item
             elif not pipelines:
                 what = "monitor statement" if isinstance(item, s.MonitorSyntax) else "check"
                 hint = "write it inside the braces of a pipeline, or below it"
@@ -118,8 +122,8 @@ class _PipeBuilder(TreeBuilder):
             else:
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, checks=(*last.checks, item))
-        self._refuse_doubles([*pipelines, *functions])
-        return s.FileSyntax(tuple(pipelines), tuple(functions))
+        self._refuse_doubles([*pipelines, *functions, *used])
+        return s.FileSyntax(tuple(pipelines), tuple(functions), tuple(used))
 
     def pipeline(self, children: list[Any], extent: Extent) -> s.PipelineSyntax:
         arrow = next(i for i, child in enumerate(children) if _is_arrow(child))
@@ -195,7 +199,7 @@ class _PipeBuilder(TreeBuilder):
                 self.mistake(f"two fields of this record are called '{port.name}'", port.where, "rename one")
         return s.RecordType(tuple(children), where=self.locate(extent))
 
-    def _refuse_doubles(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
+    def _refuse_doubles(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax | s.UsedFunction]) -> None:
         seen: dict[str, Location] = {}
         for item in sorted(definitions, key=lambda d: d.where.line):
             if item.name in seen:
@@ -245,7 +249,7 @@ LANGUAGE = Dialect(
     ("start", "property", "formula", "trouble"),
     _PipeBuilder,
     PIPE,
-    rf"(?P<item>pipeline|machine|function)\b|(?:return|check|monitor|fault|capacity|state|var)\b"
+    rf"(?P<item>pipeline|machine|function)\b|(?:return|check|monitor|fault|capacity|state|var|use)\b"
     rf"|{_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*=(?!=)|{_NAME}[ \t]*->",
 )
 """The language of pipelines."""

@@ -395,11 +395,20 @@ class FunctionSyntax(Placed):
 
 
 @dataclass(frozen=True)
+class UsedFunction(Placed):
+    """A function of a Python file: `use "FILE": name`."""
+
+    name: str
+    file: str
+
+
+@dataclass(frozen=True)
 class FileSyntax:
     """A whole file: definitions by name, in the order they are written."""
 
     pipelines: tuple[PipelineSyntax, ...]
     functions: tuple[FunctionSyntax, ...]
+    used: tuple[UsedFunction, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from workbench.executors.table import Start
 from workbench.language import program_of
 from workbench.named_files import allow
 from workbench.processors.held.lags import warn_of_lags
+from workbench.python_files import allow_python
 from workbench.runner import answers
 from workbench.runner.answers import FRAMES, RunOutputs, RunRow
 from workbench.runner.options import Place, RunKeywords, started
@@ -108,10 +109,11 @@ def run(
     LimitMet: there was not enough time or memory; `phase` says how far it came.
     """
     limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
+    python = options.pop("allow_python", False)
     if limits.limited and not named_files(data) and output is None and answers_as_it_comes(data):
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
     start = started(data, output, options)
-    with allow(include):
+    with allow(include), allow_python(python):
         found = rules_or_program(program)
         with limits, start.reporter.doing:
             return _ran(found, data, output, start)

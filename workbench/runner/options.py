@@ -17,10 +17,14 @@ LOG = logging.getLogger("workbench")
 
 
 class RunKeywords(TypedDict, total=False):
-    """The options of `wb.run`, which `RunOptions` tells; `include` has folders with files that programs name."""
+    """The options of `wb.run`, which `RunOptions` tells; `include` has folders with files that programs name.
+
+    With `allow_python` programs may run the Python files that they name.
+    """
 
     backend: str
     include: Sequence[str] | Sequence[Path]
+    allow_python: bool
     columns: Mapping[str, str] | Sequence[str]
     strict: bool
     null: str

@@ -35,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         " or a .tesla file, whose engines are compared with what its rules mean",
     )  # fmt: skip
     o.include_option(parser)
+    o.python_option(parser)
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
         help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",

@@ -27,6 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "monitor statements",
     )  # fmt: skip
     o.include_option(parser)
+    o.python_option(parser)
     parser.add_argument(
         "-p", "--property", action="append", default=[], metavar="PROPERTY",
         help="any property of `check`, never-false or often-true (repeat; default: the checks in the monitor "

@@ -1,0 +1,109 @@
+"""Functions of Python files that a program names: `use "my_functions.py": risk`.
+
+The rule of this module: nothing is run that the user has not allowed, and what is run says its types.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from workbench.core.domain import FLOAT, Domain, Enum
+from workbench.core.fields import Nullable
+from workbench.core.function import Function
+from workbench.core.term import python_value
+from workbench.core.types import LITERALS
+from workbench.errors import LanguageError, did_you_mean
+from workbench.language import syntax as s
+from workbench.language.findings import Findings, FollowUp
+from workbench.named_files import find_named
+from workbench.python_files import execute_file, is_python_allowed
+
+
+def used_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
+    """The functions that a program names; FollowUp where one of them is not there, which is among the findings."""
+    allowed = used if is_python_allowed() else used[:1]
+    found = {each.name: each for each in findings.each(allowed, _load)}
+    if len(found) < len(used):
+        raise FollowUp
+    return found
+
+
+def _load(used: s.UsedFunction) -> Function:
+    """The function that a program names.
+
+    Raises
+    ------
+    LanguageError: Python is not allowed, there is no such file or function, or it does not say its types.
+    InputError: the file cannot be run.
+    """
+    if not is_python_allowed():
+        raise LanguageError(
+            f"this program would run the Python file '{used.file}', which could do all that you can",
+            where=used.where,
+            hint="if you trust that file, add --allow-python (allow_python=True in Python)",
+        )
+    path = find_named(used.file, Path(used.where.file).absolute().parent, used.where)
+    if not path.is_file():
+        hint = "name it as it is seen from the folder of this file, or from one of --include"
+        raise LanguageError(f"there is no file '{used.file}'", where=used.where, hint=hint)
+    found = _functions(str(path), path.stat().st_mtime_ns)
+    if used.name not in found:
+        hint = did_you_mean(used.name, found, "its functions are: ")
+        raise LanguageError(f"'{used.file}' has no function '{used.name}'", where=used.where, hint=hint)
+    return _typed(used, found[used.name])
+
+
+@functools.lru_cache(64)
+def _functions(path: str, changed: int) -> dict[str, Callable[..., Any]]:
+    """The functions that a file defines, run once for each change; pickled with a program, they are written out."""
+    del changed
+    module = execute_file(path)
+    if sys.modules.get(module.__name__) is module:
+        del sys.modules[module.__name__]
+    return {name: each for name, each in vars(module).items() if inspect.isfunction(each)}
+
+
+def _typed(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
+    """The function with the types that its annotations say."""
+    parameters = list(inspect.signature(call).parameters.values())
+    try:
+        hints = get_type_hints(call)
+        domains = [_domain(name, hints.get(name)) for name in (*(p.name for p in parameters), "return")]
+    except (NameError, TypeError) as error:
+        told = ", ".join(f"{p.name}: float" for p in parameters)
+        raise LanguageError(
+            f"'{used.name}' does not say all of its types: {error}",
+            where=used.where,
+            hint=f"write def {used.name}({told}) -> float: types are bool, int, float, str, these | None, and "
+            'Literal["a", "b"]',
+        ) from error
+    if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
+        raise LanguageError(f"'{used.name}' has arguments without a place", where=used.where, hint="leave * out")
+    *takes, result = domains
+
+    @functools.wraps(call)
+    def run(*given: Any) -> Any:
+        return python_value(call(*(float(a) if d == FLOAT else a for a, d in zip(given, takes, strict=True))))
+
+    return Function(used.name, len(takes), run, opaque=True, result=result, takes=tuple(takes))
+
+
+def _domain(name: str, hint: Any) -> Domain:
+    """The type that an annotation means; TypeError of others."""
+    if hint is None:
+        raise TypeError(f"'{name}' has none")
+    if get_origin(hint) is Literal and all(isinstance(each, str) for each in get_args(hint)):
+        return Enum(get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        inner = [each for each in get_args(hint) if each is not type(None)]
+        if len(inner) == 1:
+            return Nullable(_domain(name, inner[0]))
+    if isinstance(hint, type) and hint in LITERALS:
+        return LITERALS[hint]
+    raise TypeError(f"'{name}' is {getattr(hint, '__name__', hint)}, which the language does not have")
