@@ -9,32 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from inspect import unwrap
 from math import inf
 from typing import Any, overload
 
 from workbench.core import maps, ops
 from workbench.core.domain import (
-    Anything,
     Bool,
     Domain,
-    Enum,
     Integer,
     Integers,
     ModelScope,
     Overflowing,
     Range,
     Reals,
-    Texts,
     Value,
 )
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
-from workbench.core.fields import Map, Nullable, Tuple, joined, resolve, split, within, without_null
-from workbench.core.fold import map_leaves, postorder, substitute
+from workbench.core.fields import Map, Tuple, joined, resolve, split, within
+from workbench.core.fold import map_leaves, substitute
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
+from workbench.core.tabulation import decision_tree, needs_table, takes
 from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import TABLE_LIMIT, is_text, literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
@@ -151,7 +149,7 @@ class Function:
                 raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
             return const(value, result)
 
-        return _decide(list(symbols), [tuple(d.values()) for d in domains], constant)
+        return decision_tree(list(symbols), [tuple(d.values()) for d in domains], constant)
 
     def called(self, args: Sequence[Any]) -> Value:
         """An opaque function's result; what it raises becomes an error that names it."""
@@ -167,46 +165,6 @@ class Function:
 
     def __str__(self) -> str:
         return self.name
-
-
-def takes(taken: Domain, domain: Domain) -> bool:
-    """Whether each value of a domain is one of a type that a Python function takes."""
-    if isinstance(taken, Nullable):
-        return takes(taken.of, without_null(domain))
-    if isinstance(taken, Reals) and domain.numeric:
-        return True
-    if isinstance(taken, Integers):
-        return isinstance(domain, Integers | Integer | Range | Anything)
-    if isinstance(taken, Texts):
-        return isinstance(domain, Texts | Enum | Anything)
-    return isinstance(domain, Anything) or same_domain(taken, domain)
-
-
-def needs_table(body: Any) -> bool:
-    """Whether models have no term for a part of this body, and a table says all that it does."""
-    nodes = list(postorder(leaf for leaf in leaves(body) if isinstance(leaf, Term)))
-    named = any(term.op is not None and term.op.by_table for term in nodes)
-    maps = any(isinstance(term.domain, Map) for term in nodes)
-    return named and not maps and escape_condition([body], Overflowing.CHECKED) is FALSE
-
-
-def _decide(symbols: list[Any], values: list[Any], constant: Callable[..., Any]) -> Any:
-    """A decision tree over the arguments, one conditional per value but the last; `constant` has its leaves."""
-    if not symbols:
-        return constant()
-    *most, last = values[0]
-    tree = _decide(symbols[1:], values[1:], partial(constant, last))
-    for value in reversed(most):
-        tree = ops.ite(_equals(symbols[0], value), _decide(symbols[1:], values[1:], partial(constant, value)), tree)
-    return tree
-
-
-def _equals(symbol: Any, value: Value) -> Any:
-    if isinstance(symbol, tuple):
-        return ops.conjunction(_equals(s, v) for s, v in zip(symbol, value, strict=True))
-    if isinstance(symbol.domain, Bool):
-        return symbol if value else ops.negate(symbol)
-    return ops.EQ(symbol, value)
 
 
 class TypedFunction:

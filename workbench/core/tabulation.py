@@ -1,0 +1,68 @@
+"""Functions as tables: which need one, and the decision tree over the values of finite domains that is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from workbench.core import ops
+from workbench.core.domain import (
+    Anything,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    Overflowing,
+    Range,
+    Reals,
+    Texts,
+    Value,
+)
+from workbench.core.escape import escape_condition
+from workbench.core.fields import Map, Nullable, without_null
+from workbench.core.fold import postorder
+from workbench.core.term import FALSE, Term, leaves, unnamed
+
+
+def takes(taken: Domain, domain: Domain) -> bool:
+    """Whether each value of a domain is one of a type that a Python function takes."""
+    if isinstance(taken, Nullable):
+        return takes(taken.of, without_null(domain))
+    if isinstance(taken, Reals) and domain.numeric:
+        return True
+    if isinstance(taken, Integers):
+        return isinstance(domain, Integers | Integer | Range | Anything)
+    if isinstance(taken, Texts):
+        return isinstance(domain, Texts | Enum | Anything)
+    return isinstance(domain, Anything) or unnamed(taken) == unnamed(domain)
+
+
+def needs_table(body: Any) -> bool:
+    """Whether models have no term for a part of this body, and a table says all that it does."""
+    nodes = list(postorder(leaf for leaf in leaves(body) if isinstance(leaf, Term)))
+    named = any(term.op is not None and term.op.by_table for term in nodes)
+    maps = any(isinstance(term.domain, Map) for term in nodes)
+    return named and not maps and escape_condition([body], Overflowing.CHECKED) is FALSE
+
+
+def decision_tree(symbols: list[Any], values: list[Any], constant: Callable[..., Any]) -> Any:
+    """A decision tree over the arguments, one conditional per value but the last; `constant` has its leaves."""
+    if not symbols:
+        return constant()
+    *most, last = values[0]
+    tree = decision_tree(symbols[1:], values[1:], partial(constant, last))
+    for value in reversed(most):
+        tree = ops.ite(
+            _equals(symbols[0], value), decision_tree(symbols[1:], values[1:], partial(constant, value)), tree
+        )
+    return tree
+
+
+def _equals(symbol: Any, value: Value) -> Any:
+    if isinstance(symbol, tuple):
+        return ops.conjunction(_equals(s, v) for s, v in zip(symbol, value, strict=True))
+    if isinstance(symbol.domain, Bool):
+        return symbol if value else ops.negate(symbol)
+    return ops.EQ(symbol, value)
