@@ -188,6 +188,18 @@ def test_a_table_does_not_hide_that_a_checked_domain_is_left() -> None:
         typed(3)
 
 
+def test_of_a_map_there_is_no_table() -> None:
+    text = """
+    function any_half(m) = get(m, 1, 0) / 2 >= 0.5
+    function id(v) = v
+    pipeline p(x: 0..3) -> bool { return any_half(slice(x, id, cumulate(max))) }
+    """
+    program = wb.parse(text).get()
+    assert wb.run(program, {"x": [0, 1, 3]}) == {"out": [False, True, True]}
+    with pytest.raises(Refused, match="'/' only as a table of all cases"):
+        wb.check(program, "always(not out)")
+
+
 def test_texts_that_a_model_does_not_have_are_refused() -> None:
     source = wb.parse("pipeline p(s: str) -> str { return upper(s) }").get()
     with pytest.raises(WorkbenchError, match="'upper' makes \"A\", which is none of the texts of the model") as caught:

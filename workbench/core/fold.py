@@ -49,8 +49,9 @@ class Fold(Generic[R]):
         """Refuse: names the operator and the fold."""
         if term.op is not None and term.op.by_table:
             raise Refused(
-                f"a model has '{term.op}' only as a table of all cases, and here there are too many: {term!r}",
-                hint="give what it reads small finite types, such as 0..7, or choose few texts with --values",
+                f"a model has '{term.op}' only as a table of all cases of a function, which {term!r} is not part of",
+                hint="put it into a function that a pipeline applies to small finite types, such as 0..7, or to few "
+                "texts (--values)",
             )
         node = term.op.name if term.op else "variable" if term.is_var else "constant"
         raise UnsupportedNode(f"{type(self).__name__} has no rule for {node} in {term!r}")

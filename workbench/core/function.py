@@ -115,7 +115,7 @@ class Function:
             body = self.build(*symbols)
             body = map_leaves(lambda v: v if isinstance(v, Term) else const(v, literal_domain(v)), body)
             result = domain_of(body)
-            if needs_table(body):
+            if needs_table(body, (*domains, result)):
                 table = self._table(symbols, domains, result, compile_value(body, symbols))
                 body = body if table is None else table
             return TypedFunction(self, domains, symbols, body, result)

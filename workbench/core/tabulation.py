@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from workbench.core.domain import (
     Value,
 )
 from workbench.core.escape import escape_condition
-from workbench.core.fields import Map, Nullable, without_null
+from workbench.core.fields import Map, Nullable, within, without_null
 from workbench.core.fold import postorder
 from workbench.core.term import FALSE, Term, leaves, unnamed
 
@@ -39,11 +39,11 @@ def takes(taken: Domain, domain: Domain) -> bool:
     return isinstance(domain, Anything) or unnamed(taken) == unnamed(domain)
 
 
-def needs_table(body: Any) -> bool:
-    """Whether models have no term for a part of this body, and a table says all that it does."""
+def needs_table(body: Any, domains: Iterable[Domain] = ()) -> bool:
+    """Whether models have no term for a part of this body of a function over such domains, and a table says it all."""
     nodes = list(postorder(leaf for leaf in leaves(body) if isinstance(leaf, Term)))
     named = any(term.op is not None and term.op.by_table for term in nodes)
-    maps = any(isinstance(term.domain, Map) for term in nodes)
+    maps = any(isinstance(part, Map) for domain in domains for part in within(domain))
     return named and not maps and escape_condition([body], Overflowing.CHECKED) is FALSE
 
 

@@ -166,7 +166,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return f"put {found[1:-1]} ... in parentheses here"
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
-    if expected == {"PIPELINE", "MACHINE", "FUNCTION", "CHECK", "MONITOR", "$END"}:
+    if expected == {"PIPELINE", "MACHINE", "FUNCTION", "USE", "CHECK", "MONITOR", "$END"}:
         return "a file holds pipelines, machines, functions and checks; statements stand inside the braces of one"
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"

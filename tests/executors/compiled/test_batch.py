@@ -13,6 +13,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import DomainError, EngineMissing, InputError, Overflow, PipelineError
+from workbench.executors.compiled.gpu.available import libm_refusal
 from workbench.executors.compiled.gpu.batch import Batch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -167,6 +168,14 @@ def test_shapes() -> None:
         Batch(wb.parse(TEXT).get().pipeline, device="tpu")  # type: ignore[arg-type]
     with pytest.raises(PipelineError, match="at least one trace"):
         Batch(wb.parse(TEXT).get().pipeline, at_once=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"), [("exp(x)", True), ("pow(x, 2) > 1", True), ("sqrt(x) / floor(x)", False)]
+)
+def test_a_gpu_refuses_what_it_rounds_otherwise(text: str, refused: bool) -> None:
+    program = wb.parse(f"pipeline p(x: float) -> any {{ return {text} }}").get()
+    assert (libm_refusal(wb.Compiled(program).system) is not None) == refused
 
 
 def test_lists_of_lists() -> None:
