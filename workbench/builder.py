@@ -95,7 +95,7 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     name = name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name
     build.__wrapped__ = function.build  # type: ignore[attr-defined]  # whose file and line errors have
     takes = tuple(taken for taken, hole in zip(function.takes, holes, strict=False) if hole)
-    return Function(name, sum(holes), build, function.opaque, function.result, takes)
+    return Function(name, sum(holes), build, function.opaque, function.result, takes=takes)
 
 
 _SEVERAL = refuse("are several streams", "take them apart first: `left, right = ...`")

@@ -16,7 +16,8 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Integer, Overfl
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Nullable
 from workbench.core.fold import postorder
-from workbench.core.function import LIBRARY, Function, needs_table
+from workbench.core.function import LIBRARY, Function
+from workbench.core.tabulation import needs_table
 from workbench.core.term import Term, const, leaves, var
 from workbench.errors import Refused, TypingError, WorkbenchError
 

@@ -51,13 +51,13 @@ class Function:
     build: a callable over Python values and terms alike (operators of `core.ops`).
     opaque: whether `build` is an ordinary Python function that must not be run on symbols.
     result: the domain of the results; needed for opaque functions only.
-    takes: the types of the arguments of an opaque function, where it says them.
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
     associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
     rounds: on which domains the grouping of its cumulation (or of the sum that it is) changes the rounding, and nothing
         else.
     inverse: an operation that undoes it, g(f(a, b), b) = a, if it is commutative as well.
+    takes: the types of the arguments of an opaque function, where it says them.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Function:
     build: Callable[..., Any] = field(repr=False)
     opaque: bool = False
     result: Domain | None = None
-    takes: tuple[Domain, ...] = ()
     start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
     associative: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     rounds: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     inverse: Operator | None = field(default=None, repr=False, compare=False)
+    takes: tuple[Domain, ...] = ()
 
     @overload
     def __call__(self, first: O, /, *rest: Any) -> O: ...
