@@ -32,10 +32,7 @@ def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metav
 
 def python_option(parser: argparse.ArgumentParser) -> None:
     """Whether programs may run Python files."""
-    parser.add_argument(
-        "--allow-python", action="store_true",
-        help="let the program run the Python files that it names with `use`: they can do all that you can",
-    )  # fmt: skip
+    parser.add_argument("--allow-python", action="store_true", help="run the Python files that the program names (use)")
 
 
 def rules_argument(parser: argparse.ArgumentParser) -> None:

@@ -50,7 +50,7 @@ def log_options(parser: argparse.ArgumentParser) -> None:
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
     parser.add_argument(
-        "--format", choices=format_names(), help="format of the input (default: by its name, or its first bytes)"
+        "--format", choices=format_names(), help="format of the input (default: by name or first bytes)"
     )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(
