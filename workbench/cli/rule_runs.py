@@ -45,6 +45,13 @@ def explained_run_options(parser: argparse.ArgumentParser) -> argparse._Argument
         help="the column of times: numbers, or dates (default: time); rows of pipelines are sorted by it",
     )  # fmt: skip
     group.add_argument("--time-unit", metavar="UNIT", help="unit of the numbers in it: us, ms, s, min, h or d")
+    group.add_argument(
+        "--time-format", metavar="auto|FORMAT",
+        help="how dates in it are written, as strptime has it: '%%d/%%b/%%Y:%%H:%%M:%%S %%z' (default: auto)",
+    )  # fmt: skip
+    group.add_argument(
+        "--year", type=int, metavar="YEAR", help="year of dates without one (default: the newest possible)"
+    )
     group.add_argument("--late", metavar="DURATION", help="allowed lateness, for which events are held back: 10s")
     group.add_argument("--late-output", metavar="FILE", help="a file for later events (default: an error)")
     group.add_argument("--infer", action="store_true", help="infer undeclared types from the log")

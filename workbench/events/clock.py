@@ -8,6 +8,7 @@ time before that of the row above, unless it may come late.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,20 +18,15 @@ from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError, did_you_mean
+from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
-_FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The microseconds of the years 1 to 9999, which dates have."""
-FINEST = "a time no finer than a microsecond"
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
-
-
-class UntimedError(ValueError):
-    """Not a time; the message says what was expected."""
 
 
 @dataclass
@@ -42,30 +38,39 @@ class Clock:
     column: what the column is called.
     unit: what its numbers count (see `MICROSECONDS`); None: not known, and they are whole.
     late: how late events may come, as a user writes it: `10s`.
+    format, year: of its dates; see `DateReader`.
 
     Attributes
     ----------
+    reader: reads its dates.
     dates: `naive` or `aware` where times are dates, without and with a time zone; empty where they are numbers; None
         before the first one.
 
     Raises
     ------
-    InputError: there is no such unit.
+    InputError: there is no such unit, format or year.
     """
 
     column: str = "time"
     unit: str | None = None
     late: str | None = None
+    format: str = AUTO
+    year: int | None = None
     dates: str | None = field(default=None, init=False)
+    reader: DateReader = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.reader = DateReader(self.column, self.format, self.year)
         if self.unit is not None and self.unit not in MICROSECONDS:
             raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
-    def read(self, text: str) -> int:
-        """The time that a text says; UntimedError if it says none."""
-        text = text.strip()
-        kind, time = ("", self._number(text)) if NUMBER.fullmatch(text) else _date(text)
+    def read(self, given: str | datetime) -> int:
+        """The time that a text says, or a typed column has; UntimedError if it says none."""
+        text = given.strip() if isinstance(given, str) else ""
+        if self.format == AUTO and NUMBER.fullmatch(text):
+            kind, time = "", self._number(text)
+        else:
+            kind, time = _instant(self.reader.read(text) if isinstance(given, str) else given)
         if self.dates is None:
             self.dates = kind
         if kind != self.dates:
@@ -112,20 +117,16 @@ class Clock:
 
 
 def instant(clock: Clock, text: str) -> int:
-    """The time that `--until` names."""
+    """The time that `--until` names: as in the log, or in the words of ISO 8601."""
     try:
         return clock.read(text)
     except UntimedError as error:
-        raise InputError(f"--until {text}: expected {error}") from error
+        with suppress(ValueError):
+            return clock.read(datetime.fromisoformat(text))
+        raise InputError(f"--until {text}: expected {error}", hint=error.hint) from error
 
 
-def _date(text: str) -> tuple[str, int]:
-    try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
-        raise UntimedError("a number, or a date such as 2024-05-01T12:00:00Z") from None
-    if _FINER.search(text):
-        raise UntimedError(FINEST)
+def _instant(date: datetime) -> tuple[str, int]:
     kind, epoch = ("naive", _EPOCH) if date.tzinfo is None else ("aware", _EPOCH_UTC)
     time = (date - epoch) // _TICK
     if not FIRST <= time <= LAST:
@@ -168,9 +169,9 @@ class Times(Domain):
     kind: str = field(default="", compare=False)
     last: list[int] = field(default_factory=list, init=False, compare=False)
 
-    def read(self, text: str) -> int:
+    def read(self, given: str | datetime) -> int:
         """The time in the next row; UntimedError if there is none."""
-        time = self.clock.read(text)
+        time = self.clock.read(given)
         if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
                 shown = self.clock.show(self.last[0])

@@ -20,6 +20,9 @@ from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, P
 from workbench.events.table import endings, format_rows
 from workbench.interrupts import half_written
 
+BUFFER = 1 << 16
+"""Bytes at the beginning of a file that can be looked at before it is read."""
+
 # --- formats --------------------------------------------------------------------------------------------------
 
 
@@ -70,7 +73,7 @@ def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.Buff
             yield decompressed(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
             return
         try:
-            file = open(path, "rb")  # noqa: SIM115 - closed below
+            file: io.BufferedReader = io.BufferedReader(_raw(io.FileIO(path)), BUFFER)
         except OSError as error:
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from workbench.errors import did_you_mean, listed
 from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.read import opened_log
+from workbench.events.read import lenient, lenient_ports, opened_log
 from workbench.events.reading import Reading
 from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
@@ -115,8 +115,7 @@ def _leniently(
     file: LogPath, program: Ported, reading: Reading
 ) -> AbstractContextManager[tuple[RowReader, io.TextIOWrapper, str]]:
     """A file of a log in which nothing is an error that can be passed over."""
-    ports = replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
-    return opened_log(file, ports, replace(reading, strict=False, null="absent", bad_rows="skip"), Reporter())
+    return opened_log(file, lenient_ports(program), lenient(reading), Reporter())
 
 
 def _found(

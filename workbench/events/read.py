@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,16 +16,21 @@ from typing import IO, cast
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Ports
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.events.account import Account, Reporter
+from workbench.events.clock import Times
 from workbench.events.column_map import see_inputs
+from workbench.events.date_formats import AUTO
 from workbench.events.decoding import counted_blocks, enough
 from workbench.events.files import format_of, opened, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-from workbench.events.table import format_row
+from workbench.events.table import FormatRow, format_row
 from workbench.events.values import Words
+
+SAMPLED = 1000
+"""Rows that tell how dates are written."""
 
 
 def read_events(
@@ -128,6 +133,36 @@ def log_reader(
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             hint = f"leave it out; the format is {row.name}"
             raise InputError(f"--{foreign} says nothing of this file", where=shown_name(path), hint=hint)
-        yield row.reader(program, reading, reporter), lines, shown_name(path)
+        reader = row.reader(program, reading, reporter)
+        _sample_dates(reader, row, program, stream)
+        yield reader, lines, shown_name(path)
     finally:
         lines.detach()
+
+
+def _sample_dates(reader: RowReader, row: FormatRow, program: Ported, stream: io.BufferedReader) -> None:
+    """Let the first rows of a file, as far as they have come, tell how its dates are written."""
+    for name, domain in {} if reader.typed else reader.domains.items():
+        if isinstance(domain, Times) and domain.clock.format == AUTO and domain.clock.reader.day_first is None:
+            domain.clock.reader.sample = partial(_first_texts, row, program, reader.reading, stream.peek(), name)
+
+
+def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes, name: str) -> list[str]:
+    """The texts of an input in the first bytes of a file."""
+    reader = row.reader(lenient_ports(program), lenient(reading))
+    with suppress(WorkbenchError):
+        rows = io.TextIOWrapper(io.BytesIO(data[: data.rfind(b"\n") + 1]), encoding="utf-8-sig", newline="")
+        cells = reader.sample(rows, "", SAMPLED)[1]
+        place = reader.matched(list(cells)).inputs.get(name)
+        return [cell for cell in [*cells.values()][place] if isinstance(cell, str)] if isinstance(place, int) else []
+    return []
+
+
+def lenient(reading: Reading) -> Reading:
+    """A reading in which nothing is an error that can be passed over."""
+    return replace(reading, strict=False, null="absent", bad_rows="skip")
+
+
+def lenient_ports(program: Ported) -> Ports:
+    """The ports of a program, none of which needs a column."""
+    return replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))

@@ -20,7 +20,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
-from workbench.events.clock import timed
+from workbench.events.clock import Times, timed
 from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
@@ -81,6 +81,9 @@ class RowReader(ABC):
         ports = timed(program.ports, self.reading.clock)
         self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
+        for domain in self.domains.values():
+            if isinstance(domain, Times) and reporter is not None:
+                domain.clock.reader.say = reporter.say
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self.takers: dict[str, Taker] = {}

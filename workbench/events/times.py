@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.events import compute as pc
-from workbench.events.buffers import numbers_of, shown_column
+from workbench.events.buffers import is_text_type, numbers_of, shown_column
 from workbench.events.clock import FIRST, LAST, NUMBER, Clock
 from workbench.events.columns import text_array
+from workbench.events.date_formats import AUTO, UntimedError
 from workbench.events.texts import constant, float_texts, written
 
 SHORTEST = 1 << 52
@@ -29,10 +30,12 @@ def times_in(column: Any, clock: Clock) -> Any:
         return np.empty(0, np.int64)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if clock.format != AUTO and not pa.types.is_timestamp(column.type):
+        return _one_by_one(column, clock)
     try:
         kind, times = _times(column, clock)
     except pa.ArrowInvalid:
-        return None
+        return _one_by_one(column, clock)
     if times is None or clock.dates not in (None, kind):
         return None
     clock.dates = kind
@@ -59,6 +62,16 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
         return "naive", _of_dates(column.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:
         return "aware", _of_dates(column.cast(pa.timestamp("us", "UTC")))
+
+
+def _one_by_one(column: Any, clock: Clock) -> Any:
+    """The times in a column of texts that Arrow does not know; None where one is none."""
+    if not is_text_type(column.type):
+        return None
+    try:
+        return np.fromiter(map(clock.read, column.to_pylist()), np.int64, len(column))
+    except UntimedError:
+        return None
 
 
 def _of_dates(column: Any) -> Any:

@@ -19,7 +19,8 @@ from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integer
 from workbench.core.fields import FrozenMap, Map, Nullable, Record, Tuple, resolve
 from workbench.core.program import Ports
 from workbench.errors import InputError
-from workbench.events.clock import Times, UntimedError
+from workbench.events.clock import Times
+from workbench.events.date_formats import UntimedError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
@@ -233,9 +234,9 @@ def _time(data: Any, domain: Times) -> int:
     if isinstance(data, bool) or not isinstance(data, str | int | float | Unheld | datetime):
         raise UnreadableError("a time")
     try:
-        return domain.read(data.isoformat() if isinstance(data, datetime) else str(data))
+        return domain.read(data if isinstance(data, datetime) else str(data))
     except UntimedError as error:
-        raise UnreadableError(str(error)) from error
+        raise UnreadableError(str(error), error.hint) from error
 
 
 def _structured(data: Any, domain: Domain) -> Value:

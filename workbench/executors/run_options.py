@@ -134,6 +134,10 @@ class RunOptions:
     """The column of times; rows of pipelines are put in their order, and those of the answer begin with them."""
     time_unit: str | None = _of(TIMES)
     """What the numbers in it count."""
+    time_format: str | None = _of(TIMES)
+    """How they are written, for `strptime`; `auto`, as without it: their form tells."""
+    year: int | None = _of(TIMES)
+    """That of times without a year; without it the newest one in which they are not in the future."""
     late: str | None = _of(TIMES)
     """How late events may come."""
     late_output: str | Path | None = _of(TIMES)
@@ -195,7 +199,6 @@ class RunOptions:
         ------
         InputError: an option means nothing, or a file would be written in the place of another one.
         """
-        from workbench.events.clock import Clock
         from workbench.events.inputs import see_apart
 
         own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
@@ -208,7 +211,7 @@ class RunOptions:
         found = Reading(
             columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
             format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each))),
-            clock=Clock(unit=self.time_unit), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml,
+            clock=self.clock(), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml,
         )  # fmt: skip
         if self.time is None or program is None:
             return found
@@ -219,7 +222,7 @@ class RunOptions:
         """What knows the times of events, as the log writes them; see `Clock`."""
         from workbench.events.clock import Clock
 
-        return Clock(self.time or Clock.column, self.time_unit, late)
+        return Clock(self.time or Clock.column, self.time_unit, late, self.time_format or Clock.format, self.year)
 
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")

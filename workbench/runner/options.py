@@ -64,6 +64,8 @@ class RunKeywords(TypedDict, total=False):
     engine: str
     time: str
     time_unit: str
+    time_format: str
+    year: int
     late: str
     late_output: str
     until: str | int

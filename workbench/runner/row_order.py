@@ -18,7 +18,8 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
 from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, joined_events
-from workbench.events.clock import Clock, Times, UntimedError, time_domain
+from workbench.events.clock import Clock, Times, time_domain
+from workbench.events.date_formats import UntimedError
 from workbench.events.decoding import counted_blocks
 from workbench.events.rows import LogBlock
 from workbench.runner.order import HoldBack, LateRows, PieceForm, merged
@@ -157,7 +158,7 @@ class RowOrder:
         try:
             return RowAtTime(time if times is None else times.read(str(time)), row)
         except UntimedError as error:
-            raise InputError(f"'{self._column}': expected {error}", where=shown) from error
+            raise InputError(f"'{self._column}': expected {error}", where=shown, hint=error.hint) from error
 
     def _blocks(self, pieces: Iterator[RowPiece]) -> Iterator[LogBlock]:
         """Pieces as blocks, which own their rows."""

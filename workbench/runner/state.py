@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MARK = b"state of one run"
 DECISIVE = (
     "columns", "null", "header", "pattern", "xml", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
-    "time_unit", "late", "compat", "with_sources", "passed", "output_format",
+    "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
 )  # fmt: skip
 """The options on which it depends what comes out, besides those that change the program."""
 AFRESH = "name another --state, or remove this one to start afresh"

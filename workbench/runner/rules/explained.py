@@ -16,7 +16,7 @@ from typing import Any, cast
 from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, did_you_mean
 from workbench.events.batch import LogBatch
-from workbench.events.clock import UntimedError
+from workbench.events.date_formats import UntimedError
 from workbench.events.values import UnreadableError, from_text
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start

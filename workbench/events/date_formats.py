@@ -1,0 +1,224 @@
+"""Dates as logs write them: ISO 8601, the forms of everyday logs, and formats that the user names.
+
+The rule of this module: the form of a text tells how it is read, and nothing is guessed. Where day and month may be
+either way around, the first rows of the log decide, or it is an error; a date without a year is in the newest year in
+which it is not in the future, unless the user names one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from workbench.errors import InputError, did_you_mean
+
+AUTO = "auto"
+"""The form of a text tells its format."""
+FINEST = "a time no finer than a microsecond"
+AHEAD = timedelta(hours=14)
+"""How far the clocks on earth that are furthest ahead are before UTC."""
+LEAP = 9
+"""Years among which there is one with a 29th of February."""
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+_MONTH = rf"(?P<name>{'|'.join(MONTHS)})[a-z]*"
+_WEEKDAY = "(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +)?"
+_DAY, _YEAR = r"(?P<day>\d\d?)", r"(?P<year>\d{4})"
+_ZONE = r"(?: ?(?P<zone>Z|UTC|UT|GMT|[+-]\d\d:?\d\d))?"
+_CLOCK = rf"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?{_ZONE}"
+_NUMBERS = rf"(?P<first>\d\d?)([-/.])(?P<other>\d\d?)\2{_YEAR}"
+FORMS = [
+    re.compile(form, re.IGNORECASE | re.ASCII)
+    for form in (
+        rf"{_WEEKDAY}{_MONTH} +{_DAY} +{_CLOCK}(?: {_YEAR})?",  # syslog, ctime
+        rf"{_DAY}/{_MONTH}/{_YEAR}[: ]{_CLOCK}",  # Apache, nginx, HAProxy
+        rf"{_WEEKDAY}{_DAY}[ -]{_MONTH}[ -]{_YEAR} +{_CLOCK}",  # RFC 2822, HTTP
+        rf"{_YEAR}[-/.](?P<month>\d\d?)[-/.]{_DAY}[T ]+{_CLOCK}",  # the error log of nginx, Go
+        rf"{_NUMBERS}(?:,?[T ]+{_CLOCK})?",  # spreadsheets
+    )
+]
+_CLOCK_TEXT = re.compile(r"\d\d?:\d\d(:\d\d)?([.,]\d+)?")
+_YEAR_DIRECTIVE = re.compile(r"%[YyGcx]")
+
+
+class UntimedError(ValueError):
+    """Not a time; the message says what was expected."""
+
+    def __init__(self, expected: str, hint: str = "") -> None:
+        super().__init__(expected)
+        self.hint = hint
+
+
+@dataclass
+class DateReader:
+    """Reads the dates in a column.
+
+    Parameters
+    ----------
+    column: what messages call it.
+    format: of `datetime.strptime`, or `auto`.
+    year: that of dates without one; None: the newest one that is not in the future.
+
+    Attributes
+    ----------
+    day_first: whether 03/04/2026 is in April; None: not known.
+    say: reports how dates are read, once for each form that is not ISO 8601.
+    sample: gives the texts of the column in the first rows of the file.
+
+    Raises
+    ------
+    InputError: there is no such format, or no such year.
+    """
+
+    column: str = "time"
+    format: str = AUTO
+    year: int | None = None
+    day_first: bool | None = field(default=None, init=False)
+    say: Callable[[str], object] = field(default=str, init=False)
+    sample: Callable[[], Iterable[str]] = field(default=tuple, init=False)
+
+    def __post_init__(self) -> None:
+        self._reported = set[int]()
+        if self.format != AUTO:
+            _check_format(self.format)
+        if self.year is not None and not 1 <= self.year <= 9999:
+            raise InputError(f"--year {self.year}: there is no such year", hint="for example --year 2026")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "say": str, "sample": tuple}  # a worker has no user
+
+    def read(self, text: str) -> datetime:
+        """The date that a text says; UntimedError if it says none."""
+        if self.format != AUTO:
+            return self._of_format(text)
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            return self._of_form(text)
+        if re.search(r"[.,][0-9]{6}[0-9]*[1-9]", text):
+            raise UntimedError(FINEST)
+        return date
+
+    def _of_format(self, text: str) -> datetime:
+        try:
+            if _YEAR_DIRECTIVE.search(self.format.replace("%%", "")):
+                return datetime.strptime(text, self.format)
+            return self._in_year(lambda year: datetime.strptime(f"{year} {text}", f"%Y {self.format}"))
+        except ValueError:
+            raise UntimedError(f"a time in the format {self.format}") from None
+
+    def _of_form(self, text: str) -> datetime:
+        number, found = next(((i, m) for i, form in enumerate(FORMS) if (m := form.fullmatch(text))), (0, None))
+        if found is None:
+            hint = "--time-format '%d %b %Y %H:%M:%S', for example, says how they are written"
+            raise UntimedError("a number, or a date such as 2024-05-01T12:00:00Z", hint)
+        parts = found.groupdict()
+        try:
+            if parts["year"]:
+                date = self._date(parts, int(parts["year"]), text)
+            else:
+                date = self._in_year(lambda year: self._date(parts, year, text))
+        except UntimedError:
+            raise
+        except ValueError:
+            raise UntimedError("a date that is in the calendar") from None
+        if number not in self._reported:
+            self._reported.add(number)
+            options = "--time-format" if parts["year"] else "--year and --time-format"
+            self.say(f"the time '{text}' in '{self.column}' is read as {date.isoformat()} ({options} can change this)")
+        return date
+
+    def _date(self, parts: dict[str, str | None], year: int, text: str) -> datetime:
+        if parts.get("first"):
+            day, month = self._day_and_month(parts, text)
+        else:
+            name = parts.get("name")
+            day, month = int(parts["day"] or 0), MONTHS.index(name.lower()) + 1 if name else int(parts["month"] or 0)
+        fraction = (parts["fraction"] or "").rstrip("0")
+        if len(fraction) > 6:
+            raise UntimedError(FINEST)
+        hour, minute, second = (int(parts[each] or 0) for each in ("hour", "minute", "second"))
+        return datetime(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), _zone(parts["zone"]))
+
+    def _in_year(self, date_in: Callable[[int], datetime]) -> datetime:
+        """The date in the year of the user, or in the newest one in which it is not in the future."""
+        if self.year is not None:
+            return date_in(self.year)
+        latest = datetime.now(UTC).replace(tzinfo=None) + AHEAD
+        for year in range(latest.year, latest.year - LEAP, -1):
+            try:
+                date = date_in(year)
+            except UntimedError:
+                raise
+            except ValueError:  # the 29th of February
+                continue
+            if date.replace(tzinfo=None) <= latest:
+                return date
+        raise ValueError
+
+    # --- day and month --------------------------------------------------------------------------------------
+
+    def _day_and_month(self, parts: dict[str, str | None], text: str) -> tuple[int, int]:
+        """The day and the month of a date in numbers; UntimedError where nothing tells which is which."""
+        first, other = int(parts["first"] or 0), int(parts["other"] or 0)
+        own = {True} if first > 12 else {False} if other > 12 else set[bool]()
+        if self.day_first is None:
+            orders = own.union(*map(_orders, self.sample()))
+            if len(orders) == 1:
+                (self.day_first,) = orders
+            elif first != other:
+                raise _ambiguous(first, other, parts["year"] or "", text)
+        elif own == {not self.day_first}:
+            raise UntimedError(f"a date with the {'day' if self.day_first else 'month'} first, as in other rows")
+        return (first, other) if self.day_first else (other, first)
+
+
+def _orders(text: str) -> Iterator[bool]:
+    """Whether the day is first in a date in numbers, where these tell."""
+    found = FORMS[-1].fullmatch(text.strip())
+    if found and int(found["first"]) > 12:
+        yield True
+    elif found and int(found["other"]) > 12:
+        yield False
+
+
+def _ambiguous(day: int, month: int, year: str, text: str) -> UntimedError:
+    readings = (f"{one} {MONTHS[other - 1].title()} {year}" for one, other in ((day, month), (month, day)))
+    found = FORMS[-1].fullmatch(text)
+    assert found is not None
+    rest = _CLOCK_TEXT.sub(_directives, text[found.end("year") :].removesuffix(found["zone"] or ""))
+    rest += "%z" if found["zone"] else ""
+    formats = (f"'%{one}{found[2]}%{other}{found[2]}%Y{rest}'" for one, other in ("dm", "md"))
+    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it tells)"
+    return UntimedError(what, f"write --time-format {' or --time-format '.join(formats)}")
+
+
+def _directives(found: re.Match[str]) -> str:
+    fraction = f"{found[2][0]}%f" if found[2] else ""
+    return f"%H:%M{':%S' if found[1] else ''}{fraction}"
+
+
+def _zone(text: str | None) -> timezone | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return UTC
+    sign = -1 if text[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
+
+
+def _check_format(format: str) -> None:
+    """InputError where `datetime.strptime` does not take a format."""
+    if "%" not in format:
+        hint = did_you_mean(format, [AUTO])
+        hint = hint if hint.startswith("did") else "write --time-format '%d/%b/%Y:%H:%M:%S %z', for example"
+        raise InputError(f"--time-format {format}: this is no format of times", hint=hint)
+    try:
+        datetime.strptime(datetime(2000, 1, 1, tzinfo=UTC).strftime(format), format)
+    except (ValueError, re.error) as error:
+        numbers = "; numbers need no format: --time-unit s says what they count" if "%s" in format else ""
+        hint = f"the directives are those of Python's strptime: %Y %m %d %b %H %M %S %f %z{numbers}"
+        raise InputError(f"--time-format {format}: {error}", hint=hint) from error
