@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli import options as o
 from workbench.cli.help_pages import Page
+from workbench.events.patterns import LOGFMT, PATTERNS
 from workbench.events.reading import Null
 from workbench.events.table import format_names, format_rows
 from workbench.executors import table
@@ -59,9 +60,9 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--strict", action="store_true", help="make columns that no input uses an error")
     group.add_argument(
-        "--null", choices=get_args(Null), default="absent",
+        "--null", action="append", metavar=f"{'|'.join(get_args(Null))}|TEXT",
         help="what an empty cell or a null means: no event at this step, or an error; zero: 0, false or the empty text,"
-        " where other fields of its record are present (default: absent)",
+        " where other fields of its record are present (default: absent); any other TEXT: cells with it are empty, too",
     )  # fmt: skip
     group.add_argument(
         "--bad-rows", default="error", metavar="error|skip|FILE",
@@ -69,12 +70,19 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(
-        "--pattern", metavar="REGEX",
-        help="the form of each line of a text, with a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'",
+        "--pattern", metavar="NAME|REGEX",
+        help=f"the form of each line of a text: {', '.join(PATTERNS)}, {LOGFMT}, or with a group for each column:"
+        " '(?P<user>\\w+) (?P<ms>\\d+)'",
     )  # fmt: skip
     group.add_argument(
         "--xml", metavar="ELEMENT", help="the XML elements that are rows; columns are paths in them: x=position/x"
     )
+    group.add_argument("--delimiter", metavar="CHAR", help="what separates cells of CSV (default: the header tells)")
+    group.add_argument("--quote", metavar="CHAR", help="what stands around cells of CSV; '' for nothing (default: \")")
+    group.add_argument("--decimal", metavar="CHAR", help="the decimal mark of numbers: --decimal , (default: .)")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of the text: latin-1, cp1252 (default: utf-8)")
+    group.add_argument("--skip-lines", type="positive", metavar="N", help="leave out the first N lines of the file")
+    group.add_argument("--comment", metavar="TEXT", help="leave out lines that begin with this: --comment '#'")
     group.add_argument("--head", type="positive", metavar="N", help="read only the first N rows")
 
 

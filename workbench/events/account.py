@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
 """Why rows are ignored."""
 _REPORTING = Lock()
-"""Held while ignored columns are reported, which several threads may read at the same time."""
+"""Held while something is reported once, which several threads may meet at the same time."""
 
 
 class BadRow(NamedTuple):
@@ -121,6 +121,7 @@ class Reporter:
     columns: those that no input needs.
     bad: how many bad rows each file has had.
     reported: how many of them earlier runs have reported, from whose state this one goes on.
+    reported_once: what has been reported of all files of the log.
     """
 
     say: Callable[[str], object] = lambda _: None
@@ -131,6 +132,15 @@ class Reporter:
     columns: dict[str, None] = field(default_factory=dict)
     bad: Counter[str] = field(default_factory=Counter)
     reported: Counter[str] = field(default_factory=Counter)
+    reported_once: set[str] = field(default_factory=set)
+
+    def report_once(self, text: str) -> None:
+        """Report what holds for all files of a log, when it is met first."""
+        with _REPORTING:
+            known = text in self.reported_once
+            self.reported_once.add(text)
+        if not known:
+            self.say(text)
 
     def after(self, left: int = 0) -> None:
         """Note that all output of the rows so far has been given away, but for that of so many of the last ones."""

@@ -18,6 +18,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.input_columns import decode_column, decode_texts
+from workbench.events.reading import Reading
 from workbench.events.text_column import StoredTexts
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"
@@ -30,15 +31,17 @@ class CsvTables:
     Parameters
     ----------
     columns: what the columns are for.
-    between: what stands between cells.
+    reading: how cells are written.
+    between, quote: what stands between cells, and around them.
 
     Attributes
     ----------
     odd: whether some rows were no table.
     """
 
-    def __init__(self, columns: ColumnMap, between: str) -> None:
-        self._columns, self._between, self.odd = columns, between, False
+    def __init__(self, columns: ColumnMap, reading: Reading, between: str, quote: str) -> None:
+        self._columns, self._reading, self.odd = columns, reading, False
+        self._between, self._quote = between, quote
         self._many: frozenset[str] = frozenset()
         """The columns with many different texts, which get their numbers later."""
 
@@ -78,7 +81,7 @@ class CsvTables:
         """Columns of these types, by position; None where Arrow finds others."""
         from pyarrow import csv as arrow
 
-        quoted = b'"' in lines
+        quoted = bool(self._quote) and self._quote.encode() in lines
         names = [str(i) for i in range(len(self._columns.names))]
         try:
             pa.enable_signal_handlers(False)  # its own would take a signal for itself, and may lose it
@@ -86,13 +89,14 @@ class CsvTables:
                 pa.BufferReader(lines),
                 arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
                 arrow.ParseOptions(
-                    delimiter=self._between, quote_char='"' if quoted else False, newlines_in_values=quoted,
+                    delimiter=self._between, quote_char=self._quote if quoted else False, newlines_in_values=quoted,
                     ignore_empty_lines=False,
                 ),
                 arrow.ConvertOptions(
                     column_types=dict(types),
                     include_columns=list(types),
-                    null_values=[""],
+                    null_values=["", *self._reading.nulls],
+                    decimal_point=self._reading.decimal or ".",
                     true_values=["true", "True", "TRUE", "1"],
                     false_values=["false", "False", "FALSE", "0"],
                     strings_can_be_null=True,

@@ -110,8 +110,8 @@ def readable(shown: str) -> Iterator[None]:
 
 def not_text(error: UnicodeDecodeError, where: str) -> InputError:
     """The error for bytes that are no characters."""
-    hint = "convert the file: iconv -f latin1 -t utf-8, for example"
-    return InputError(f"this is not UTF-8 text: {error}", where=where, hint=hint)
+    hint = "name another --encoding: latin-1 or cp1252, for example"
+    return InputError(f"this is not {error.encoding.upper()} text: {error}", where=where, hint=hint)
 
 
 def shown_name(path: str | Path) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.events.packing import Decompressed
+from workbench.events.packing import DerivedBytes
 
 SIZE = 1 << 21
 """Bytes that are read as a block."""
@@ -46,7 +46,7 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
 def is_whole(stream: io.BufferedReader) -> bool:
     """Whether all of it is there: a file, and no pipe."""
     raw = getattr(stream, "raw", None)
-    return (raw.source if isinstance(raw, Decompressed) else stream).seekable()
+    return is_whole(raw.source) if isinstance(raw, DerivedBytes) else stream.seekable()
 
 
 def count_lines(data: bytes) -> int:
@@ -118,13 +118,13 @@ def _see_length(length: int, shown: str) -> None:
         raise InputError(f"a line is longer than {LONGEST >> 20} MB", where=shown, hint="is it a file of this format?")
 
 
-def whole_rows(data: bytes, between: str) -> int | None:
+def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
     """How many bytes of a text of CSV are whole rows; None where there is doubt what its rows are.
 
     There is none where each quotation mark opens a cell, closes it, or is one of two: a mark that opens follows what
     is between cells, and one that closes is followed by it. So which is which tells its number.
     """
-    if b'"' not in data:
+    if not quote or quote.encode() not in data:
         cut = data.rfind(b"\n") + 1
         return None if _returns(data[:cut]) else cut
     if len(data) < FEW:
@@ -132,9 +132,9 @@ def whole_rows(data: bytes, between: str) -> int | None:
     import numpy as np
 
     text = np.frombuffer(b"\n" + data + b"\n", np.uint8)
-    marks: Any = np.flatnonzero(text == QUOTE)
+    marks: Any = np.flatnonzero(text == ord(quote))
     opening, closing = marks[::2] - 1, marks[1::2] + 1
-    ends = [LINE, ord(between), QUOTE]
+    ends = [LINE, ord(between), ord(quote)]
     if not (np.isin(text[opening], ends).all() and np.isin(text[closing], [*ends, RETURN]).all()):
         return None
     cut = data.rfind(b"\n") + 1
@@ -149,14 +149,14 @@ def _returns(data: bytes) -> bool:
     return b"\0" in data or (b"\r" in data and data.replace(b"\r\n", b"").count(b"\r") > 0)
 
 
-def count_rows(data: bytes) -> int:
+def count_rows(data: bytes, quote: str = '"') -> int:
     """How many rows of CSV these are, which are whole ones (`whole_rows`)."""
-    if b'"' not in data:
+    if not quote or quote.encode() not in data:
         return count_lines(data)
     import numpy as np
 
     text = np.frombuffer(data, np.uint8)
-    quoted: Any = np.bitwise_xor.accumulate((text == QUOTE).view(np.uint8))
+    quoted: Any = np.bitwise_xor.accumulate((text == ord(quote)).view(np.uint8))
     return int(((text == LINE) & (quoted == 0)).sum())
 
 

@@ -17,6 +17,7 @@ from workbench.core.domain import Domain
 from workbench.core.program import Ported
 from workbench.errors import did_you_mean, listed
 from workbench.events.account import Reporter
+from workbench.events.cells import plain_cell
 from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.read import lenient, lenient_ports, opened_log
@@ -103,7 +104,7 @@ def samples(
             kinds, cells = reader.sample(lines, shown, count)
             known = {} if reader.typed else kinds  # those of typed columns are in the format's own words
             if not reader.typed:
-                cells = {name: [None if cell == "" else cell for cell in some] for name, some in cells.items()}
+                cells = {name: [plain_cell(cell, reading) or None for cell in some] for name, some in cells.items()}
             yield shown, cells, partial(_column_kind, known, reader.typed)
 
 
@@ -127,10 +128,11 @@ def _found(
     found = []
     for i, name in enumerate(names):
         inputs = fed.get(i, [])
-        empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in cells[name])
+        plain = cells[name] if reader.typed else [plain_cell(cell, reader.reading) for cell in cells[name]]
+        empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in plain)
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
         told = tuple(f"{path}: {domain}" for path, domain in inputs)
-        found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name], reader.typed), empty, told, wrong))
+        found.append(FoundColumn(name, kinds.get(name) or guessed(plain, reader.typed), empty, told, wrong))
     missing = (
         f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
         for name in needed

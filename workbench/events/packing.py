@@ -99,19 +99,27 @@ COMPRESSIONS = {
 """What names of compressed files end with."""
 
 
-class Decompressed(io.RawIOBase):
-    """The bytes that have been compressed.
+class DerivedBytes(io.RawIOBase):
+    """Bytes that are made of those of another stream.
 
     Attributes
     ----------
-    source: the compressed ones.
+    source: that stream.
     """
 
-    def __init__(self, source: io.BufferedReader, how: Compression) -> None:
-        self.source, self._read = source, how.read(source)
+    def __init__(self, source: io.BufferedReader) -> None:
+        self.source = source
 
     def readable(self) -> bool:
         return True
+
+
+class Decompressed(DerivedBytes):
+    """The bytes that have been compressed."""
+
+    def __init__(self, source: io.BufferedReader, how: Compression) -> None:
+        super().__init__(source)
+        self._read = how.read(source)
 
     def readinto(self, room: Any) -> int:
         import zlib

@@ -27,6 +27,7 @@ from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
+from workbench.events.text_streams import DroppedLines, marked_encoding, text_stream
 from workbench.events.values import Words
 
 SAMPLED = 1000
@@ -127,15 +128,23 @@ def log_reader(
     stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """What reads the bytes of a file of a log, its lines, and what messages call it."""
+    shown, dropped = shown_name(path), DroppedLines()
+    encoding = reading.encoding or marked_encoding(stream)
+    if encoding and not reading.encoding:
+        reporter.report_once(f"the text is read as {encoding}, as its first bytes say (--encoding names another one)")
+    stream = text_stream(stream, encoding, reading.skip_lines, reading.comment, dropped)
     lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         row = format_row(reading.format or format_of(path) or sniffed(stream))
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
-            hint = f"leave it out; the format is {row.name}"
-            raise InputError(f"--{foreign} says nothing of this file", where=shown_name(path), hint=hint)
+            flag = "null TEXT" if foreign == "nulls" else foreign.replace("_", "-")
+            raise InputError(f"--{flag} says nothing of this file", where=shown, hint=f"the format is {row.name}")
         reader = row.reader(program, reading, reporter)
+        reader.dropped = dropped
+        if row.text:
+            reader.begin(stream.peek())
         _sample_dates(reader, row, program, stream)
-        yield reader, lines, shown_name(path)
+        yield reader, lines, shown
     finally:
         lines.detach()
 
@@ -150,6 +159,7 @@ def _sample_dates(reader: RowReader, row: FormatRow, program: Ported, stream: io
 def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes, name: str) -> list[str]:
     """The texts of an input in the first bytes of a file."""
     reader = row.reader(lenient_ports(program), lenient(reading))
+    reader.begin(data)
     with suppress(WorkbenchError):
         rows = io.TextIOWrapper(io.BytesIO(data[: data.rfind(b"\n") + 1]), encoding="utf-8-sig", newline="")
         cells = reader.sample(rows, "", SAMPLED)[1]

@@ -6,17 +6,21 @@ The rule of this module: it is known before a row is read and holds for all file
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from workbench.errors import InputError
+from workbench.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from workbench.events.clock import Clock
 
 Null = Literal["absent", "error", "zero"]
 """What an empty cell or a null is: no event at this step, or an error; or in a record that has others, 0 or no text."""
-SHAPES = ("header", "pattern", "xml")
+CELLS = ("delimiter", "quote", "decimal", "nulls")
+"""What says how the cells of a row are written."""
+LINES = ("encoding", "skip_lines", "comment")
+"""What says which lines of a text are rows."""
+SHAPES = ("header", "pattern", "xml", *CELLS, *LINES)
 """What says how rows lie in files that do not say it."""
 
 
@@ -37,6 +41,13 @@ class Reading:
     header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
     pattern: what each line of a text matches as a whole, with a named group for each column.
     xml: the name of the elements of XML that are rows.
+    delimiter: what separates cells (CSV); empty: the header tells, or the format.
+    quote: what stands around cells (CSV), or nothing; None: quotation marks.
+    decimal: the decimal mark in numbers of texts; empty: a point.
+    nulls: the texts of cells that are empty, too.
+    encoding: of a text; empty: UTF-8, or what its first bytes name.
+    skip_lines: how many lines at the beginning of a text are no rows.
+    comment: what lines of a text begin with that are no rows.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +61,51 @@ class Reading:
     header: tuple[str, ...] = ()
     pattern: str = ""
     xml: str = ""
+    delimiter: str = ""
+    quote: str | None = None
+    decimal: str = ""
+    nulls: tuple[str, ...] = ()
+    encoding: str = ""
+    skip_lines: int = 0
+    comment: str = ""
+
+    def checked(self) -> Reading:
+        """The same with names resolved.
+
+        Raises
+        ------
+        InputError: there is no such pattern, delimiter, quotation mark, decimal mark or encoding.
+        """
+        from workbench.events.cells import check_marks, delimiter_of
+        from workbench.events.patterns import EMPTY, LOGFMT, named_pattern
+        from workbench.events.text_streams import check_encoding
+
+        found = replace(self, delimiter=delimiter_of(self.delimiter)) if self.delimiter else self
+        check_marks(found)
+        if self.encoding:
+            check_encoding(self.encoding)
+        if self.pattern == LOGFMT:
+            return replace(found, pattern="", format=LOGFMT)
+        pattern = named_pattern(self.pattern) if self.pattern else None
+        return found if pattern is None else replace(found, pattern=pattern, nulls=(*self.nulls, EMPTY))
+
+
+def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
+    """What empty cells are, and the texts of those that are empty, too; a user gives both in any order.
+
+    Raises
+    ------
+    InputError: empty cells are two things, or a text is nearly one of these words.
+    """
+    words: list[Any] = [given] if isinstance(given, str) else list(given)
+    meanings = [word for word in words if word in get_args(Null)]
+    texts = tuple(word for word in words if word not in meanings)
+    for text in texts:
+        if (hint := did_you_mean(text, get_args(Null))).startswith("did"):
+            raise InputError(f"there is no meaning '{text}' of nulls", hint=hint)
+    if len(set(meanings)) > 1:
+        raise InputError(f"--null says two things of empty cells: {' and '.join(meanings)}", hint="leave one out")
+    return (meanings[0] if meanings else "absent"), texts
 
 
 def columns_of(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:

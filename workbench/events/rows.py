@@ -25,6 +25,7 @@ from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.reading import Reading
+from workbench.events.text_streams import DroppedLines
 from workbench.events.values import UnreadableError, Words, in_words, padding
 
 BLOCK = 4096
@@ -67,11 +68,13 @@ class RowReader(ABC):
     columns: which make the events of which input; None before the first row.
     takers: what reads the event of each input from the cells of a row.
     part: that of the file which is read.
+    dropped: the lines of a text that are no rows.
     """
 
     noun = "column"
     """What messages call a column."""
     part = WHOLE
+    dropped: DroppedLines | None = None
     typed: ClassVar[bool] = False
     """Whether cells have types of their own, so that a text that looks like a number is a text."""
 
@@ -87,6 +90,9 @@ class RowReader(ABC):
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self.takers: dict[str, Taker] = {}
+
+    def begin(self, start: bytes) -> None:  # noqa: B027 - most have nothing to do
+        """Find in the first bytes of a file how its rows are written."""
 
     @abstractmethod
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
@@ -259,8 +265,16 @@ class RowReader(ABC):
     def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
         """A row cannot be read: it is passed over, or an error."""
         if self.reading.bad_rows == "error":
-            raise error.retold(where=f"{shown}:{number}") from error
-        self.reporter.report_bad(BadRow(shown, number, error.what, self.text(number, row)))
+            raise error.retold(where=self.place(shown, number)) from error
+        self.reporter.report_bad(BadRow(shown, self.in_file(number), error.what, self.text(number, row)))
+
+    def in_file(self, number: int) -> int:
+        """The number of a row or line as the file has them."""
+        return number if self.dropped is None else self.dropped.number(number)
+
+    def place(self, shown: str, number: int) -> str:
+        """Where a row or line is, for messages."""
+        return f"{shown}:{self.in_file(number)}"
 
     def text(self, number: int, row: Any) -> str:
         """A row as it stands in the file."""

@@ -24,6 +24,7 @@ from workbench.events.date_formats import UntimedError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 DEEPEST = 200
 """Levels that a value of JSON of any type may have."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
@@ -306,6 +307,8 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
             return None
     integer = INTEGER.fullmatch(text)
     if not integer and not NUMBER.fullmatch(text):
+        if DECIMAL_COMMA.fullmatch(text):
+            raise UnreadableError(expected(domain), "--decimal , reads numbers with a decimal comma")
         return None
     if isinstance(domain, Reals):
         return double(text)

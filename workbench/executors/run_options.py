@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError, did_you_mean
-from workbench.events.reading import SHAPES, Null, Reading, columns_of
+from workbench.errors import InputError
+from workbench.events.reading import SHAPES, Reading, columns_of, nulls_of
 from workbench.events.table import format_of_options
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class RunOptions:
     """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
     strict: bool = False
     """Whether columns that no input needs are an error."""
-    null: str = "absent"
+    null: str | Sequence[str] = "absent"
     """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
-    fields of its record are there, it is 0, false or the empty text."""
+    fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
     """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
     head: int | None = None
@@ -75,9 +75,21 @@ class RunOptions:
     header: str | Sequence[str] = ()
     """The columns of a CSV file without a line of names."""
     pattern: str = ""
-    """What each line of a text matches, with a named group for each column."""
+    """What each line of a text matches, with a named group for each column; or the name of a well-known log."""
     xml: str = ""
     """The name of the elements of XML that are rows."""
+    delimiter: str = ""
+    """What separates the cells of CSV, where the header does not tell: a character, or `tab`."""
+    quote: str | None = None
+    """What stands around cells of CSV; empty: nothing."""
+    decimal: str = ""
+    """The decimal mark in numbers of texts."""
+    encoding: str = ""
+    """Of texts, where it is not UTF-8."""
+    skip_lines: int = 0
+    """How many lines at the beginning of each text are no rows."""
+    comment: str = ""
+    """What lines of texts begin with that are no rows."""
 
     steps: bool = _of(PIPELINES, default=False)
     """Whether a step in which nothing came out has a row, too, without events."""
@@ -204,15 +216,15 @@ class RunOptions:
         own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
         beside = {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
         see_apart(self.input, None if own else self.output, own | beside)
-        null: Any = self.null
-        if null not in get_args(Null):
-            raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
+        null, nulls = nulls_of(self.null)
         header = self.header.split(",") if isinstance(self.header, str) and self.header else self.header
         found = Reading(
             columns_of(self.columns), self.strict, null, str(self.bad_rows), self.head,
-            format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each))),
-            clock=self.clock(), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml,
-        )  # fmt: skip
+            format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each, None))),
+            clock=self.clock(), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml, nulls=nulls,
+            delimiter=self.delimiter, quote=self.quote, decimal=self.decimal, encoding=self.encoding,
+            skip_lines=self.skip_lines, comment=self.comment,
+        ).checked()  # fmt: skip
         if self.time is None or program is None:
             return found
         times = {port.name: self.time for port in program.ports.inputs if port.clock}

@@ -27,7 +27,7 @@ class RunKeywords(TypedDict, total=False):
     allow_python: bool
     columns: Mapping[str, str] | Sequence[str]
     strict: bool
-    null: str
+    null: str | Sequence[str]
     bad_rows: str
     head: int
     format: str
@@ -35,6 +35,12 @@ class RunKeywords(TypedDict, total=False):
     header: str | Sequence[str]
     pattern: str
     xml: str
+    delimiter: str
+    quote: str
+    decimal: str
+    encoding: str
+    skip_lines: int
+    comment: str
     steps: bool
     integers: Integer
     fault: Sequence[str]

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 MARK = b"state of one run"
 DECISIVE = (
-    "columns", "null", "header", "pattern", "xml", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
+    "columns", "null", "header", "pattern", "xml", "delimiter", "quote", "decimal",
+    "encoding", "skip_lines", "comment", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
     "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
 )  # fmt: skip
 """The options on which it depends what comes out, besides those that change the program."""
@@ -327,5 +328,6 @@ def _mark(program: Program) -> str:
 def _decisive(options: RunOptions) -> dict[str, str]:
     """The options that decide what comes out, as texts."""
     values = {name: options.value(name) for name in DECISIVE}
+    values["null"] = ", ".join([values["null"]] if isinstance(values["null"], str) else values["null"])
     values["columns"] = ", ".join(f"{name}={column}" for name, column in sorted(columns_of(values["columns"]).items()))
     return {name: "" if value in (None, (), [], False) else str(value) for name, value in values.items()}

@@ -10,19 +10,22 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
-from workbench.errors import InputError, WorkbenchError, listed
+from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
+from workbench.events.account import Reporter
 from workbench.events.batch import Columns, column_steps
-from workbench.events.column_map import ColumnMap, see_inputs
-from workbench.events.files import not_text, opened
+from workbench.events.cells import certain_delimiter, csv_dialect, has_plain_cells, read_cell
+from workbench.events.column_map import ColumnMap, match, see_inputs
+from workbench.events.csv_writer import CsvWriter
+from workbench.events.files import not_text
 from workbench.events.lines import (
     BOM,
     BegunRow,
@@ -34,22 +37,17 @@ from workbench.events.lines import (
     is_text,
     whole_rows,
 )  # fmt: skip
-from workbench.events.packing import ready_bytes
 from workbench.events.parts import FilePart, parts_of_lines
+from workbench.events.reading import CELLS, LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
-from workbench.events.values import UnreadableError, from_text, short, to_text
-from workbench.events.writers import RowWriter
+from workbench.events.values import UnreadableError, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.csv_tables import CsvTables
 
 PIECE = 1 << 15
 """Bytes that are read at a time where some rows are odd."""
-WRITTEN = 1 << 14
-"""Rows that are written at a time."""
-FAR = 1 << 63
-"""Beyond this, numbers may have more digits than can be written."""
 
 
 class _Rows(NamedTuple):
@@ -71,6 +69,28 @@ class CsvReader(RowReader):
     _tables: CsvTables | None = None
     """What parses rows under the header."""
 
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
+        self.quote = '"' if self.reading.quote is None else self.reading.quote
+        usual = ";" if self.reading.decimal == self.between else self.between
+        self.between, self._is_plain = self.reading.delimiter or usual, has_plain_cells(self.reading)
+
+    def begin(self, start: bytes) -> None:
+        line, end, _ = start.removeprefix(BOM).partition(b"\n")
+        if end and not self.reading.delimiter and not self.reading.header and self.between != "\t":
+            text = line.decode(errors="replace").rstrip("\r")
+            self.between = certain_delimiter(text, self.quote, self.between, self.reading.decimal, self._count_fed)
+            if self.between != "," and self.between in text:
+                what = f"cells are separated by {self.between!r}, as the header shows"
+                self.reporter.report_once(f"{what} (--delimiter names another one)")
+
+    def _count_fed(self, names: Sequence[str]) -> int:
+        """How many inputs have columns of these names; less than 0: one that needs some has none."""
+        try:
+            return len(match(names, self.ports, replace(self.reading, strict=False)).inputs)
+        except InputError:
+            return -1
+
     @property
     def _odd(self) -> bool:
         """Whether some rows were no columns."""
@@ -87,20 +107,20 @@ class CsvReader(RowReader):
         whole: whether nothing comes after them.
         """
         kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
-        found = csv.reader(kept or lines, strict=True, delimiter=self.between)
+        found = csv.reader(kept or lines, **csv_dialect(self.between, self.quote))
         while True:
             try:
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
                     row = KeptRow(row, kept.taken()) if kept else row
-                    if self.columns is not None or not self._is_header(row, f"{shown}:{first + 1}"):
+                    if self.columns is not None or not self._is_header(row, self.place(shown, first + 1)):
                         yield number, row
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
                 self.account.is_exact = False  # its lines are rows, or none
                 if kept is None:
-                    raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
+                    raise problem.retold(where=self.place(shown, first + found.line_num)) from error
                 if kept.over and not whole:
                     return
                 text = kept.first()
@@ -127,7 +147,7 @@ class CsvReader(RowReader):
                     begun_row.keep(rest)
                     continue
                 first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
-            cut = whole_rows(rest, self.between)
+            cut = self._cut(rest)
             if cut is None or (last and cut < len(rest)):
                 found = self._found(rest, shown, first, last=last)
                 if found.rows or found.error:
@@ -140,7 +160,7 @@ class CsvReader(RowReader):
                     yield LogBlock(
                         partial(self._steps, block, shown, first),
                         partial(self._arrays, block),
-                        rows=count_rows(block),
+                        rows=count_rows(block, self.quote),
                     )
                     first += block.count(b"\n")
                 rest = rest[cut:]
@@ -148,32 +168,36 @@ class CsvReader(RowReader):
 
     def _pieces(self, rows: bytes) -> Iterator[bytes]:
         """Whole rows: all, or some at a time where there have been odd ones, which others then need not go with."""
-        while self._odd and len(rows) > PIECE and (cut := whole_rows(rows[:PIECE], self.between)):
+        while self._odd and len(rows) > PIECE and (cut := self._cut(rows[:PIECE])):
             yield rows[:cut]
             rows = rows[cut:]
         yield rows
+
+    def _cut(self, rows: bytes) -> int | None:
+        """How many bytes are whole rows; None where there is doubt."""
+        return whole_rows(rows, self.between, self.quote)
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
         data = file.read(size)
         mark = len(BOM) if data.startswith(BOM) else 0
         begun = self._header(data[mark:], shown, last=len(data) < size)
         header = data[: mark + begun[1]] if begun else b""
-        return parts_of_lines(file, size, header, lambda rows: whole_rows(rows, self.between) if begun else None)
+        return parts_of_lines(file, size, header, lambda rows: self._cut(rows) if begun else None)
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
         """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
         whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
         taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
-        found = csv.reader(map(bytes.decode, there), strict=True, delimiter=self.between)
+        found = csv.reader(map(bytes.decode, there), **csv_dialect(self.between, self.quote))
         try:
             row = next(found, None)
         except csv.Error as error:
             if next(there, None) is None and not last:
                 return None
-            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
+            raise InputError(f"not a line of CSV: {error}", where=self.place(shown, found.line_num)) from error
         if row is None:
             return None
-        begins = self._is_header(row, f"{shown}:1")
+        begins = self._is_header(row, self.place(shown, 1))
         return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
 
     def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
@@ -193,7 +217,7 @@ class CsvReader(RowReader):
                 rows.append(row)
         except (InputError, UnicodeDecodeError) as error:
             if taken <= len(texts) or last:
-                told = error if isinstance(error, InputError) else not_text(error, f"{shown}:{first + taken}")
+                told = error if isinstance(error, InputError) else not_text(error, self.place(shown, first + taken))
                 return _Rows(rows, first + taken, len(data), told)
         used = rows[-1][0] if rows else first
         return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
@@ -226,7 +250,7 @@ class CsvReader(RowReader):
         from workbench.events.csv_tables import CsvTables
 
         assert self.columns is not None
-        self._tables = self._tables or CsvTables(self.columns, self.between)
+        self._tables = self._tables or CsvTables(self.columns, self.reading, self.between, self.quote)
         given = self._tables.events(block)
         return None if given is None else self.arrays(given)
 
@@ -239,6 +263,8 @@ class CsvReader(RowReader):
         return row
 
     def cell(self, cell: str, domain: Domain) -> Value | None:
+        if not self._is_plain:
+            return read_cell(cell, domain, self.reading)
         return from_text(cell, domain) if cell.strip() else None
 
     def shown(self, cell: str) -> str:
@@ -289,103 +315,6 @@ def see_width(row: Sequence[str], width: int) -> None:
         raise InputError(f"this line has {len(row)} cells, the header has {width}")
 
 
-class CsvWriter(RowWriter):
-    """The header comes with the first row: what fails before it writes nothing."""
-
-    between = ","
-
-    def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
-        super().__init__(program, stream, shown=shown)
-        self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
-        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
-
-    def end(self) -> None:
-        if not self.begun:
-            self.csv.writerow(self.domains)
-            self.begun = True
-
-    def resume(self, path: Path) -> None:
-        with opened(path) as file:
-            there = next(csv.reader([file.readline().decode()], delimiter=self.between), [])
-        if there != list(self.domains):
-            hint = f"name another file for {listed(self.domains)}"
-            raise InputError(f"there are rows of {listed(there)} already", where=str(path), hint=hint)
-        self.begun, self.quotes = True, any(type(domain) not in _PLAIN for domain in self.domains.values())
-        super().resume(path)
-
-    def row(self, events: Mapping[str, Value]) -> None:
-        cells = [text(events[name]) if name in events else "" for name, text in self._texts.items()]
-        self.end()
-        if events or len(self.domains) > 1:
-            self.csv.writerow(cells)
-        else:  # a row with one empty cell: csv would write "" there, which reads as a text
-            self.stream.write("\n")
-
-    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        if len(self._texts) > 1:
-            super().write(outputs)
-            return
-        ((name, text),) = self._texts.items()
-        if values := outputs[name]:
-            self.end()
-            try:
-                lines = "\n".join(map(_PLAIN[type(self.domains[name])], values))
-            except (KeyError, ValueError):  # what may have to be quoted, or has too many digits
-                self.csv.writerows((text(value),) for value in values)
-            else:
-                self.stream.write(lines + "\n")
-
-    def ready(self, table: Any) -> Callable[[], object]:
-        lines = self._lines(table) if hasattr(self.stream, "buffer") else None
-        if lines is None:
-            return super().ready(table)
-        ready = ready_bytes(self.stream, lines)
-
-        def put() -> None:
-            self.end()
-            ready()
-
-        return put
-
-    def _lines(self, table: Any) -> Sequence[memoryview] | None:
-        """The rows of a table as text; None where some need more thought."""
-        from workbench.events.buffers import one_piece
-        from workbench.events.texts import cell_texts, is_quoted, line_texts, written
-
-        given = list(map(one_piece, table.columns))
-        columns = [cell_texts(column, self.between) for column in given]
-        if any(column is None for column in columns):
-            return None
-        if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
-            import pyarrow as pa
-            from pyarrow import csv as arrow
-
-            options = arrow.WriteOptions(
-                include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
-            )
-            made = pa.BufferOutputStream()
-            arrow.write_csv(pa.table(columns, table.column_names), made, options)
-            return [memoryview(made.getvalue())]
-        pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
-        return [written(line_texts(some, self.between)) for some in pieces]
-
-
-_PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
-    Bool: {True: "true", False: "false"}.__getitem__,
-    **dict.fromkeys((Range, Reals, Integer, Integers), str),
-}
-"""What makes cells of values whose texts are never quoted."""
-
-
-def _text_of(domain: Domain) -> Callable[[Value], Any]:
-    """What makes a cell of a value: the fastest way to what `to_text` says."""
-    if isinstance(domain, Bool | Range | Reals | Integer):
-        return _PLAIN[type(domain)]
-    if isinstance(domain, Integers):
-        return lambda value: value if -FAR < value < FAR else to_text(value, domain)
-    return lambda value: to_text(value, domain)
-
-
 ROW = FormatRow(
     "csv",
     "a line of names, then a line a step; an empty cell is no event",
@@ -394,6 +323,6 @@ ROW = FormatRow(
     CsvWriter,
     lambda _: True,
     text=True,
-    takes=("header",),
+    takes=("header", *CELLS, *LINES),
     rank=0,
 )

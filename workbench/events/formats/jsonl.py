@@ -27,7 +27,7 @@ from workbench.events.columns import arrow_type, as_json
 from workbench.events.line_rows import RecordReader
 from workbench.events.lines import braced_lines, is_text
 from workbench.events.packing import ready_bytes
-from workbench.events.reading import Reading
+from workbench.events.reading import LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.table import FormatRow
 from workbench.events.values import Unheld, Words, dump_json, from_json, parse_json, short, short_json, to_json
@@ -214,6 +214,7 @@ ROW = FormatRow(
     JsonWriter,
     lambda start: _BEGINS.match(start) is not None,
     text=True,
+    takes=LINES,
     row_bytes=70,
     spark="json",
     rank=2,

@@ -12,8 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from workbench.core.domain import Domain, Texts, Value
+from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.account import Reporter
+from workbench.events.cells import has_plain_cells, read_cell
 from workbench.events.line_rows import RecordReader
+from workbench.events.reading import LINES, Reading
 from workbench.events.table import FormatRow
 from workbench.events.values import from_text, is_encodable, short, to_text
 from workbench.events.writers import RowWriter
@@ -31,6 +35,10 @@ _DECODER = json.JSONDecoder(strict=False)
 
 class LogfmtReader(RecordReader):
     """A line of pairs a step."""
+
+    def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
+        super().__init__(program, reading, reporter)
+        self._is_plain = has_plain_cells(self.reading)
 
     def cells(self, row: str) -> Sequence[str | None] | None:
         found: dict[str, str | None] = {}
@@ -50,7 +58,9 @@ class LogfmtReader(RecordReader):
         return list(found.values())
 
     def cell(self, cell: str | None, domain: Domain) -> Value | None:
-        return None if cell is None else from_text(cell, domain)
+        if self._is_plain or not cell:
+            return None if cell is None else from_text(cell, domain)
+        return read_cell(cell, domain, self.reading)
 
     def shown(self, cell: str) -> str:
         return f"'{short(cell)}'"
@@ -90,6 +100,7 @@ ROW = FormatRow(
     LogfmtWriter,
     lambda start: _BEGINS.match(start) is not None,
     text=True,
+    takes=("decimal", "nulls", *LINES),
     row_bytes=40,
     rank=2,
 )

@@ -13,10 +13,11 @@ from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.cells import read_cell
 from workbench.events.line_rows import LineReader
-from workbench.events.reading import Reading
+from workbench.events.reading import LINES, Reading
 from workbench.events.table import FormatRow
-from workbench.events.values import from_text, short
+from workbench.events.values import short
 
 
 class TextReader(LineReader):
@@ -49,7 +50,7 @@ class TextReader(LineReader):
         return [found[group] or "" for group in self._groups]
 
     def cell(self, cell: str | None, domain: Domain) -> Value | None:
-        return from_text(cell, domain) if cell and cell.strip() else None
+        return read_cell(cell, domain, self.reading) if cell else None
 
     def shown(self, cell: str) -> str:
         return f"'{short(cell)}'"
@@ -61,6 +62,6 @@ ROW = FormatRow(
     (".log",),
     TextReader,
     text=True,
-    takes=("pattern",),
+    takes=("pattern", "decimal", "nulls", *LINES),
     rank=3,
 )

@@ -1,6 +1,8 @@
 """TSV: CSV with tabs for commas."""
 
-from workbench.events.formats.csv import CsvReader, CsvWriter
+from workbench.events.csv_writer import CsvWriter
+from workbench.events.formats.csv import CsvReader
+from workbench.events.reading import CELLS, LINES
 from workbench.events.table import FormatRow
 
 
@@ -29,6 +31,6 @@ ROW = FormatRow(
     TsvWriter,
     _begins,
     text=True,
-    takes=("header",),
+    takes=("header", *CELLS, *LINES),
     rank=1,
 )

@@ -22,7 +22,7 @@ def _whole(program: Program, start: Start) -> None:
     run(program, start)
 
 
-_LACKS = "--output NAME=FILE", "--steps", "--memory", "--late-output"
+_LACKS = "--output NAME=FILE", "--steps", "--memory", "--late-output", "--encoding", "--skip-lines", "--comment"
 
 ROW = BackendRow(
     "spark",

@@ -1,0 +1,92 @@
+"""Cells of texts: what separates them, which are empty, and how numbers are written in them.
+
+The rule of this module: what separates cells is found where the header leaves no doubt, and numbers have one decimal
+mark: of the other one nobody knows whether it stands between thousands.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.core.domain import Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.fields import Nullable
+from workbench.errors import InputError, did_you_mean
+from workbench.events.reading import Reading
+from workbench.events.values import NUMBER, from_text
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+"""What separates cells, by names."""
+_OTHER_MARK = str.maketrans(",.", ".,")
+
+
+def delimiter_of(text: str) -> str:
+    """The character that separates cells, of how a user names it.
+
+    Raises
+    ------
+    InputError: it is none.
+    """
+    found = DELIMITERS.get(text, text).replace("\\t", "\t")
+    if len(found) != 1 or not found.isascii() or found in '"\r\n' or found.isalnum():
+        hint = did_you_mean(text, DELIMITERS) if text.isalpha() else "for example --delimiter ';' or --delimiter tab"
+        raise InputError(f"--delimiter {text!r}: expected one character", hint=hint)
+    return found
+
+
+def check_marks(reading: Reading) -> None:
+    """InputError where the marks that a user names are none, or one is two things."""
+    quote, decimal = reading.quote or "", reading.decimal
+    if len(quote) > 1 or not quote.isascii() or (quote and quote == reading.delimiter):
+        raise InputError(f"--quote {quote!r}: expected another character, or '' for none")
+    if decimal not in ("", ".", ","):
+        raise InputError(f"--decimal {decimal}: the decimal mark is a point or a comma", hint="write --decimal ,")
+    if decimal and decimal == reading.delimiter:
+        raise InputError(f"'{decimal}' is the decimal mark, and separates cells", hint="name another --delimiter")
+
+
+def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
+    """What separates the names in a header: `given`, unless only another character makes names of more inputs.
+
+    Parameters
+    ----------
+    decimal: the decimal mark, which separates nothing.
+    fed: how many inputs have a column among these names; less than 0: an input that needs one has none.
+    """
+    found = dict[str, int]()
+    for each in dict.fromkeys((given, *";\t|")):
+        names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
+        if len(names) > 1:
+            found[each] = fed([name.strip() for name in names])
+    most = max(found.values(), default=-1)
+    best = [each for each, count in found.items() if count == most]
+    return best[0] if len(best) == 1 and most >= 0 else given
+
+
+def csv_dialect(delimiter: str, quote: str) -> dict[str, Any]:
+    """How Python's `csv` reads such rows."""
+    quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+    return {"strict": True, "delimiter": delimiter, **quoting}
+
+
+def has_plain_cells(reading: Reading) -> bool:
+    """Whether cells are written as they are without options."""
+    return not reading.nulls and reading.decimal in ("", ".")
+
+
+def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
+    """The event in the text of a cell; None where it is empty."""
+    if cell in reading.nulls or not cell.strip():
+        return None
+    number = isinstance(domain.of if isinstance(domain, Nullable) else domain, Reals | Integer | Integers | Range)
+    return from_text(cell.translate(_OTHER_MARK) if number and reading.decimal == "," else cell, domain)
+
+
+def plain_cell(cell: Any, reading: Reading) -> Any:
+    """A cell as it is written without options: an empty text, or a number with a point."""
+    if not isinstance(cell, str):
+        return cell
+    number = cell.strip().translate(_OTHER_MARK)
+    is_number = reading.decimal == "," and NUMBER.fullmatch(number) is not None
+    return "" if cell in reading.nulls else number if is_number else cell

@@ -1,0 +1,124 @@
+"""The bytes of texts as readers take them: in UTF-8, and without the lines that are no rows.
+
+The rule of this module: what is left out is remembered, so that messages number lines as the file has them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from bisect import bisect_left
+from typing import Any
+
+from workbench.errors import InputError, did_you_mean
+from workbench.events.packing import DerivedBytes
+
+PIECE = 1 << 16
+"""Bytes that are read at a time."""
+ENCODINGS = "utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "cp1251", "cp437", "shift_jis", "gb18030"
+"""Encodings that are suggested."""
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class DroppedLines:
+    """The lines of a file that are no rows."""
+
+    def __init__(self) -> None:
+        self._at: list[int] = []
+
+    def add(self, kept: int) -> None:
+        """Note a line that stands behind so many others that are kept."""
+        self._at.append(kept)
+
+    def number(self, line: int) -> int:
+        """The number in the file of a line that is kept, by its number among these."""
+        return line + bisect_left(self._at, line)
+
+
+class TextBytes(DerivedBytes):
+    """A stream that is made piece by piece of another one."""
+
+    def __init__(self, source: io.BufferedReader) -> None:
+        super().__init__(source)
+        self._ready, self._over = memoryview(b""), False
+
+    def convert(self, data: bytes, last: bool) -> bytes:
+        """What becomes of some bytes."""
+        raise NotImplementedError
+
+    def readinto(self, room: Any) -> int:
+        while not self._ready and not self._over:
+            data = self.source.read1(PIECE)
+            self._over = not data
+            self._ready = memoryview(self.convert(data, self._over))
+        size = min(len(room), len(self._ready))
+        room[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+class Recoded(TextBytes):
+    """A text in UTF-8."""
+
+    def __init__(self, source: io.BufferedReader, encoding: str) -> None:
+        super().__init__(source)
+        self._decode = codecs.getincrementaldecoder(encoding)().decode
+
+    def convert(self, data: bytes, last: bool) -> bytes:
+        return self._decode(data, last).encode()
+
+
+class RowLines(TextBytes):
+    """A text without its first lines, and without those that are comments.
+
+    Parameters
+    ----------
+    skip: how many lines are left out at the beginning.
+    comment: what lines begin with that are left out; empty: nothing.
+    dropped: notes them.
+    """
+
+    def __init__(self, source: io.BufferedReader, skip: int, comment: str, dropped: DroppedLines) -> None:
+        super().__init__(source)
+        self._skip, self._comment, self._dropped = skip, comment.encode(), dropped
+        self._kept, self._rest = 0, b""
+
+    def convert(self, data: bytes, last: bool) -> bytes:
+        data = self._rest + data
+        cut = len(data) if last else data.rfind(b"\n") + 1
+        lines, self._rest = data[:cut], data[cut:]
+        comments = self._comment and (lines.startswith(self._comment) or b"\n" + self._comment in lines)
+        if not self._skip and not comments:
+            self._kept += lines.count(b"\n")
+            return lines
+        return b"".join(line for line in lines.splitlines(keepends=True) if self._is_kept(line))
+
+    def _is_kept(self, line: bytes) -> bool:
+        if self._skip:
+            self._skip -= 1
+        elif not self._comment or not line.startswith(self._comment):
+            self._kept += 1
+            return True
+        self._dropped.add(self._kept)
+        return False
+
+
+def check_encoding(name: str) -> None:
+    """InputError where there is no such encoding of texts."""
+    try:
+        "".encode(name)
+    except LookupError:
+        raise InputError(f"--encoding {name}: there is no such encoding", hint=did_you_mean(name, ENCODINGS)) from None
+
+
+def marked_encoding(stream: io.BufferedReader) -> str:
+    """The encoding that the first bytes of a text name; empty where they name none."""
+    return "utf-16" if stream.peek(2)[:2] in _MARKS else ""
+
+
+def text_stream(
+    stream: io.BufferedReader, encoding: str, skip: int, comment: str, dropped: DroppedLines
+) -> io.BufferedReader:
+    """A text as readers take it."""
+    if encoding:
+        stream = io.BufferedReader(Recoded(stream, encoding))
+    return io.BufferedReader(RowLines(stream, skip, comment, dropped)) if skip or comment else stream
