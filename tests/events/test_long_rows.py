@@ -31,9 +31,9 @@ def small(monkeypatch):
 def test_a_row_without_an_end_is_refused(name, tmp_path, monkeypatch):
     looked: list[int] = []
 
-    def whole_rows(data, between):
+    def whole_rows(data, between, quote):
         looked.append(len(data))
-        return lines.whole_rows(data, between)
+        return lines.whole_rows(data, between, quote)
 
     monkeypatch.setattr(csv, "whole_rows", whole_rows)
     head, more = BEGUN[name]

@@ -79,7 +79,8 @@ def test_lines_by_a_pattern(tmp_path):
     [
         ("t.log", {}, "lines of text have no columns of their own"),
         ("t.log", {"pattern": "("}, "--pattern"),
-        ("t.log", {"pattern": "a"}, "no group of --pattern has a name"),
+        ("t.log", {"pattern": "a+"}, "no group of --pattern has a name"),
+        ("t.log", {"pattern": "a"}, "there is no pattern 'a'"),
         ("t.csv", {"pattern": "(?P<a>.)", "format": "csv"}, "--pattern says nothing of this file"),
         ("t.jsonl", {"header": "a,b"}, "--header says nothing of this file"),
         ("t.csv", {"header": "kind,m,z"}, "no column 'e.n'"),

@@ -13,7 +13,7 @@ from workbench import parse, run
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
 from workbench.events.reading import nulls_of
-from workbench.events.text_streams import DroppedLines, Recoded, RowLines
+from workbench.events.text_streams import DroppedLines, FilteredLines, Recoded
 
 PRICES = parse("pipeline p(id: int, price: float) -> i: int, p: float { return id, price }").get().pipeline
 NAMES = parse("pipeline p(id: int, name: str) -> i: int, n: str { return id, name }").get().pipeline
@@ -142,7 +142,7 @@ def test_bytes_in_pieces(size, monkeypatch) -> None:
     recoded = io.BufferedReader(Recoded(io.BufferedReader(io.BytesIO(text.encode("utf-16"))), "utf-16"))
     assert recoded.read().decode() == text
     dropped = DroppedLines()
-    rows = io.BufferedReader(RowLines(io.BufferedReader(io.BytesIO(text.encode())), 2, "#", dropped))
+    rows = io.BufferedReader(FilteredLines(io.BufferedReader(io.BytesIO(text.encode())), 2, "#", dropped))
     lines = list(enumerate(text.splitlines(keepends=True), 1))
     kept = [(number, line) for number, line in lines if number > 2 and not line.startswith("#")]
     assert rows.read().decode() == "".join(line for _, line in kept)

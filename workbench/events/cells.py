@@ -8,42 +8,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.fields import Nullable
-from workbench.errors import InputError, did_you_mean
 from workbench.events.reading import Reading
 from workbench.events.values import NUMBER, from_text
 
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
-"""What separates cells, by names."""
 _OTHER_MARK = str.maketrans(",.", ".,")
-
-
-def delimiter_of(text: str) -> str:
-    """The character that separates cells, of how a user names it.
-
-    Raises
-    ------
-    InputError: it is none.
-    """
-    found = DELIMITERS.get(text, text).replace("\\t", "\t")
-    if len(found) != 1 or not found.isascii() or found in '"\r\n' or found.isalnum():
-        hint = did_you_mean(text, DELIMITERS) if text.isalpha() else "for example --delimiter ';' or --delimiter tab"
-        raise InputError(f"--delimiter {text!r}: expected one character", hint=hint)
-    return found
-
-
-def check_marks(reading: Reading) -> None:
-    """InputError where the marks that a user names are none, or one is two things."""
-    quote, decimal = reading.quote or "", reading.decimal
-    if len(quote) > 1 or not quote.isascii() or (quote and quote == reading.delimiter):
-        raise InputError(f"--quote {quote!r}: expected another character, or '' for none")
-    if decimal not in ("", ".", ","):
-        raise InputError(f"--decimal {decimal}: the decimal mark is a point or a comma", hint="write --decimal ,")
-    if decimal and decimal == reading.delimiter:
-        raise InputError(f"'{decimal}' is the decimal mark, and separates cells", hint="name another --delimiter")
 
 
 def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
@@ -56,9 +29,10 @@ def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Call
     """
     found = dict[str, int]()
     for each in dict.fromkeys((given, *";\t|")):
-        names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
-        if len(names) > 1:
-            found[each] = fed([name.strip() for name in names])
+        with suppress(csv.Error):  # a name goes on in the next line
+            names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
+            if len(names) > 1:
+                found[each] = fed([name.strip() for name in names])
     most = max(found.values(), default=-1)
     best = [each for each, count in found.items() if count == most]
     return best[0] if len(best) == 1 and most >= 0 else given

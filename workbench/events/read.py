@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,9 @@ from workbench.events.clock import Times
 from workbench.events.column_map import see_inputs
 from workbench.events.date_formats import AUTO
 from workbench.events.decoding import counted_blocks, enough
-from workbench.events.files import format_of, opened, shown_name, sniffed
+from workbench.events.files import BUFFER, format_of, opened, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.reading import SHAPES, Reading
+from workbench.events.reading import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
 from workbench.events.text_streams import DroppedLines, marked_encoding, text_stream
@@ -72,8 +72,8 @@ def read_blocks(
     Rows that are read one by one count in the account; those of columns are counted by who takes them.
     """
     reading, reporter = reading or Reading(), reporter or Reporter()
-    for file in _files(path, program, reading, reporter.account):
-        with _opened(file, program, reading, reporter, stdin) as (reader, lines, shown):
+    for file, stream in _files(path, program, reading, reporter.account, stdin):
+        with stream as found, log_reader(found, file, program, reading, reporter) as (reader, lines, shown):
             yield from counted_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
             if not enough(reading, reporter.account):  # what all rows have in common is known when they have been taken
                 yield LogBlock(partial(_ended, reader, shown), rows=0)
@@ -87,12 +87,19 @@ def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
     return iter(())
 
 
-def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account) -> Iterator[LogPath]:
-    """The files of a log, as long as rows are asked for."""
+def _files(
+    path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account, stdin: IO[bytes] | None
+) -> Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]:
+    """The files of a log, and what opens each, as long as rows are asked for."""
     see_inputs(program.ports, reading)
-    for file in log_files(path):
-        if not enough(reading, account):
-            yield file
+    streams: Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]
+    if reading.follow is None:
+        streams = ((file, opened(file, stdin)) for file in log_files(path))
+    else:
+        (name,) = log_files(path)
+        streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
+    while not enough(reading, account) and (found := next(streams, None)) is not None:
+        yield found
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
@@ -100,7 +107,8 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
     file = next(iter(log_files(path)))
     if not Path(file).is_file():  # what is read once is not looked at before
         return Words()
-    with opened_log(file, Ports("keys", ()), replace(reading, head=0), Reporter()) as (reader, lines, shown):
+    reading = replace(reading, head=0, follow=None)
+    with opened_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
         return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
@@ -139,6 +147,8 @@ def log_reader(
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             flag = "null TEXT" if foreign == "nulls" else foreign.replace("_", "-")
             raise InputError(f"--{flag} says nothing of this file", where=shown, hint=f"the format is {row.name}")
+        if reading.follow is not None and LINES[0] not in row.takes:
+            raise InputError(f"--follow reads lines, and {row.name} has none", where=shown, hint="leave it out")
         reader = row.reader(program, reading, reporter)
         reader.dropped = dropped
         if row.text:
@@ -170,7 +180,7 @@ def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes,
 
 def lenient(reading: Reading) -> Reading:
     """A reading in which nothing is an error that can be passed over."""
-    return replace(reading, strict=False, null="absent", bad_rows="skip")
+    return replace(reading, strict=False, null="absent", bad_rows="skip", follow=None)
 
 
 def lenient_ports(program: Ported) -> Ports:

@@ -6,13 +6,14 @@ The rule of this module: it is known before a row is read and holds for all file
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from workbench.events.clock import Clock
+    from workbench.events.follow import Follower
 
 Null = Literal["absent", "error", "zero"]
 """What an empty cell or a null is: no event at this step, or an error; or in a record that has others, 0 or no text."""
@@ -48,6 +49,7 @@ class Reading:
     encoding: of a text; empty: UTF-8, or what its first bytes name.
     skip_lines: how many lines at the beginning of a text are no rows.
     comment: what lines of a text begin with that are no rows.
+    follow: reads the file, which grows.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -68,26 +70,7 @@ class Reading:
     encoding: str = ""
     skip_lines: int = 0
     comment: str = ""
-
-    def checked(self) -> Reading:
-        """The same with names resolved.
-
-        Raises
-        ------
-        InputError: there is no such pattern, delimiter, quotation mark, decimal mark or encoding.
-        """
-        from workbench.events.cells import check_marks, delimiter_of
-        from workbench.events.patterns import EMPTY, LOGFMT, named_pattern
-        from workbench.events.text_streams import check_encoding
-
-        found = replace(self, delimiter=delimiter_of(self.delimiter)) if self.delimiter else self
-        check_marks(found)
-        if self.encoding:
-            check_encoding(self.encoding)
-        if self.pattern == LOGFMT:
-            return replace(found, pattern="", format=LOGFMT)
-        pattern = named_pattern(self.pattern) if self.pattern else None
-        return found if pattern is None else replace(found, pattern=pattern, nulls=(*self.nulls, EMPTY))
+    follow: Follower | None = None
 
 
 def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:

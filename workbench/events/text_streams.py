@@ -10,13 +10,10 @@ import io
 from bisect import bisect_left
 from typing import Any
 
-from workbench.errors import InputError, did_you_mean
 from workbench.events.packing import DerivedBytes
 
 PIECE = 1 << 16
 """Bytes that are read at a time."""
-ENCODINGS = "utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "cp1251", "cp437", "shift_jis", "gb18030"
-"""Encodings that are suggested."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -67,7 +64,7 @@ class Recoded(TextBytes):
         return self._decode(data, last).encode()
 
 
-class RowLines(TextBytes):
+class FilteredLines(TextBytes):
     """A text without its first lines, and without those that are comments.
 
     Parameters
@@ -102,14 +99,6 @@ class RowLines(TextBytes):
         return False
 
 
-def check_encoding(name: str) -> None:
-    """InputError where there is no such encoding of texts."""
-    try:
-        "".encode(name)
-    except LookupError:
-        raise InputError(f"--encoding {name}: there is no such encoding", hint=did_you_mean(name, ENCODINGS)) from None
-
-
 def marked_encoding(stream: io.BufferedReader) -> str:
     """The encoding that the first bytes of a text name; empty where they name none."""
     return "utf-16" if stream.peek(2)[:2] in _MARKS else ""
@@ -121,4 +110,4 @@ def text_stream(
     """A text as readers take it."""
     if encoding:
         stream = io.BufferedReader(Recoded(stream, encoding))
-    return io.BufferedReader(RowLines(stream, skip, comment, dropped)) if skip or comment else stream
+    return io.BufferedReader(FilteredLines(stream, skip, comment, dropped)) if skip or comment else stream

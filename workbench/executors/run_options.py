@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from workbench.core.domain import Integer, Value
     from workbench.core.program import Ported
     from workbench.events.clock import Clock
+    from workbench.events.follow import Follower
 
 AUTO = "auto"
 """What stands for the backend that fits the program and the log."""
@@ -90,6 +91,8 @@ class RunOptions:
     """How many lines at the beginning of each text are no rows."""
     comment: str = ""
     """What lines of texts begin with that are no rows."""
+    follow: bool | Follower = False
+    """Whether the log is a file that grows, which is read on until the run is stopped."""
 
     steps: bool = _of(PIPELINES, default=False)
     """Whether a step in which nothing came out has a row, too, without events."""
@@ -212,6 +215,7 @@ class RunOptions:
         InputError: an option means nothing, or a file would be written in the place of another one.
         """
         from workbench.events.inputs import see_apart
+        from workbench.events.text_options import resolve_reading
 
         own = {f"--output {name}": file for name, file in dict(self.outputs).items()}
         beside = {flag: getattr(self, flag_name(flag)) for flag in _WRITTEN}
@@ -223,12 +227,20 @@ class RunOptions:
             format=self.format or format_of_options(*(each for each in SHAPES if getattr(self, each, None))),
             clock=self.clock(), header=tuple(map(str.strip, header)), pattern=self.pattern, xml=self.xml, nulls=nulls,
             delimiter=self.delimiter, quote=self.quote, decimal=self.decimal, encoding=self.encoding,
-            skip_lines=self.skip_lines, comment=self.comment,
-        ).checked()  # fmt: skip
+            skip_lines=self.skip_lines, comment=self.comment, follow=self._follower(),
+        )  # fmt: skip
+        found = resolve_reading(found)
         if self.time is None or program is None:
             return found
         times = {port.name: self.time for port in program.ports.inputs if port.clock}
         return replace(found, columns={**times, **found.columns})
+
+    def _follower(self) -> Follower | None:
+        if isinstance(self.follow, bool) and self.follow:
+            from workbench.events.follow import Follower, followed_file
+
+            return Follower(followed_file(self.input))
+        return self.follow or None
 
     def clock(self, late: str | None = None) -> Clock:
         """What knows the times of events, as the log writes them; see `Clock`."""

@@ -117,7 +117,7 @@ class Start:
         from workbench.events.inputs import named_files
 
         names = map(str, named_files(self.options.input) or ())
-        return any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
+        return bool(self.options.follow) or any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
 
 
 @dataclass(frozen=True)

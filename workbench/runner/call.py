@@ -129,6 +129,8 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
     else:
         warn_of_lags(found.pipeline)
         write, run = partial(run_pipeline, found, start), partial(open_pipeline, found, start)
+    if options.follow and output is None and options.head is None:
+        raise InputError("--follow: an answer in memory would have no end", hint="name an output, or add head=N")
     if output is not None:
         write() if named_files(data) else run().write()
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)

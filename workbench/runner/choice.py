@@ -34,7 +34,8 @@ def default_row(kind: str, options: RunOptions) -> BackendRow:
 
 def run_size(options: RunOptions, rules: int = 0) -> RunSize:
     """What is known of a run, of so many rules or of a pipeline, before it begins."""
-    return RunSize(expected_rows(options.input) or 0, rules, options.threads or 1, options.key is not None)
+    rows = None if options.follow else expected_rows(options.input)
+    return RunSize(rows or 0, rules, options.threads or 1, options.key is not None)
 
 
 def choose_engine(size: RunSize, make: Callable[[str], RuleEngine], *, singly: bool = False) -> BackendRow:

@@ -41,6 +41,7 @@ class RunKeywords(TypedDict, total=False):
     encoding: str
     skip_lines: int
     comment: str
+    follow: bool
     steps: bool
     integers: Integer
     fault: Sequence[str]

@@ -89,7 +89,8 @@ def overlap(
     ----------
     share: is given the pool of the threads.
     """
-    files = all(Path(each).is_file() for each in named_files(start.options.input) or [""])  # a pipe may keep a thread
+    # a pipe, or a file that grows, may keep a thread
+    files = not start.live and all(Path(each).is_file() for each in named_files(start.options.input) or [""])
     if threads < 2 or not files or writer.live or start.options.head is not None:
         yield blocks, writer
         return

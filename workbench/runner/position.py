@@ -83,7 +83,7 @@ class LogPosition:
 
     def advance(self, batch: LogBatch, count: int, domains: Mapping[str, Domain]) -> None:
         """So many of the first rows of a batch have been run."""
-        if count and is_reread(batch.file):
+        if count and (batch.file in self.rows or is_reread(batch.file)):  # one that is rotated may be nowhere
             self.rows[batch.file] = self.rows.get(batch.file, 0) + count
             self.last[batch.file] = row_mark(batch, count - 1, domains)
 

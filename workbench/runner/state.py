@@ -26,6 +26,7 @@ from workbench.core.program import Program
 from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
+from workbench.events.follow import Follower, files_since, followed_file
 from workbench.events.inputs import named_files, read_files
 from workbench.events.reading import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
@@ -87,17 +88,41 @@ class RunState:
         self._ends = self._is_over = self._ended = False
         """Whether the log has ended, all of its rows have been run then, and something has come out because of it."""
         self._taken: tuple[dict[str, Any], bytes] | None = None
+        self._follower: Follower | None = None
+        self._before_rotation = 0, Counter[str]()
+        """The rows, and those of undeclared types, of files that have been rotated away in this run."""
 
     def adopt(self, start: Start) -> Start:
         """The same start with what the state says: the backend, and which rows have been read."""
         options = start.options
         if options.backend == AUTO and not self.is_new:
             options = replace(options, backend=self._notes["of"]["backend"])
+        if options.follow:
+            self._follower = self._follow(options)
+            options = replace(options, follow=self._follower)
         if options.head is not None:
             options = replace(options, head=options.head + sum(self.position.read.get(file, 0) for file in self.files))
         start.reporter.reported.update(self.position.bad)
         self._start = replace(start, options=options, stays=self.size)
         return self._start
+
+    def _follow(self, options: RunOptions) -> Follower:
+        """What reads the log: from the file on that the run before has read, whatever it is called now."""
+        if options.late is not None:
+            raise InputError("--follow, --state and --late do not go together", hint="leave one out")
+        path, (inode, count) = followed_file(options.input), self._notes.get("followed", (0, 0))
+        older = files_since(path, inode, count) if inode else []
+        if older is None:
+            self._start.say(f"{path}: this is another file than before, which is gone: all of its rows are run")
+            self._forget_file()
+        return Follower(path, older or (), self._forget_file)
+
+    def _forget_file(self) -> None:
+        """All rows of a followed file have been run, and the next one is read."""
+        reporter, self.position = self._start.reporter, LogPosition()
+        reporter.bad.clear()
+        reporter.reported.clear()
+        self._before_rotation = reporter.account.rows, Counter(self.undeclared)
 
     def begin(self, session: Session, program: Program, backend: str) -> None:
         """Let a session go on from the state.
@@ -289,15 +314,18 @@ class RunState:
     def _describe(self, *, ended: bool) -> dict[str, Any]:
         """What is noted beside the state of the session."""
         reporter, position = self._start.reporter, asdict(self.position)
-        position["bad"] |= {file: count for file, count in reporter.bad.items() if is_reread(file)}
+        position["bad"] |= {file: count for file, count in reporter.bad.items() if self._follower or is_reread(file)}
         read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
         if reporter.account.rows_are_events and self._is_read_again:  # some may be held back, or of no event
-            read = dict.fromkeys(self._named, reporter.account.rows)
+            rows, undeclared = self._before_rotation
+            read = dict.fromkeys(self._named, reporter.account.rows - rows)
             position["late"] += reporter.account.late
-            position["undeclared"] = self.undeclared + Counter(self.position.undeclared)
+            position["undeclared"] = self.undeclared - undeclared + Counter(self.position.undeclared)
         position["read"] |= read
         held = None if ended or self._held is None else self._held.save()
-        return {**self._notes, "position": position, "ended": ended, "held": held}
+        file = None if self._follower is None else self._follower.file
+        followed = {} if file is None else {"followed": (file.inode, file.count)}
+        return {**self._notes, **followed, "position": position, "ended": ended, "held": held}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:

@@ -24,7 +24,7 @@ from workbench.events.account import Reporter
 from workbench.events.batch import Columns, column_steps
 from workbench.events.cells import certain_delimiter, csv_dialect, has_plain_cells, read_cell
 from workbench.events.column_map import ColumnMap, match, see_inputs
-from workbench.events.csv_writer import CsvWriter
+from workbench.events.csv_writer import CsvWriter as CsvWriter
 from workbench.events.files import not_text
 from workbench.events.lines import (
     BOM,

@@ -22,7 +22,16 @@ def _whole(program: Program, start: Start) -> None:
     run(program, start)
 
 
-_LACKS = "--output NAME=FILE", "--steps", "--memory", "--late-output", "--encoding", "--skip-lines", "--comment"
+_LACKS = (
+    "--output NAME=FILE",
+    "--steps",
+    "--memory",
+    "--late-output",
+    "--encoding",
+    "--skip-lines",
+    "--comment",
+    "--follow",
+)
 
 ROW = BackendRow(
     "spark",
@@ -56,7 +65,10 @@ ROW = BackendRow(
             "--first",
         ),
     },
-    instead={"--state": "a --stream keeps its state in --checkpoint DIR"},
+    instead={
+        "--follow": "--stream follows a folder to which files are added",
+        "--state": "a --stream keeps its state in --checkpoint DIR",
+    },
     needs={"pyspark": EXTRA, "pandas": EXTRA, "pyarrow": EXTRA, "java": "install a Java runtime, 17 or newer"},
     rank=7,
 )

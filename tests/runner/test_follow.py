@@ -1,0 +1,210 @@
+"""Files that grow, are renamed, truncated and left alone between runs: each row is run once, in its order."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+
+import pytest
+
+from workbench import parse, run
+from workbench.errors import InputError, WorkbenchError
+from workbench.events import follow
+from workbench.events.follow import FollowedFile, Follower, files_since
+from workbench.runner.answers import rows_of
+from workbench.runner.options import started
+from workbench.runner.pipelines import open_pipeline
+from workbench.tesla.check import load_rules
+
+SUMS = parse("pipeline s(x: int) -> total: int { return cumulate(x, +) }").get().pipeline
+PAIRS = """
+declare A(k: int)
+declare Pair(k: int)
+rule pair: from A[$k = k] as New and last A(k == $k) within 1 h from New emit Pair(k = $k)
+"""
+
+
+def rule_set(folder):
+    (folder / "pairs.tesla").write_text(PAIRS)
+    return load_rules(folder / "pairs.tesla")
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch):
+    monkeypatch.setattr(follow, "POLL", 0.001)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("x\n")
+    return path
+
+
+def append(path, *rows) -> None:
+    with path.open("a") as file:
+        file.writelines(f"{row}\n" for row in rows)
+
+
+def rotate(path, *rows) -> None:
+    """Rename a file, and begin a new one."""
+    for number in (2, 1):
+        older = path.with_name(f"{path.name}.{number}")
+        if older.exists():
+            older.rename(path.with_name(f"{path.name}.{number + 1}"))
+    path.rename(path.with_name(f"{path.name}.1"))
+    path.write_text("x\n")
+    append(path, *rows)
+
+
+def test_the_bytes_of_a_file_end_when_another_one_with_its_name_has_some(log) -> None:
+    file, older = FollowedFile(str(log)), log.with_name("older")
+    assert file.read(9) == b"x\n"
+    log.rename(older)
+    append(older, 1)  # whoever writes it has not seen that it was renamed
+    assert file.read(9) == b"1\n"
+    log.touch()
+    append(older, 2)
+    assert file.read(9) == b"2\n"
+    log.write_text("x\n")
+    assert file.read(9) == b""
+    file.close()
+
+
+def test_a_file_that_is_truncated_is_begun_again(log) -> None:
+    append(log, 1)
+    files = Follower(str(log)).files()
+    assert next(files).read(9) == b"x\n1\n"
+    log.write_text("x\n")
+    assert next(files).read(9) == b"x\n"
+
+
+def test_rows_are_run_as_they_come(log) -> None:
+    append(log, 1, 2)
+    running = open_pipeline(SUMS, started(log, None, {"follow": True}))
+    rows = (row["total"] for part in running.answers() for row in rows_of(part, running.session.outputs.shown))
+    assert list(islice(rows, 2)) == [1, 3]
+    append(log, 3)
+    assert next(rows) == 6
+    rotate(log, 4)
+    append(log.with_name("log.csv.1"), 10)
+    assert list(islice(rows, 2)) == [16, 20]
+    append(log, 5)
+    assert next(rows) == 25
+    log.write_text("x\n6\n")  # shorter than what has been read of it
+    assert next(rows) == 31
+    with running.start.closing:
+        rows.close()
+    with pytest.raises(InputError, match="would have no end"):
+        run(SUMS, log, follow=True)
+    assert list(run(SUMS, log, follow=True, head=1)) == [{"total": 6}]
+
+
+def resume(log, out, head, program=SUMS, **options) -> str:
+    run(program, log, follow=True, state=out.with_suffix(".state"), output=out, head=head, **options)
+    return out.read_text()
+
+
+def test_a_state_goes_on_in_the_same_file(log, tmp_path) -> None:
+    out = tmp_path / "out.csv"
+    append(log, 1, 2, 3)
+    assert resume(log, out, 2) == "total\n1\n3\n"
+    append(log, 4)
+    assert resume(log, out, 2) == "total\n1\n3\n6\n10\n"
+
+
+def test_a_state_goes_on_in_files_that_have_been_rotated_since(log, tmp_path) -> None:
+    out = tmp_path / "out.csv"
+    append(log, 1, 2)
+    assert resume(log, out, 1) == "total\n1\n"
+    rotate(log, 3)
+    time.sleep(0.01)
+    rotate(log, 4, 5)
+    assert resume(log, out, 3) == "total\n1\n3\n6\n10\n"
+    assert resume(log, out, 1) == "total\n1\n3\n6\n10\n15\n"
+    rotate(log, 6)
+    log.with_name("log.csv.1").unlink()
+    assert resume(log, out, 1) == "total\n1\n3\n6\n10\n15\n21\n"
+
+
+def test_a_state_counts_the_bad_rows_of_each_file(log, tmp_path) -> None:
+    out = tmp_path / "out.csv"
+    append(log, "?", 1)
+    assert resume(log, out, 2, bad_rows="skip") == "total\n1\n"
+    rotate(log, "?", "?", 2, 3)
+    assert resume(log, out, 3, bad_rows="skip") == "total\n1\n3\n"
+    assert resume(log, out, 1, bad_rows="skip") == "total\n1\n3\n6\n"
+
+
+def test_rules(tmp_path) -> None:
+    rules, log, out = rule_set(tmp_path), tmp_path / "log.csv", tmp_path / "out.jsonl"
+    log.write_text("type,time,k\nA,1,1\nB,2,0\nA,3,2\n")
+    options = {"program": rules, "time_unit": "s"}
+    assert resume(log, out, 2, **options) == ""
+    log.rename(tmp_path / "log.csv.1")
+    log.write_text("type,time,k\nB,3,0\nA,4,1\nA,5,2\n")
+    pairs = ['{"type": "Pair", "time": 4, "k": 1}\n', '{"type": "Pair", "time": 5, "k": 2}\n']
+    assert resume(log, out, 3, **options) == pairs[0]
+    assert resume(log, out, 1, **options) == "".join(pairs)
+
+
+def test_older_files_are_found_by_what_they_are(log) -> None:
+    append(log, 1)
+    inode = os.stat(log).st_ino
+    assert files_since(log, inode, 4) == []
+    assert files_since(log, inode, 5) is None  # it has been truncated
+    rotate(log, 2)
+    (log.parent / "log.csv.3.gz").touch()
+    assert files_since(log, inode, 4) == [f"{log}.1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("-", "as it comes"), (".", "one file"), ("*.c", "one file"), ("x.gz", "compressed"), ([{"x": 1}], "in memory")],
+)
+def test_what_is_not_followed(name, what) -> None:
+    with pytest.raises(InputError, match=f"--follow: .*{what}"):
+        run(SUMS, name, follow=True, head=1)
+
+
+def test_other_refusals(log, tmp_path) -> None:
+    for options in ({"state": tmp_path / "state", "late": "1"}, {"backend": "spark", "key": "x"}):
+        with pytest.raises(WorkbenchError, match="--follow"):
+            run(SUMS if "key" in options else rule_set(tmp_path), log, follow=True, head=1, **options)
+    (tmp_path / "log.xml").write_text("<a/>")
+    with pytest.raises(InputError, match="--follow reads lines"):
+        list(run(SUMS, tmp_path / "log.xml", follow=True, xml="x", head=1))
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_with_its_rows_written_and_its_state_saved(log, tmp_path) -> None:
+    (tmp_path / "s.pipe").write_text("pipeline s(x: int) -> int { return cumulate(x, +) }")
+    out, state = tmp_path / "out.csv", tmp_path / "state"
+    command = [
+        sys.executable,
+        "-m",
+        "workbench",
+        "run",
+        "s.pipe",
+        "--input",
+        "log.csv",
+        "--follow",
+        "--output",
+        "out.csv",
+    ]
+    append(log, 1)
+    with subprocess.Popen([*command, "--state", str(state)], cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        for row, text in ((2, "out\n1\n"), (3, "out\n1\n3\n")):
+            until = time.monotonic() + 30
+            while not (out.exists() and out.read_text() == text):
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            append(log, row)
+            begun = time.monotonic()
+        while out.read_text() != "out\n1\n3\n6\n":
+            assert time.monotonic() < begun + 5  # a second, on a machine that does nothing else
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 128 + signal.SIGTERM
+    assert state.exists()

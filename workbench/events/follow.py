@@ -1,0 +1,148 @@
+"""A file that grows: its bytes as somebody writes them, also when it is rotated.
+
+The rule of this module: a file that has been renamed is read to its end, and until there is something in the new one
+of its name; one that has been truncated is read from its beginning. Each is a file of the log, with its own header.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.events.files import is_stream
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.packing import COMPRESSIONS
+from workbench.interrupts import checkpoint, hold
+
+POLL = 0.1
+"""Seconds between two looks at a file in which there is nothing new."""
+
+
+class FollowedFile(io.RawIOBase):
+    """The bytes of a file as they come; they end when it has been truncated, or another file has its name.
+
+    Parameters
+    ----------
+    ends: whether they end with the file as it is.
+
+    Attributes
+    ----------
+    inode: the number of the file.
+    count: how many bytes have been read.
+    """
+
+    def __init__(self, path: str, *, ends: bool = False) -> None:
+        self._path, self._file, self._ends = path, io.FileIO(path), ends
+        self.inode, self.count = os.fstat(self._file.fileno()).st_ino, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        while True:
+            is_over = self._ends or self._is_over()  # before it is read: what has been written until then is read
+            if size := self._file.readinto(room) or 0:
+                self.count += size
+                return size
+            if is_over:
+                return 0
+            checkpoint()
+            time.sleep(POLL)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def _is_over(self) -> bool:
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:  # it has been renamed, and there is no new one yet
+            return False
+        return found.st_size < self.count if found.st_ino == self.inode else found.st_size > 0
+
+
+@dataclass
+class Follower:
+    """Reads a file that grows, and the files that have had its name.
+
+    Parameters
+    ----------
+    older: files that are read before it, to their ends.
+    rotated: is called when a file has been read, and the next one is opened.
+
+    Attributes
+    ----------
+    file: that which is being read; None before the first.
+    """
+
+    path: str
+    older: Sequence[str] = ()
+    rotated: Callable[[], object] = field(default=bool, compare=False)
+    file: FollowedFile | None = field(default=None, init=False, compare=False)
+
+    def files(self) -> Iterator[FollowedFile]:
+        """The files, one after the other."""
+        for each in self.older:
+            yield self._next(each, ends=True)
+        while True:
+            with suppress(FileNotFoundError):
+                yield self._next(self.path)
+            checkpoint()
+            time.sleep(POLL)
+
+    def _next(self, path: str, *, ends: bool = False) -> FollowedFile:
+        file = FollowedFile(path, ends=ends)
+        with hold():  # what is known of the log is of the file that is read
+            if self.file is not None:
+                self.rotated()
+            self.file = file
+        return file
+
+
+def followed_file(given: Any) -> str:
+    """The file that is followed.
+
+    Raises
+    ------
+    InputError: what is given is no file of text, or several.
+    """
+    files = named_files(given) or []
+    path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])
+    several = len(files) > 1 or os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
+    refused = (
+        (not files, "data in memory does not grow", "give the path of a file"),
+        (several, "it is for one file", "name the file that is written"),
+        (Path(path).suffix in COMPRESSIONS, "a compressed file does not grow line by line", "name one that is text"),
+        (path == "-" or is_stream(path), "a pipe is read as it comes anyway", "leave it out"),
+    )
+    for is_refused, what, hint in refused:
+        if is_refused:
+            raise InputError(f"--follow: {what}", where=path, hint=hint)
+    return path
+
+
+def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
+    """The older files that have had the name of a file since so many bytes of one were read, and that one itself.
+
+    Returns
+    -------
+    Those behind `path` in age, the oldest first; none if it is `path`; None where it is gone.
+    """
+    names = [each for mark in ".-" for each in glob.glob(f"{glob.escape(str(path))}{mark}*")]
+    names = [each for each in names if Path(each).suffix not in COMPRESSIONS and os.path.isfile(each)]
+    names = [*sorted(names, key=os.path.getmtime), *[str(path)] * os.path.exists(path)]
+    at = next((i for i, name in enumerate(names) if _is_file(name, inode, count)), None)
+    return None if at is None else [name for name in names[at:] if name != str(path)]
+
+
+def _is_file(name: str, inode: int, count: int) -> bool:
+    found = os.stat(name)
+    return found.st_ino == inode and found.st_size >= count
