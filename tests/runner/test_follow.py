@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from itertools import islice
 
 import pytest
 
+from tests.cli.conftest import command
 from workbench import parse, run
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import follow
@@ -156,8 +156,11 @@ def test_older_files_are_found_by_what_they_are(log) -> None:
     assert files_since(log, inode, 4) == []
     assert files_since(log, inode, 5) is None  # it has been truncated
     rotate(log, 2)
-    (log.parent / "log.csv.3.gz").touch()
+    for other in ("log.csv.3.gz", "log.csv.state", "log.csv-old"):
+        (log.parent / other).write_text("x\n9\n")
     assert files_since(log, inode, 4) == [f"{log}.1"]
+    log.with_name("log.csv.1").rename(log.with_name("log.csv-20261124"))
+    assert files_since(log, inode, 4) == [f"{log}-20261124"]
 
 
 @pytest.mark.parametrize(
@@ -182,20 +185,9 @@ def test_other_refusals(log, tmp_path) -> None:
 def test_a_signal_ends_it_with_its_rows_written_and_its_state_saved(log, tmp_path) -> None:
     (tmp_path / "s.pipe").write_text("pipeline s(x: int) -> int { return cumulate(x, +) }")
     out, state = tmp_path / "out.csv", tmp_path / "state"
-    command = [
-        sys.executable,
-        "-m",
-        "workbench",
-        "run",
-        "s.pipe",
-        "--input",
-        "log.csv",
-        "--follow",
-        "--output",
-        "out.csv",
-    ]
+    given = command(["run", "s.pipe", "--input", "log.csv", "--follow", "--output", "out.csv", "--state", str(state)])
     append(log, 1)
-    with subprocess.Popen([*command, "--state", str(state)], cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(given, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         for row, text in ((2, "out\n1\n"), (3, "out\n1\n3\n")):
             until = time.monotonic() + 30
             while not (out.exists() and out.read_text() == text):

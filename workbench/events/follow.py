@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +25,9 @@ from workbench.interrupts import checkpoint, hold
 
 POLL = 0.1
 """Seconds between two looks at a file in which there is nothing new."""
+
+ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
+"""What names of files get that are rotated: `.1`, `-20261124`; of those that are then compressed, more."""
 
 
 class FollowedFile(io.RawIOBase):
@@ -136,8 +140,8 @@ def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
     -------
     Those behind `path` in age, the oldest first; none if it is `path`; None where it is gone.
     """
-    names = [each for mark in ".-" for each in glob.glob(f"{glob.escape(str(path))}{mark}*")]
-    names = [each for each in names if Path(each).suffix not in COMPRESSIONS and os.path.isfile(each)]
+    beside = glob.glob(f"{glob.escape(str(path))}[.-]*")
+    names = [each for each in beside if ROTATED.fullmatch(each[len(str(path)) :]) and os.path.isfile(each)]
     names = [*sorted(names, key=os.path.getmtime), *[str(path)] * os.path.exists(path)]
     at = next((i for i, name in enumerate(names) if _is_file(name, inode, count)), None)
     return None if at is None else [name for name in names[at:] if name != str(path)]
