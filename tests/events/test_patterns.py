@@ -4,7 +4,7 @@ import pytest
 
 from workbench import parse, run
 from workbench.errors import InputError
-from workbench.events.patterns import PATTERNS, named_pattern
+from workbench.events.patterns import LOGFMT, PATTERNS, named_pattern
 
 REQUESTS = parse(
     "pipeline p(status: int, bytes: int, path: str) -> s: int, b: int, p: str { return status, bytes, path }"
@@ -80,6 +80,13 @@ def test_logfmt_by_name(tmp_path) -> None:
     log = tmp_path / "app.txt"
     log.write_text("status=200 bytes=1 path=/\n")
     assert list(run(REQUESTS.get().pipeline, log, pattern="logfmt")) == [{"s": 200, "b": 1, "p": "/"}]
+
+
+def test_help_has_all_names(capsys) -> None:
+    from workbench.cli.main import main
+
+    main(["run", "--help", "formats"])
+    assert ", ".join([*PATTERNS, LOGFMT]) in " ".join(capsys.readouterr().out.split())
 
 
 def test_names_that_are_none() -> None:

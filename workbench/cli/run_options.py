@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.cli import options as o
 from workbench.cli.help_pages import Page
-from workbench.events.patterns import LOGFMT, PATTERNS
 from workbench.events.reading import Null
 from workbench.events.table import format_names, format_rows
 from workbench.executors import table
@@ -40,8 +39,11 @@ def _integers(args: argparse.Namespace) -> Integer | None:
 
 
 def log_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `Reading`, and the format of what is written."""
+    """The options of `Reading`, the format of what is written, and whether the log is read on as it grows."""
     reading_options(parser)
+    parser.add_argument(
+        "--follow", action="store_true", help="read on as the file grows, also when it is rotated, until stopped"
+    )
     parser.add_argument(
         "--output-format", choices=format_names(),
         help="format of the output (default: by its name, else that of the input, or else JSON lines)",
@@ -71,7 +73,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--header", metavar="NAME,...", help="the columns of a CSV file without a header line")
     group.add_argument(
         "--pattern", metavar="NAME|REGEX",
-        help=f"the form of each line of a text: {', '.join(PATTERNS)}, {LOGFMT}, or with a group for each column:"
+        help="the form of each line of a text: syslog, nginx, apache, haproxy, logfmt, or with a group for each column:"
         " '(?P<user>\\w+) (?P<ms>\\d+)'",
     )  # fmt: skip
     group.add_argument(

@@ -51,9 +51,6 @@ def options(parser: PagedParser) -> None:
         "--columns", dest="list_columns", action="store_true",
         help="show the columns of the input, their types, and what each is for; run nothing",
     )  # fmt: skip
-    parser.add_argument(
-        "--follow", action="store_true", help="read on as the file grows, also when it is rotated, until stopped"
-    )
     parser.add_argument("--progress", action="store_true", help="show progress and a summary, even without a terminal")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
