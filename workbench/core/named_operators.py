@@ -37,7 +37,14 @@ def _real(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def _of_floats(symbol: str, arity: int, exact: Callable[..., float]) -> Operator:
     """A function of floats; a whole number becomes one."""
-    return _row(symbol, arity, _real, lambda *args: exact(*map(as_float, args)), exact.__name__)
+
+    def of_one(x: Any) -> float:
+        return exact(x if type(x) is float else as_float(x))
+
+    def of_two(a: Any, b: Any) -> float:
+        return exact(a if type(a) is float else as_float(a), b if type(b) is float else as_float(b))
+
+    return _row(symbol, arity, _real, of_one if arity == 1 else of_two, exact.__name__)
 
 
 def _rounding(symbol: str, exact: Callable[[float], float]) -> Operator:

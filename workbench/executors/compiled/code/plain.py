@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from workbench.core import floats
 from workbench.core.named_operators import FLOAT_OPERATORS
 from workbench.core.ops import OVERFLOWS
 from workbench.executors.compiled.code import ir
@@ -34,7 +35,8 @@ def check_index(position: Any) -> Any:
     return position
 
 
-SCOPE: Mapping[str, Any] = {op.name: op.exact for op in (*OVERFLOWS.values(), *FLOAT_OPERATORS)} | {
+SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+    **{op.name: getattr(floats, op.name) for op in FLOAT_OPERATORS},  # which are given floats
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,
