@@ -81,3 +81,12 @@ def test_what_kills_it_is_told(served: FramedProcess) -> None:
     os.kill(served.pid, signal.SIGKILL)
     with pytest.raises(ProcessLostError, match="was killed by signal 9"):
         served.receive()
+
+
+def test_frames_that_come_together_are_given_one_by_one() -> None:
+    """A worker says how far it is just before it answers."""
+    twice = "from workbench.frames import write_frame; [write_frame(1, {'n': n}) for n in (1, 2)]; input()"
+    process = FramedProcess("the server", [sys.executable, "-c", twice])
+    time.sleep(0.3)
+    assert [process.receive(60), process.receive(60)] == [{"n": 1}, {"n": 2}]
+    process.kill()

@@ -46,14 +46,20 @@ class _Work:
     """What a thread does: its phases and budgets, outermost first, and who is told of a new phase."""
 
     def __init__(self) -> None:
-        self.phases: list[str] = []
+        self.phases: list[phase] = []
         self.budgets: list[Budget] = []
         self.listener: Callable[..., None] | None = None
 
     @property
     def phase(self) -> str:
-        """The innermost phase."""
-        return self.phases[-1] if self.phases else ""
+        """The innermost phase that is no part."""
+        return next((each.doing for each in reversed(self.phases) if not each.part), "")
+
+    def describe(self) -> str:
+        """Which part of the whole is being done, the innermost phase, and how far it is."""
+        *outer, last = self.phases[:] or [phase("")]
+        parts = [each.doing for each in outer if each.part]
+        return ", ".join([*parts, f"{last.doing}: {last.far}" if last.far else last.doing])
 
     def tell(self) -> None:
         if self.listener is not None:
@@ -76,30 +82,31 @@ def work() -> _Work:
 class phase(ContextDecorator):  # noqa: N801 - it is used like a function
     """Say what is being done in this block or function, as it reads after "while": `composing the model`.
 
+    Parameters
+    ----------
+    part: it is one of several parts of the work, which progress shows beside what is done for it: `queue 2 of 5`.
+
     Raises
     ------
     LimitMet: there is no memory left for it.
     """
 
-    def __init__(self, doing: str) -> None:
-        self.doing = doing
-        self._place: int | None = None
+    def __init__(self, doing: str, *, part: bool = False) -> None:
+        self.doing, self.part, self.far = doing, part, ""
 
     def __enter__(self) -> None:
-        mine = work()
-        self._place = len(mine.phases)
-        mine.phases.append(self.doing)
+        mine, self.far = work(), ""
+        mine.phases.append(self)
         mine.tell()
 
     def now(self, doing: str) -> None:
         """Say how far it is, where this is being done."""
-        mine = work()
-        if self._place is not None and self._place < len(mine.phases):
-            mine.phases[self._place] = doing
+        mine, self.doing = work(), doing
+        if self in mine.phases:
             mine.tell()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        mine, self._place = work(), None
+        mine = work()
         if mine.phases:  # an interrupt may have come before it was said
             mine.phases.pop()
         ended = kind is not None and (issubclass(kind, LimitMet) or not issubclass(kind, Exception))
@@ -107,6 +114,14 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
             mine.tell()
         if kind is not None and issubclass(kind, MemoryError):
             raise LimitMet("the end of the memory", self.doing) from None
+
+
+def report(far: str) -> None:
+    """Say how far the innermost phase is: its depth, its states, or the step of its question."""
+    mine = work()
+    if mine.phases:
+        mine.phases[-1].far = far
+        mine.tell()
 
 
 class Remaining(NamedTuple):
@@ -382,12 +397,3 @@ def spare_mb() -> float:
     """Megabytes that the current thread may still take: what its budgets leave, and the system has."""
     left = remaining().memory_mb
     return free_mb() if left is None else min(left, free_mb())
-
-
-def end_with_parent(number: int) -> None:
-    """In a child: be sent this signal when the parent dies, however it dies (Linux)."""
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(1, number)  # PR_SET_PDEATHSIG

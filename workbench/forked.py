@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from workbench.budget import end_with_parent
-from workbench.interrupts import DEADLINE, ENDING, HELD, admit, own
+from workbench.interrupts import DEADLINE, ENDING, HELD, admit, end_with_parent, own
 
 
 class Forked:

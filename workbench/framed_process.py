@@ -36,7 +36,7 @@ class FramedProcess:
     def __init__(self, what: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.what = what
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._buffer = bytearray()
+        self._buffer, self._frames = bytearray(), list[Frame]()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -79,7 +79,7 @@ class FramedProcess:
         deadline = None if seconds is None else time.monotonic() + seconds
         poll = select.poll()  # select.select fails on descriptors above 1023
         poll.register(self._replies.fileno(), select.POLLIN)
-        while True:
+        while not self._frames:
             left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             if not poll.poll(left):
                 raise ProcessLostError(f"{self.what} does not answer")
@@ -87,8 +87,8 @@ class FramedProcess:
             if not data:
                 raise ProcessLostError(self.describe_end())
             self._buffer += data
-            if frames := take_frames(self._buffer):
-                return frames[0]
+            self._frames += take_frames(self._buffer)
+        return self._frames.pop(0)
 
     def describe_end(self) -> str:
         """How it ended."""

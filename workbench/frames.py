@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from workbench.budget import end_with_parent
+from workbench.interrupts import end_with_parent
 
 Frame = dict[str, Any]
 

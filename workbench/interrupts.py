@@ -332,3 +332,12 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
+
+
+def end_with_parent(number: int) -> None:
+    """In a child: be sent this signal when the parent dies, however it dies (Linux)."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):
+        libc.prctl(1, number)  # PR_SET_PDEATHSIG

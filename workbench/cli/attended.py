@@ -17,9 +17,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.budget import GLANCE, GRACE, end_with_parent, memory_limit, resident_mb, time_limit, work
+from workbench.budget import GLANCE, GRACE, memory_limit, resident_mb, time_limit, work
 from workbench.errors import EngineError, LimitMet, WorkbenchError
-from workbench.interrupts import abandon, leave, own
+from workbench.interrupts import abandon, end_with_parent, leave, own
 
 MERCY = 1.0
 """Seconds that the child has from its own interrupt on, or from one that was passed on."""

@@ -217,8 +217,18 @@ def _execute(args: argparse.Namespace) -> int:
     from workbench.python_files import allow_python
 
     interrupts.begin()
-    with allow(getattr(args, "include", ())), allow_python(getattr(args, "allow_python", False)):
+    include, python = getattr(args, "include", ()), getattr(args, "allow_python", False)
+    with allow(include), allow_python(python), _report_progress(args):
         return int(command(args.command).execute(args))
+
+
+def _report_progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[object]:
+    """What reports the progress of a command that decides something."""
+    if not hasattr(args, "decides"):
+        return contextlib.nullcontext()
+    from workbench.cli.progress import Progress
+
+    return Progress(None, always=True, quiet=getattr(args, "quiet", False), limit=args.timeout)
 
 
 def _execute_bounded(args: argparse.Namespace, *, program: bool) -> int:

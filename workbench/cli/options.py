@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
 N, Q = 4, 2
+TIMEOUT = 60.0
+"""Seconds that a command has for deciding something, where nothing else is said."""
 PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
 
 
@@ -93,12 +95,15 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
     from workbench.verify.decide.table import engine_rows
 
     parser.add_argument("--engine", choices=engine_rows(), default="auto", help="the model checker (default: auto)")
-    limit_options(parser, f"; each {each} gets its share of what is left")
+    limit_options(parser, f"; each {each} gets its share of what is left", TIMEOUT)
+    parser.set_defaults(decides=True)
 
 
-def limit_options(parser: argparse.ArgumentParser, shared: str = "") -> None:
-    """What the whole command may use (`cli.main` sees to it)."""
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help=f"seconds for the whole command{shared}")
+def limit_options(parser: argparse.ArgumentParser, shared: str = "", timeout: float | None = None) -> None:
+    """What the whole command may use (`cli.main` sees to it); without `timeout` there is a limit where one is given."""
+    usual = "none" if timeout is None else f"{timeout:g}"
+    text = f"seconds for the whole command{shared}; 0 or none: no limit (default: {usual})"
+    parser.add_argument("--timeout", type=_timeout, metavar="S", default=timeout, help=text)
     parser.add_argument("--memory", type=positive, metavar="MB", help="megabytes for the whole command")
     parser.set_defaults(bounded=True)
 
@@ -199,6 +204,10 @@ def _seconds(text: str) -> float:
 
 def _duration(text: str) -> float:
     return 0.0 if text in ("0", "0.0") else _seconds(text)
+
+
+def _timeout(text: str) -> float | None:
+    return None if text == "none" or not (found := _duration(text)) else found
 
 
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING
 
-from workbench.budget import share
+from workbench.budget import phase, share
 from workbench.cli.attended import report_missing
 from workbench.cli.progress import Progress
 from workbench.core.readable import plural
@@ -170,7 +170,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     checks = check_all(problems, jobs=jobs, ordered=True, examined=examined, strict=True)
     _report_missing(problems, verdicts, args)
     for number, item in enumerate(problems, 1):
-        with Progress(f"property {number} of {len(problems)}: {item.text}"):
+        with Progress(f"property {number} of {len(problems)}: {item.text}"), phase("deciding"):
             _, verdict = next(checks)
         verdicts.append(verdict)
         with _written(verdicts):

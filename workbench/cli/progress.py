@@ -1,4 +1,8 @@
-"""A line on the terminal while something takes more than a second."""
+"""What is being done, for whoever waits: a line that is written anew on a terminal, a line every 5 s elsewhere.
+
+The rule of this module: one thread reports for a whole command. A `Progress` inside another one has a text of its own,
+and everything deeper only says what it does (`budget.phase`) and how far it is (`budget.report`).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import ClassVar, Self
 
-from workbench.budget import work
+from workbench.budget import uninterruptible, work
 from workbench.errors import printable
 
 _PATIENCE = 1.0
+"""Seconds until the line appears on a terminal."""
 _INTERVAL = 0.2
+"""Seconds between two changes of that line."""
+BETWEEN_LINES = 5.0
+"""Seconds before the first line where there is no terminal, and between two."""
 
 
 class Progress:
@@ -21,42 +29,70 @@ class Progress:
 
     Parameters
     ----------
-    always: whether also where it is none, in lines one below the other.
+    text: None: nothing is shown on a terminal but what those inside this one say.
+    always: whether also where there is no terminal, in lines one below the other.
+    quiet: nothing is shown, whatever those inside this one say.
+    limit: the seconds that there are.
     """
 
-    def __init__(self, text: str | Callable[[], str] = "", *, always: bool = False) -> None:
-        self.text, self.always = text, always
+    _open: ClassVar[list[Progress]] = []
+    """Those that there are, outermost first."""
+
+    def __init__(
+        self,
+        text: str | Callable[[], str] | None = "",
+        *,
+        always: bool = False,
+        quiet: bool = False,
+        limit: float | None = None,
+    ) -> None:
+        self.text, self.always, self.quiet, self.limit = text, always, quiet, limit
         self._work = work()
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._shown = False
 
+    @uninterruptible
     def __enter__(self) -> Self:
-        if self.always or sys.stderr.isatty():
+        self._open.append(self)
+        if self._open[0] is self and not self.quiet and (self.always or sys.stderr.isatty()):
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
         return self
 
     def clear(self) -> None:
         """Take the line away, so that something else can be printed; it comes back by itself."""
-        if self._shown:
+        if any(each._shown for each in (self, *self._open)):
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
     def _show(self) -> None:
-        begin = time.monotonic()
-        wait, terminal = _PATIENCE, sys.stderr.isatty()
+        begin, terminal = time.monotonic(), sys.stderr.isatty()
+        wait = _PATIENCE if terminal else BETWEEN_LINES
         while not self._done.wait(wait):
-            self._shown, wait = terminal, _INTERVAL if terminal else _PATIENCE
-            width = shutil.get_terminal_size().columns - 12
-            told = self.text() if callable(self.text) else self.text
-            text = f"{told}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
-            line = f"{printable(text)[:width]}  {time.monotonic() - begin:.0f} s"
-            sys.stderr.write(f"\r\x1b[K{line}" if terminal else f"{line}\n")
+            said = next((each.text for each in reversed(self._open) if each.text is not None), None)
+            if terminal and said is None:
+                continue  # something may be printed just now
+            text = said() if callable(said) else said or ""
+            seconds = f"{time.monotonic() - begin:.0f} s{f' of {self.limit:g} s' if self.limit else ''}"
+            line = _join(printable(text), printable(self._work.describe()), seconds, terminal)
+            self._shown, wait = terminal, _INTERVAL if terminal else BETWEEN_LINES
+            sys.stderr.write(f"\r\x1b[K{line}" if terminal else f"workbench: {line}\n")
             sys.stderr.flush()
 
+    @uninterruptible
     def __exit__(self, *_: object) -> None:
+        self._open.remove(self)
         self._done.set()
         if self._thread is not None:
             self._thread.join()
         self.clear()
+
+
+def _join(text: str, doing: str, seconds: str, terminal: bool) -> str:
+    """A line; that of a terminal is cut to its width, the text before what is being done."""
+    if terminal:
+        room = shutil.get_terminal_size().columns - len(seconds) - 3
+        doing = doing[: max(room, 0)]
+        text = text if len(text) + len(doing) + 2 <= room else text[: max(room - len(doing) - 3, 0)] + "…" * bool(text)
+    return f"{', '.join(filter(None, [text, doing]))}  {seconds}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.budget import remaining, share
+from workbench.budget import phase, remaining, share
 from workbench.errors import LimitMet, Refused
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -140,7 +140,8 @@ def findings_in_turn(questions: Sequence[tuple[str, Callable[[], Iterable[Findin
     refused = list[Refused]()
     for number, (about, findings) in enumerate(questions):
         try:
-            with share(len(questions) - number, kept):
+            part = phase(f"{about} ({number + 1} of {len(questions)})", part=True)
+            with share(len(questions) - number, kept), part:
                 for each in findings():
                     found.append(each)
         except (LimitMet, Refused) as met:  # a variant may be more than a model can hold, where others are not

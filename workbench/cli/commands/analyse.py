@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
     head, rows = analysed.head, [analysed.rows[name] for name in only if name in analysed.rows]
     code = 0
     for number, row in enumerate(rows):
-        with Progress(f"{row.name} of {next(iter(head.values()))}"):
+        with Progress(f"analysis {number + 1} of {len(rows)}: {row.name} of {next(iter(head.values()))}"):
             section = _analyse(analysed, row, len(rows) - number)
         if args.json:
             print(json.dumps({**head, "analysis": row.name, **section.data}), flush=True)

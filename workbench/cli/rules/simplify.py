@@ -22,10 +22,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     text = "for each question to the model (default: 10); 0: only laws are applied"
     parser.add_argument("--seconds", type=float, default=10, metavar="S", help=text)
     parser.add_argument("--json", action="store_true", help="the steps and the rules as JSON")
+    o.limit_options(parser, timeout=o.TIMEOUT)
     o.queue_options(parser)
     parser.add_argument("-N", type="positive", metavar="N", help="how many values has what is compared for equality")
     o.value_options(parser)
-    parser.set_defaults(facts=[], facts_any=[], facts_change=[])
+    parser.set_defaults(decides=True, facts=[], facts_any=[], facts_change=[])
 
 
 def execute(args: argparse.Namespace) -> int:

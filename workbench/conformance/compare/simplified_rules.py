@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.budget import Budget
+from workbench.budget import Budget, phase, share
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import LimitMet, WorkbenchError
 from workbench.tesla import tree as t
@@ -49,7 +49,12 @@ def simplified_rules(
         for step, fewer in rewrite_by_laws(made):
             steps.append(step)
             made = fewer
-        found = asking.step(made) if seconds else None
+        try:
+            with share(1):
+                found = asking.step(made) if seconds else None
+        except LimitMet as met:
+            asking.undecided.append(UndecidedRewriting(rules.name, "what has not been asked about yet", met.what))
+            found = None
         if found is None:
             return RuleSimplification(rules, made, tuple(steps), tuple(asking.undecided))
         step, made = found
@@ -82,7 +87,9 @@ class _Asking:
                 if one is None or two is None:  # it looks at what it emits itself
                     one, two = rules, after
                 begun = time.perf_counter()
-                if (found := self._same(one, two)) is not None:
+                with phase(f"rule {at + 1} of {len(rules.rules)}: {what}", part=True):
+                    found = self._same(one, two)
+                if found is not None:
                     seconds = time.perf_counter() - begun
                     return RewritingStep("model", what, *differing(rules, after), seconds, *found), renumber(after)
                 if reason := self.refused[str(one), str(two)]:

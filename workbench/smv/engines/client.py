@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from workbench.budget import report
 from workbench.errors import EngineError
 from workbench.framed_process import GRACE, FramedProcess, ProcessLostError
 from workbench.frames import Frame
@@ -66,7 +67,14 @@ class Worker(FramedProcess):
         ProcessLostError: the worker ended without a reply. After any error it is to be killed.
         """
         self.send(job)
-        return self.receive(None if job["seconds"] is None else job["seconds"] + GRACE)
+        seconds = None if job["seconds"] is None else job["seconds"] + GRACE
+        question = "building the model"
+        report(question)
+        while "ended" not in (frame := self.receive(seconds)):
+            if "deciding" in frame:
+                question = f"question {frame['deciding'] + 1} of {len(job['queries'])}"
+            report(question + (f", the states up to {frame['depth']} steps away" if "depth" in frame else ""))
+        return frame
 
     def kill(self) -> None:
         """End the process and the job that it runs, now."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -188,16 +188,26 @@ class ExecutableEngine:
                 return Answer(False, trace)
         return Answer(False, None)
 
-    def run(self, script: str, files: dict[str, str], limits: EngineLimits, *, by_line: bool = False) -> Finished:
+    def run(
+        self,
+        script: str,
+        files: dict[str, str],
+        limits: EngineLimits,
+        *,
+        follow: Callable[[bytes], object] | None = None,
+    ) -> Finished:
         """Let the executable carry out a script in a folder with these files, within the limits.
 
-        With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
+        Parameters
+        ----------
+        follow: is given what it prints, line by line, of which nothing is lost when it is killed (where coreutils are
+            installed).
         """
-        prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
+        prefix = [stdbuf, "-oL"] if follow and (stdbuf := shutil.which("stdbuf")) else []
         with _start([*prefix, self.path, "-source", "script"], {**files, "script": script}) as child:
             deadline = Deadline(limits.seconds)
             _restrict(child.pid, limits)
-            text, timed_out = _read(child.output, deadline, Path(child.folder, _SIDE))
+            text, timed_out = _read(child.output, deadline, Path(child.folder, _SIDE), follow)
             usage = child.end(now=bool(timed_out))
             child.log.seek(0)
             outputs = [name for name in os.listdir(child.folder) if name.startswith(_OUTPUT)]
@@ -279,7 +289,7 @@ def _restrict(pid: int, limits: EngineLimits) -> None:
                 resource.prlimit(pid, kind, (limit, limit))
 
 
-def _read(fd: int, deadline: Deadline, side: Path) -> tuple[str, str]:
+def _read(fd: int, deadline: Deadline, side: Path, follow: Callable[[bytes], object] | None = None) -> tuple[str, str]:
     """All that comes from a pipe, and which limit came first, if one did.
 
     From the moment the file `side` is there, only side questions are left.
@@ -299,6 +309,8 @@ def _read(fd: int, deadline: Deadline, side: Path) -> tuple[str, str]:
         if not chunk:
             return data.decode(errors="replace"), ""
         data += chunk
+        if follow:
+            follow(chunk)
 
 
 def read_commands(*, watch: bool = False, order: bool = False) -> list[str]:

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from workbench.budget import report
+
 from .ending import MODEL_FILE, PATIENCE, Ending, defect
 from .engine import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, patience
 from .executable import ExecutableEngine, one_line, read_commands
@@ -92,7 +94,7 @@ class SatEngine:
             return Answer(None, reason="it does not see COMPASSION"), None, 0.0
         files = {MODEL_FILE: task.model}
         commands = script(self.commands.by_kind[query.kind], query.formula)
-        finished = self._executable.run(commands, files, limits, by_line=True)
+        finished = self._executable.run(commands, files, limits, follow=_follow)
         ending = finished.ending
         done = f"\n{_DONE}" in finished.text
         if ending.status > 0 and not ending.timed_out and not ending.memory_limit_met():
@@ -113,6 +115,12 @@ def _reached(engine: str, query: Query, steps: int) -> Reached:
     """That no counterexample has so many steps; one of an LTL formula is a loop, longer runs of it are others."""
     text = f"no counterexample of up to {steps} steps"
     return Reached(engine, text, steps=steps if query.kind == "invar" else 0)
+
+
+def _follow(chunk: bytes) -> None:
+    """Report how many steps have been looked at."""
+    if bounds := _BOUND.findall(chunk.decode(errors="replace")):
+        report(f"runs of up to {int(bounds[-1]) + 1} steps")
 
 
 _BOUND = re.compile(r"^-- no (?:proof or )?counterexample found with bound (\d+)$", re.MULTILINE)

@@ -127,6 +127,9 @@ class _Supervisor:
                 buffer += data
                 fresh = take_frames(buffer)
                 frames += fresh
+                for frame in fresh:
+                    if "depth" in frame or "deciding" in frame:  # how far it is, for who waits
+                        write_frame(self._callers[1], frame)
                 if any(frame.get("phase") == "side" for frame in fresh):
                     deadline.begin_side_questions()
                 if not data or (frames and "done" in frames[-1]):

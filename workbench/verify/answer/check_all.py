@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-from workbench.budget import cores, share
+from workbench.budget import cores, phase, share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
 from workbench.language.properties import PROPERTIES
 from workbench.verify.answer.problem import Problem
@@ -88,7 +88,8 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
                 return verdict
             from workbench.verify.answer.examine import examine
 
-            return examine(verdict)
+            with phase("what it rests on", part=True):
+                return examine(verdict)
     except LimitMet as met:
         return verdict or item.undecided().given_up(met)  # what was decided stays so
     except EngineMissing:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from workbench.budget import Budget
+from workbench.budget import Budget, phase
 from workbench.errors import LimitMet, Refused
 from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 
@@ -24,12 +24,12 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
     seconds: for all of them together.
     """
     end = time.monotonic() + seconds
-    for decide in larger:
+    for number, decide in enumerate(larger, 1):
         left = end - time.monotonic()
         if says_enough(verdict) or left <= 0:
             break
         try:
-            with Budget(left, soft=True):
+            with Budget(left, soft=True), phase(f"larger model {number}", part=True):
                 found = decide()
         except (LimitMet, Refused):  # with larger bounds there may be too many values
             break

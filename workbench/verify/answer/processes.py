@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection, wait
 
+from workbench.budget import report, work
 from workbench.errors import WorkbenchError
 from workbench.forked import Forked
 from workbench.interrupts import hold
@@ -32,7 +33,11 @@ def decide_in_processes(
         while busy := [member for member in members if member.number is not None]:
             for ready in wait([member.connection for member in busy]):
                 member = next(m for m in busy if m.connection is ready)
-                number, verdict = member.received(todo)
+                answer = member.received(todo)
+                if answer is None:
+                    report("; ".join(filter(None, (each.doing for each in members))))
+                    continue
+                number, verdict = answer
                 if not member.process.is_alive():
                     member.stop(now=True)
                     members.remove(member)
@@ -56,6 +61,8 @@ class _Member(Forked):
 
     def __init__(self, decided: Callable[[int], Verdict], others: Sequence[_Member]) -> None:
         self.number: int | None = None
+        self.doing = ""
+        """The problem, and how far it is."""
         super().__init__(partial(_serve, decided), others)
 
     def give(self, number: int) -> None:
@@ -63,14 +70,17 @@ class _Member(Forked):
         self.number = number
         self.connection.send(number)
 
-    def received(self, todo: Sequence[Problem]) -> tuple[int, Verdict]:
-        """The answer, where it has something to say or has died."""
+    def received(self, todo: Sequence[Problem]) -> tuple[int, Verdict] | None:
+        """The answer, where it has something to say or has died; None where it has said how far it is."""
         assert self.number is not None
-        number, self.number = self.number, None
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
-            return number, todo[number].undecided(self.died)
+            answer = todo[self.number].undecided(self.died)
+        self.doing = f"{todo[self.number].text}: {answer}" if isinstance(answer, str) else ""
+        if self.doing:
+            return None
+        number, self.number = self.number, None
         if isinstance(answer, WorkbenchError):
             raise answer
         assert isinstance(answer, Verdict)
@@ -78,7 +88,8 @@ class _Member(Forked):
 
 
 def _serve(decided: Callable[[int], Verdict], connection: Connection) -> None:
-    """Numbers of problems in, verdicts out."""
+    """Numbers of problems in, verdicts out, and before each, as texts, how far it is."""
+    work().listener = lambda **_: connection.send(work().describe())
     while True:
         try:
             answer: Verdict | WorkbenchError = decided(connection.recv())

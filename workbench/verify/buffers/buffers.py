@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from workbench.budget import Budget, share
+from workbench.budget import Budget, phase, share
 from workbench.core.domain import Domain
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
@@ -244,7 +244,9 @@ class _BufferSearch:
             self.regions = Regions(with_room(self.flat, {node.pending: 1}))
         start = time.monotonic()
         try:
-            with share(len(self.queues) - len(self.found)):
+            number = len(self.found) + 1
+            part = phase(f"queue {number} of {len(self.queues)}", part=True)
+            with share(len(self.queues) - len(self.found)), part:
                 known = search_waiting(self._ask(self.flat, queue)) if inside else self._search(queue)
                 self.found.append(_report(self._ask(self.regions.pipeline, queue), known, start))
         except LimitMet as met:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.budget import Budget, share
+from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
 from workbench.verify.answer.larger_models import deeper
@@ -91,7 +91,8 @@ class GrowingQuestion:
             try:
                 if not speaks and self._happens(larger) is False:
                     continue
-                with share(1 if number or not speaks else 2):
+                part = phase(f"larger model {number + 1}", part=True)
+                with share(1 if number or not speaks else 2), part:
                     found = self.ask(larger)
             except (LimitMet, Refused):  # with so much room there are too many values
                 continue

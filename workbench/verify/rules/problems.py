@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
-from workbench.budget import Budget, share
+from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, TypingError
 from workbench.language import PropertySyntax, parse_property
 from workbench.language.properties import PROPERTIES
@@ -97,7 +97,8 @@ class SplitProblem(RuleProblem):
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
                 own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
-                parts.append(growing_problem(own, self.syntax, [name]).decide())
+                with phase(f"{name} (rule {number + 1} of {len(self.names)})", part=True):
+                    parts.append(growing_problem(own, self.syntax, [name]).decide())
             found = shortest_of(parts, shows)
             if found is not None:
                 return replace(found, seconds=time.monotonic() - start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from workbench.budget import report
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators
 from workbench.verify.decide.algebra.relations import MonomialKind, Relations
@@ -41,6 +42,7 @@ def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answ
     try:
         generators = Generators(WORK, deadline)
         for kind in MonomialKind:
+            report(f"{kind.name.lower()} relations")
             relations = Relations(part.model.system, part.assume, generators, kind, relations)
             for role in roles:
                 term = part.asked[role].formula.term

@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 
-from workbench.budget import free_mb
+from workbench.budget import free_mb, report
 from workbench.core.term import FALSE
 from workbench.errors import Refused
 from workbench.executors.compiled.code import ir
@@ -28,6 +28,8 @@ a step has few statements."""
 FEW_STATEMENTS = 500
 PLAIN_BYTES = 400
 """Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
+REPORTING = 1.0
+"""Seconds between two reports of how far it is."""
 COMPILE_SECONDS = 2.0
 """How much time must be left for machine code to be worth while."""
 
@@ -70,7 +72,7 @@ class _Run:
 
     def __init__(self, part: Part, plan: Agenda, limits: EngineLimits, plain_seconds: float | None) -> None:
         self.part, self.plan, self.limits = part, plan, limits
-        self.begin = time.monotonic()
+        self.begin = self.reported = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
         self.too_late = limits.time
         self.plain_seconds = plain_seconds
@@ -132,6 +134,10 @@ class _Run:
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:
             raise Stopped(self.too_late)
+        if now > self.reported + REPORTING:
+            self.reported = now
+            left = self.search.size - self.search.done
+            report(f"{self.search.size:,} states, {left:,} of them not looked at, {self.search.depth} steps deep")
         if isinstance(self.search, CompiledSearch):
             self.search.advance(self._count_states(2_000_000))
             return
