@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -21,13 +22,22 @@ BANNER = 'echo "*** This is NuSMV 2.5.4"; grep -q read_model script || exit 0'
 """How a shell script that is NuSMV begins: with its name, and no answers to questions about itself."""
 
 
+PROGRESS = re.compile(r"^workbench: .*  \d+ s(?: of \S+ s)?\n", re.MULTILINE)
+"""A line that says how far a command is, on a machine on which it takes more than five seconds."""
+
+
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended."""
+    """A command that has ended; `said` is all that it has said on the error stream."""
 
     code: int
     out: str
-    err: str
+    said: str
+
+    @property
+    def err(self) -> str:
+        """What it has said there, but for how far it was."""
+        return PROGRESS.sub("", self.said)
 
     @property
     def objects(self) -> list[dict[str, Any]]:

@@ -206,7 +206,7 @@ def test_a_model_gap_is_loud(workbench: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_interrupting_a_check(hard: Path) -> None:
-    args = ["check", hard, "-N", "4096"]
+    args = ["check", hard, "-N", "4096", "--quiet"]
     process = subprocess.Popen(command(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     busy(process.pid)
     process.send_signal(2)

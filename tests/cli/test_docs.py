@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, Run, command
+from tests.cli.conftest import PROGRESS, ROOT, Run, command
 from workbench.cli.command_line import command as command_module
 from workbench.cli.commands import helps
 
@@ -104,7 +104,7 @@ def test_example_in_a_shell(line: str, wanted: str, tmp_path: Path) -> None:
 
 def shows(wanted: str, output: str) -> bool:
     """Whether the output is the one of the guide, in which `...` is anything."""
-    return doctest.OutputChecker().check_output(wanted, output, doctest.ELLIPSIS)
+    return doctest.OutputChecker().check_output(wanted, PROGRESS.sub("", output), doctest.ELLIPSIS)
 
 
 def test_every_command_has_an_example() -> None:

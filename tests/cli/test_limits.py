@@ -204,7 +204,7 @@ def test_a_process_is_interrupted_as_one(hard: Path) -> None:
     from .conftest import busy, command
 
     process = subprocess.Popen(
-        command(["check", hard, "-N", "4096", "--timeout", "60"]),
+        command(["check", hard, "-N", "4096", "--timeout", "60", "--quiet"]),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     children = busy(process.pid, 3)  # the command, and an engine
@@ -222,7 +222,9 @@ def test_a_process_with_limits_is_ended_as_one(hard: Path) -> None:
     from .conftest import busy, command
 
     process = subprocess.Popen(
-        command(["check", hard, "-N", "4096", "--timeout", "60"]), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(["check", hard, "-N", "4096", "--timeout", "60", "--quiet"]),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     busy(process.pid, 3)
     process.terminate()

@@ -102,8 +102,8 @@ def test_the_output_has_objects_only(workbench: Run, hard: Path, more: tuple[str
     args = "check", hard, "-p", "always (out != 3)", *more, "--engine", "nusmv", "--timeout", 0.4
     done = workbench(*args, "--json")
     assert {each["verdict"] for each in done.objects} == {"unknown"}
-    assert re.search(r"workbench: property 1 of .*: always \(out != 3\).* deciding with nusmv", done.err)
-    assert workbench(*args, "--quiet").err == ""
+    assert re.search(r"workbench: property 1 of .*: always \(out != 3\).* deciding with nusmv", done.said)
+    assert workbench(*args, "--quiet").said == ""
 
 
 # --- how far engines are -------------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
 
 def limit_options(parser: argparse.ArgumentParser, shared: str = "", timeout: float | None = None) -> None:
     """What the whole command may use (`cli.main` sees to it); without `timeout` there is a limit where one is given."""
-    usual = "none" if timeout is None else f"{timeout:g}"
-    text = f"seconds for the whole command{shared}; 0 or none: no limit (default: {usual})"
+    usual = "" if timeout is None else f"; 0 or none: no limit (default: {timeout:g})"
+    text = f"seconds for the whole command{shared}{usual}"
     parser.add_argument("--timeout", type=_timeout, metavar="S", default=timeout, help=text)
     parser.add_argument("--memory", type=positive, metavar="MB", help="megabytes for the whole command")
     parser.set_defaults(bounded=True)
