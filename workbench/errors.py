@@ -7,7 +7,7 @@ handler all show the same text; the fields stay readable on the exception.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple, NoReturn, Self
 
 MOST_NAMES = 40
@@ -132,6 +132,21 @@ class WorkbenchError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.message}>"
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it: the user's line and the message; with WORKBENCH_DEBUG=1 the whole traceback."""
+        import os
+        import traceback
+
+        if os.environ.get("WORKBENCH_DEBUG", "0") not in ("", "0"):
+            return traceback.format_exception(self)
+        ours = os.path.dirname(__file__)
+        outside = takewhile(lambda frame: not frame.filename.startswith(ours), traceback.extract_tb(self.__traceback__))
+        lines = [f"line {frame.lineno}: {frame.line}" for frame in outside][-1:]
+        return [*lines, f"{type(self).__name__}: {self.message}", *getattr(self, "__notes__", ())]
 
 
 class DomainError(WorkbenchError, ValueError):

@@ -33,6 +33,45 @@ def test_short_texts() -> None:
     assert repr(wb.Compiled(late()).feed([1, 2, 3])["out"]) == "<2 events of int>"
 
 
+FIRE = """declare Smoke(area: int)
+declare Fire(area: int)
+rule R from Smoke() emit Fire(area = Smoke.area)
+"""
+
+
+def test_nothing_is_shown_as_the_data_class_that_it_is() -> None:
+    fails, rules = wb.check(late(), "no-overflow", wb.Settings(q=0)), wb.rules(FIRE, "fire")
+    assert repr(wb.parse(LATE)) == "<<text>: late>"
+    assert repr(wb.problem(late(), "no-overflow")) == "<no-overflow of late, not decided>"
+    assert fails.run is not None
+    assert repr(fails.run.steps[0]) == "<x = 0, no room in add.left>"
+    assert repr(wb.longest_silence(late())) == "<silence: 1 step>"
+    assert repr(wb.constants(late())) == "(<trim: varies>, <add: varies>)"
+    assert repr(wb.dead_paths(late())) == "<dead paths of late: nothing can be deleted>"
+    assert repr(rules) == "<rules fire: R; they emit Fire>"
+    assert repr(rules.simplified(seconds=0)) == str(rules.simplified(seconds=0))
+    assert repr(rules.analyse("fires")) == "(<R: can fire>,)"
+
+
+def test_rules_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    rules = wb.rules(FIRE, "fire")
+    assert html(rules).startswith("<svg")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert unescape(html(rules)) == f"<pre>{rules}</pre>"
+
+
+def test_an_error_is_its_message_and_the_line_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`_render_traceback_` is what IPython asks an exception for, in place of the traceback."""
+    with pytest.raises(wb.WorkbenchError) as found:
+        wb.run(late(), [{"x": 1}, {"x": "seven"}])
+    message = "InputError: row:2: input 'x': expected a whole number, not 'seven'"
+    line = 'wb.run(late(), [{"x": 1}, {"x": "seven"}])'
+    place, *said = found.value._render_traceback_()
+    assert (place.partition(": ")[2], said, repr(found.value)) == (line, [message], f"<{message}>")
+    monkeypatch.setenv("WORKBENCH_DEBUG", "1")
+    assert len(found.value._render_traceback_()) > 3
+
+
 def test_a_pipeline_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for shown in (late(), late().pipeline):
         assert html(shown).startswith("<svg")

@@ -38,6 +38,9 @@ class Source:
     folders: Folders = field(default=(), repr=False, compare=False)
     """Where files may lie that it names."""
 
+    def __repr__(self) -> str:
+        return f"<{self.file}: {', '.join(self.pipelines) or 'no pipeline'}>"
+
     @property
     def pipelines(self) -> tuple[str, ...]:
         """The names of the pipelines, in the order of the file."""

@@ -21,6 +21,7 @@ from workbench.show.explorer import explorer
 from workbench.show.rule_explanation import explanation_page, explanation_text
 from workbench.show.timeline import render_timeline
 from workbench.tesla.rule_explanation import RuleExplanation
+from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.buffers.buffers import Buffers
 
@@ -45,6 +46,16 @@ def _(shown: Pipeline) -> str:
         lines = (f"{', '.join(n.outputs)} = {n.processor}({', '.join(n.inputs)})" for n in shown.nodes)
         outputs = ", ".join(f"{name} = {pipe}" for name, pipe in shown.outputs)
         return f"<pre>{escape(chr(10).join([repr(shown), *lines, f'outputs: {outputs}']))}</pre>"
+
+
+@html.register
+def _(shown: RuleSet) -> str:
+    """The drawing, with the text below it; without graphviz the text."""
+    text = f"<pre>{escape(str(shown))}</pre>"
+    try:
+        return f"{inline(svg(shown))}<details><summary>as text</summary>{text}</details>"
+    except WorkbenchError:
+        return text
 
 
 @html.register

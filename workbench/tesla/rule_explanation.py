@@ -45,6 +45,8 @@ class RuleExplanation(Displayed):
         found: str = later("workbench.show.rule_explanation", "explanation_text")(self)
         return found
 
+    __repr__ = __str__
+
     def to_json(self) -> dict[str, Any]:
         """The same as data: rows of the log are called `5`, composites `#3`; times are as in the log."""
         return _Told(self.record).answer(self)

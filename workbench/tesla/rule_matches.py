@@ -30,6 +30,9 @@ class RuleMatches:
         self._rules, self._data, self._options = rules, data, options
         self._asked = False
 
+    def __repr__(self) -> str:
+        return f"<matches of {', '.join(self._rules.rule_names)}, found when they are asked for>"
+
     def __iter__(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         for part in self.parts():
             yield from part

@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, Domain
-from workbench.errors import WorkbenchError
+from workbench.display import Displayed
+from workbench.errors import WorkbenchError, listed
 from workbench.extensions import later
 from workbench.tesla import tree as t
 from workbench.tesla.resolved import ResolvedRule
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RuleSet:
+class RuleSet(Displayed):
     """Rules and the types that they are about.
 
     Attributes
@@ -217,6 +218,9 @@ class RuleSet:
 
     def __str__(self) -> str:
         return str(self.file)
+
+    def __repr__(self) -> str:
+        return f"<rules {self.name}: {listed(self.rule_names)}; they emit {listed(self.composites) or 'nothing'}>"
 
     @property
     def file(self) -> t.RuleFile:

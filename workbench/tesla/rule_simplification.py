@@ -75,6 +75,8 @@ class RuleSimplification:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    __repr__ = __str__
+
     def _lines(self) -> Iterator[str]:
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step.by}: {step.why} ({step.seconds:.2f} s)"

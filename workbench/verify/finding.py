@@ -49,6 +49,9 @@ class Finding:
     data: Mapping[str, Any] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=lambda: RULES, repr=False)
 
+    def __repr__(self) -> str:
+        return f"<{'' if self.decided else '? '}{self.about}: {self.says or self.answer}>"
+
     def __getitem__(self, name: str) -> Any:
         """What JSON has by this name, before it becomes plain data."""
         return self._value(self.form.get(name, name))

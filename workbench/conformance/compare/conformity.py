@@ -75,6 +75,8 @@ class Conformity:
         found, text = self.failure, "\n".join(self._account(self.failure))
         return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
 
+    __repr__ = __str__
+
     def _account(self, found: Disagreement) -> Iterator[str]:
         """What differs, in lines."""
         from workbench.conformance.compare.explanation import account
@@ -161,6 +163,8 @@ class RuleConformity:
             return f"✓ agree    {among}  on {self.rules}: {self.streams} streams{''.join(refused)}"
         rules = textwrap.indent(str(self.failure.case.rules), "    ")
         return f"✗ differs  {self.failure.engine}  on {self.rules}: {self.failure}\n\n{rules}"
+
+    __repr__ = __str__
 
     def _share(self, count: int) -> str:
         return "the rules" if count == self.streams else f"those of {count}"

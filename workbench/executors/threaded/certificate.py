@@ -104,6 +104,9 @@ class Certificate:
         how = f"trusted, on the word of {self.trusted_by}" if self.trusted_by else self.rests_on
         return f"{self.processor} over {_listed(self.domains[: self.processor.in_arity])} {what}: {how}"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
 
 def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificate | None:
     """The certificate of a typed processor that is read off its machine, for all values of these domains."""

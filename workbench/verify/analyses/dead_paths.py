@@ -98,6 +98,9 @@ class DeadPaths:
         found = {*self.unread, *self.unheard, *(name for dead in self.dead for name in dead.truncation.removed)}
         return tuple(node.name for node in self.pipeline.nodes if node.name in found)
 
+    def __repr__(self) -> str:
+        return f"<dead paths of {self.pipeline.name}: {', '.join(self.deletable) or 'nothing'} can be deleted>"
+
     def best(self, node: str) -> Dead | None:
         """The short cut that deletes a processor: stepwise if there is one, and with the fewest others."""
         able = [dead for dead in self.dead if node in dead.truncation.removed]

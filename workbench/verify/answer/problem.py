@@ -52,6 +52,9 @@ class Problem:
     title: str = ""
     system: str = ""
 
+    def __repr__(self) -> str:
+        return f"<{self.text} of {self.name}, not decided>"
+
     @property
     def text(self) -> str:
         """What is asked, as the user wrote it."""

@@ -36,6 +36,12 @@ class TraceStep:
     outside: Mapping[str, str] = field(default_factory=dict)
     """For a monitor: the variables of the system that it watches, as the engine prints their values."""
 
+    def __repr__(self) -> str:
+        carried = [f"{name} = {value}" for name, value in self.pipes.items() if value is not None]
+        waiting = [f"{count} in {name}" for name, count in self.queues.items() if count]
+        full = [f"no room in {name}" for name in self.overflows]
+        return f"<{', '.join([*carried, *waiting, *full]) or 'nothing comes'}>"
+
 
 @dataclass(frozen=True)
 class Trace:

@@ -87,7 +87,10 @@ class Ground:
     witness: Trace | None = None
 
     def __str__(self) -> str:
-        return f"{self.finding.sign if self.finding else '-'} {self.kind}: {self.text}"
+        return f"{self.finding.sign if self.finding else '-'} {self.kind}: {self.text or self.data}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data of one that was examined."""

@@ -82,6 +82,9 @@ class Property:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def sides(self, subject: Program) -> tuple[Program, ...]:
         """The pipelines that it is about."""
         return (subject,)

@@ -34,7 +34,7 @@ SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RuleProblem(Problem):
     """A property of the model of rules.
 
@@ -71,7 +71,7 @@ class RuleProblem(Problem):
         return (one.subject.bounds, one.subject.deepen) == (two.subject.bounds, two.subject.deepen)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SplitProblem(RuleProblem):
     """Whether composites of a type can come, asked of each of the rules that emit them, with what it depends on.
 

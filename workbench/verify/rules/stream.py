@@ -62,6 +62,9 @@ class RuleStream:
         unit = "us" if has_units(rules) else self.unit
         return replace(self, rules=in_units(rules, unit), unit=unit)
 
+    def __repr__(self) -> str:
+        return self.text() or "<a stream in which nothing happens>"
+
     @property
     def events(self) -> tuple[Occurrence, ...]:
         """The events, without the clock."""
