@@ -86,7 +86,7 @@ def test_a_mistake_in_a_text_is_told_before_anything_else_is_imported(tmp_path: 
 def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "small.pipe"
     path.write_text("pipeline p(x: bool) -> bool { return not x }")
-    ((code, modules),) = after(["check", str(path), "--engine", engine]).values()
+    ((code, modules),) = after(["check", str(path), "--engine", engine, "--quiet"]).values()
     assert code == 0
     assert not packages(modules) & HEAVY
     unused = {

@@ -139,7 +139,7 @@ def expected_rows(run: Trace, step: int) -> list[list[str]]:
         if any(each.contents[queue] for each in run.steps):
             pipe = flatten(run.pipeline).sources[queue]
             values = " ".join(show_value(value, run.domains[pipe]) for value in at.contents[queue])
-            found.append(["held", "holds", values if 0 < len(values) <= 24 else f"{values[:23]}…" if values else "·"])
+            found.append(["held", "events", values if 0 < len(values) <= 24 else f"{values[:23]}…" if values else "·"])
     return found
 
 

@@ -117,9 +117,9 @@ def test_below_a_queue_stands_what_it_holds() -> None:
     )
     text = render_timeline(Trace(steps, capacities={"q.left": 2}), None, 80)
     assert text.splitlines()[4:7] == [
-        "queue q.left   0  1    2 of 2",
-        "        holds  ·  1  1 2",
-        "queue q.right  0  0    0",
+        "queue q.left    0  1    2 of 2",
+        "        events  ·  1  1 2",
+        "queue q.right   0  0    0",
     ]
 
 

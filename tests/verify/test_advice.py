@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tests.verify.engines.models import COUNTER, HARD, long
 from workbench.cli.output import block
 from workbench.smv.engines.engine import Answer, EngineLimits, Query, Reached, Task
 from workbench.verify.answer.prepare import prepare
+from workbench.verify.answer.verdict import Vacuity
 from workbench.verify.decide import deciders
 from workbench.verify.decide.part import Decision, Part
 from workbench.verify.decide.table import Turn
@@ -30,6 +32,7 @@ pipeline products(x: int, y: int) -> int {
 """
 
 
+@functools.cache
 def undecided(**settings: Any) -> wb.Verdict:
     """A verdict of who refutes nothing, on what does not hold."""
     pipeline = wb.parse(SOURCE).get().pipeline
@@ -37,27 +40,75 @@ def undecided(**settings: Any) -> wb.Verdict:
     return wb.check(pipeline, prop, wb.Settings(engine="algebra", seconds=60.0, **settings))
 
 
-def test_advice_names_what_can_be_smaller() -> None:
-    verdict = undecided(n=16, q=3, memory_mb=1000)
+def test_the_state_is_described() -> None:
+    """The window keeps 3 products of 3 bits, and counts them."""
+    verdict = undecided(n=8, q=3)
     assert verdict.outcome == "unknown"
-    state, *others = verdict.advice
-    # the window keeps 3 products of 4 bits, and counts them
-    assert "total (14)" in state
-    assert others == [
-        "fewer integers: -N 8 (N = 16 now)",
-        "shorter queues: -Q 1 (3 now)",
-        "every engine in turn: --engine auto",
-        "more time: --timeout 600",
-        "more memory: --memory 2000",
-    ]
-    assert verdict.to_json()["advice"] == [state, *others]
+    assert "total (11)" in verdict.reached[-1].text
+
+
+def test_what_decides_no_such_question_is_replaced() -> None:
+    """Algebra gives up at once, and refutes nothing with fewer integers or more time either."""
+    verdict = undecided(n=8)
+    assert verdict.advice == ("every engine in turn: --engine auto",)
+    assert verdict.to_json()["advice"] == list(verdict.advice)
+    assert check(SOURCE, "always (out != 1)", n=2).outcome == "fails"
+
+
+def limited(limit: str, **settings: Any) -> wb.Verdict:
+    """A verdict that a limit has prevented."""
+    found = undecided(**settings)
+    assert found.problem is not None
+    problem = replace(found.problem, settings=replace(found.problem.settings, engine="auto"))
+    return replace(found, reason=f"{limit} limit of 60 s met", reached=(), problem=problem)
+
+
+def test_a_limit_of_time_is_raised_or_the_model_made_smaller() -> None:
+    assert limited("time", n=8, q=3).advice == (
+        "fewer integers: -N 4 (N = 8 now)", "shorter queues: -Q 1 (3 now)", "more time: --timeout 600"
+    )  # fmt: skip
+    assert limited("memory", n=8, q=3, memory_mb=1000).advice[-1] == "more memory: --memory 2000"
+    going = replace(limited("time", n=8, q=3), reached=(Reached("bmc", "no counterexample of up to 9 steps"),))
+    first, *_, last = going.advice
+    assert first == "all the time for a short counterexample or proof: --engine bmc"
+    assert last == "more time: --timeout 600"
+    assert len(going.advice) == 3
 
 
 def test_what_cannot_be_smaller_is_not_named() -> None:
-    advice = " ".join(undecided(n=2, q=1).advice)
-    assert "-N" not in advice
-    assert "-Q" not in advice
-    assert "--memory" not in advice
+    assert limited("time", n=2, q=1).advice == ("more time: --timeout 600",)
+
+
+def test_no_fewer_integers_than_constants_need() -> None:
+    """5 is none of 0..3, and half of 8 is what is asked about."""
+    verdict = limited("time", n=8, q=1)
+    assert verdict.problem is not None
+    problem = wb.problem(wb.parse(SOURCE).get(), "always (out != 5)", verdict.problem.settings)
+    assert replace(verdict, problem=problem).advice == ("more time: --timeout 600",)
+
+
+def check(source: str, prop: str, **settings: Any) -> wb.Verdict:
+    return wb.check(wb.parse(source).get(), prop, wb.Settings(grow=0, **settings))
+
+
+LATER = "pipeline late(x: int, y: int) -> int { return trim(x, 6) + y }"
+"""The first sum is the seventh x with the first y: six of y wait where they come together."""
+
+
+def test_a_run_that_the_bounds_prevent_is_found_where_they_are_larger() -> None:
+    together = wb.Environment("synchronised")
+    verdict = check(LATER, "can(out = 1)", q=2, environment=together)
+    assert (verdict.outcome, verdict.advice) == ("unknown", ("longer queues: -Q 8 (2 now)",))
+    assert check(LATER, "can(out = 1)", q=8, environment=together).outcome == "holds"
+
+
+def test_numbers_that_the_model_lacks() -> None:
+    source = "pipeline p(x: int) -> int { return if x > 3 then x else x + 0 }\npipeline q(x: int) -> int { return x }"
+    verdict = replace(check(source, "no-overflow"), outcome=wb.Outcome.UNKNOWN, vacuity=Vacuity("x", "float = 0..9"))
+    assert verdict.advice == ("more numbers: --values float=-1..19",)
+    assert replace(verdict, vacuity=Vacuity("x", "--rate")).advice == ("leave --rate out, or let it allow more",)
+    below = replace(verdict, vacuity=Vacuity("x < 0 is never true", "int = 0..3")).advice
+    assert below == ("declare what x carries, with numbers below 0: x: -4..3",)
 
 
 def test_a_decided_property_needs_none() -> None:
@@ -69,8 +120,8 @@ def test_a_decided_property_needs_none() -> None:
 
 
 def test_advice_is_printed_below_the_verdict() -> None:
-    text = block(replace(undecided(n=16), reached=(Reached("explicit", "states seen: 1,234"),)))
-    assert "    try fewer integers: -N 8 (N = 16 now)" in text
+    text = block(replace(undecided(n=8), reached=(Reached("explicit", "states seen: 1,234"),)))
+    assert "    try every engine in turn: --engine auto" in text
     assert "    so far: explicit: states seen: 1,234" in text
 
 
@@ -80,8 +131,8 @@ def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytes
     total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get().pipeline
     prop = wb.property_from(wb.parse_property("always (out <= 63)"))
     verdict = wb.check(total, prop, wb.Settings(n=64, engine="explicit", memory_mb=4000))
-    assert verdict.reached == (Reached("explicit", "states seen: 1"),)
-    assert verdict.to_json()["reached"] == ["explicit: states seen: 1"]
+    assert verdict.reached[0] == Reached("explicit", "states seen: 1")
+    assert verdict.to_json()["reached"][0] == "explicit: states seen: 1"
 
 
 def test_bmc_says_how_many_steps_it_has_unrolled() -> None:

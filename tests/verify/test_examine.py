@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench import INT, ApplyFunction, Integer, Outcome, Settings, check, equivalent, parse
 from workbench.builder import Builder
+from workbench.cli.output import block
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
@@ -28,6 +29,20 @@ def found(text: str, prop: str, **options: Any) -> dict[str, Ground]:
     """What examining one property of a pipeline finds, by aspect."""
     verdict = examine(check(parse(text).get(), prop, Settings(**options)))
     return {item.kind: item for item in verdict.examined}
+
+
+def test_briefly_only_the_bounds_are_tried() -> None:
+    """Modulo 4 no number twice is 1, modulo 5 three twice is; a queue is never longer than the delay."""
+    source = "pipeline p(x: int) -> int { return x + trim(x, 1) }"
+    verdict = check(parse(source).get(), "always (out.present or x + x != 1)", Settings(n=4))
+    kinds = {each.kind: each.finding for each in examine(verdict, brief=True).examined}
+    assert kinds == {"N + 1": WEAK, "every Q": CONFIRMED}
+    lines = block(examine(verdict, brief=True)).splitlines()
+    assert "    ! N = 4, modular integers; fails for N = 5" in lines
+    assert any(line.startswith("    ✓ Q = 2: no run") and "the same for larger queues" in line for line in lines)
+    assert "    - N = 4, modular integers" in block(verdict).splitlines()
+    trivial = check(parse("pipeline p(x: int) -> int { return x }").get(), "no-overflow")
+    assert examine(trivial, brief=True).examined == ()
 
 
 COUNT = "pipeline p(x: int) -> int { return cumulate(turn(x, 1), +) }"

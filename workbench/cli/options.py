@@ -139,7 +139,7 @@ def examine_option(parser: argparse.ArgumentParser) -> None:
     """Whether verdicts are examined."""
     parser.add_argument(
         "--rests-on", action="store_true",
-        help="examine what each verdict rests on: is it vacuous, does it survive N + 1 and Q + 1",
+        help="examine what each verdict rests on at length: is it vacuous, is there an argument for every N and Q",
     )  # fmt: skip
 
 

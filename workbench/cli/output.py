@@ -38,6 +38,9 @@ WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number 
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 
+EXAMINED = {"N + 1": "N", "Q + 1": "queues", "every Q": "queues"}
+"""The kind of ground that each respect is about in which a verdict is examined briefly."""
+
 LOOKING = 4
 """The part of the time in which all questions are looked at before the first is decided, as a divisor."""
 
@@ -85,15 +88,20 @@ def _bounds(verdict: Verdict) -> str:
     return ", ".join([*found, *([] if verdict.known_steps is None else [f"k = {verdict.known_steps}"])])
 
 
-def block(verdict: Verdict) -> str:
-    """The verdict with what it rests on and the run that shows it."""
+def block(verdict: Verdict, *, brief: bool = True) -> str:
+    """The verdict with what it rests on, a line for each ground, and the run that shows it.
+
+    Parameters
+    ----------
+    brief: what was examined stands beside the ground, else in lines of its own.
+    """
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
         lines.append(f"{INDENT}{WITHIN_BOUNDS}")
-    lines += [f"{INDENT}- {line}" for line in verdict.rests_on]
-    if verdict.examined:
+    lines += [f"{INDENT}{line}" for line in _list_grounds(verdict, brief=brief)]
+    if verdict.examined and not brief:
         lines.append(f"{INDENT}examined:")
-    lines += [f"{INDENT}{item}" for item in verdict.examined]
+        lines += [f"{INDENT}{item}" for item in verdict.examined]
     lines.append(f"{INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     lines += [f"{INDENT}so far: {text}" for text in verdict.reached]
     lines += [f"{INDENT}try {text}" for text in verdict.advice]
@@ -102,6 +110,16 @@ def block(verdict: Verdict) -> str:
     if verdict.witness:
         lines += ["", f"{INDENT}the bound is met, for example by this run:", "", run(verdict.witness)]
     return "\n".join(lines)
+
+
+def _list_grounds(verdict: Verdict, *, brief: bool) -> Iterator[str]:
+    """What a verdict rests on, a line each, with what was found where it was examined."""
+    found = {EXAMINED[each.kind]: each for each in verdict.examined if each.kind in EXAMINED} if brief else {}
+    for ground in verdict.grounds:
+        if ground.text and (one := found.get(ground.kind)) is not None and one.finding is not None:
+            yield f"{one.finding.sign} {ground.text}; {one.text}"
+        elif ground.text:
+            yield f"- {ground.text}"
 
 
 def run(trace: Trace) -> str:
@@ -166,8 +184,9 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
 
     _validate(problems)
     verdicts: list[Verdict] = []
-    jobs, examined = getattr(args, "jobs", 1), getattr(args, "rests_on", False)
-    checks = check_all(problems, jobs=jobs, ordered=True, examined=examined, strict=True)
+    jobs, long = getattr(args, "jobs", 1), getattr(args, "rests_on", False)
+    brief = not (long or args.json or args.quiet)
+    checks = check_all(problems, jobs=jobs, ordered=True, examined=long or brief, brief=brief, strict=True)
     _report_missing(problems, verdicts, args)
     for number, item in enumerate(problems, 1):
         with Progress(f"property {number} of {len(problems)}: {item.text}"), phase("deciding"):
@@ -179,7 +198,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
             elif args.quiet:
                 print(headline(verdict, bounded=True), flush=True)
             else:
-                print(("" if number == 1 else "\n") + block(verdict), flush=True)
+                print(("" if number == 1 else "\n") + block(verdict, brief=brief), flush=True)
         _report_missing(problems, verdicts, args)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)

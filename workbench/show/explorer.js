@@ -80,7 +80,7 @@
       row.cells = this.steps.map((step) => String(step.queues[name]));
       row.over = this.steps.map((step) => step.overflows.includes(name));
       if (this.steps.every((step) => !(step.contents[name] || []).length)) return [row];
-      return [row, { kind: "held", name, label: "holds", cells: this.steps.map((step) => held(step.contents[name], step.queues[name])) }];
+      return [row, { kind: "held", name, label: "events", cells: this.steps.map((step) => held(step.contents[name], step.queues[name])) }];
     }
 
     // where a position is: the step shown, and the round of the loop (0 before it ends for the first time)

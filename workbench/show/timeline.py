@@ -148,7 +148,7 @@ def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, 
         held = [step.contents.get(name, ()) for step in trace.steps]
         if any(held):
             domain = trace.domains.get(pipes.get(name, name))
-            yield Row("held", HOLDS, tuple(show_queue(values, domain) for values in held))
+            yield Row("held", EVENTS, tuple(show_queue(values, domain) for values in held))
 
 
 # --- characters -------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def render(table: Timeline, width: int | None = None) -> str:
     return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
 
 
-HOLDS = "  holds"
+EVENTS = "  events"
 """The name of the row below a queue's."""
 
 

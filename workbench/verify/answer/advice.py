@@ -1,57 +1,126 @@
-"""What to do about a property that was not decided: what makes its model large, and who else could be asked."""
+"""What to do about a property that was not decided: the two or three things that are likeliest to help.
+
+The rule of this module: a hint names an option with a value, and leads somewhere; what cannot be changed is not named.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from workbench.core.domain import Integers
+from workbench.errors import WorkbenchError
 from workbench.ir.system import System, instance_of
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
-from workbench.verify.answer.prepare import Prepared
-from workbench.verify.answer.settings import Settings
+from workbench.verify.ask.scope import SMALLEST_N, Adjustable
 
+if TYPE_CHECKING:
+    from workbench.verify.answer.problem import Problem
+    from workbench.verify.answer.verdict import Verdict
+
+MOST = 3
+"""The most hints that are given."""
 _NAMED = 3
 """How many of the largest parts of a state are named."""
 _LONGER = 10
 """How many times longer the next try should be allowed to take."""
 
 
-def advise(prepared: Prepared, reached: Sequence[Reached]) -> Iterator[str]:
-    """What makes it likelier that the next try decides a property, one sentence each.
+def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
+    """What makes it likelier that the next try decides a property, one sentence each."""
+    settings = problem.settings
+    limited = next((each for each in ("time", "memory") if f"{each} limit" in verdict.reason), "")
+    if not limited and (verdict.vacuity is not None or verdict.within_bounds):
+        return tuple(islice(_widen(verdict, problem), MOST))
+    if settings.engine not in ("auto", "all"):
+        hints = ["every engine in turn: --engine auto"]
+        if not limited:  # it decides no such question, however small
+            return tuple(hints)
+    else:
+        hints = [*_choose_engine(verdict)]
+    hints += islice(_narrow(verdict, problem), MOST - 1 - len(hints))
+    if limited == "memory" and settings.memory_mb is not None:
+        hints.append(f"more memory: --memory {2 * settings.memory_mb}")
+    elif settings.seconds is not None:
+        hints.append(f"more time: --timeout {_LONGER * settings.seconds:g}")
+    return tuple(hints)
 
-    `reached` says how far each engine got.
-    """
-    model, settings = prepared.model, prepared.settings
-    yield _state(model.system)
-    if settings.domain in model.integers and settings.n > 2:
-        yield f"fewer integers: -N {max(2, settings.n // 2)} (N = {settings.n} now)"
-    roomy = [queue for queue in model.queues if queue.capacity > 1]
-    if roomy:
-        yield f"shorter queues: -Q 1 ({max(queue.capacity for queue in roomy)} now)"
-    yield from _advise_engines(settings, reached)
-    if settings.seconds is not None:
-        yield f"more time: --timeout {_LONGER * settings.seconds:g}"
-    if settings.memory_mb is not None:
-        yield f"more memory: --memory {2 * settings.memory_mb}"
+
+def _choose_engine(verdict: Verdict) -> Iterator[str]:
+    """One engine for all of the time, where it has come some way in its share of it."""
+    going = {each.engine for each in verdict.reached if each.further}
+    if "bmc" in going:
+        yield "all the time for a short counterexample or proof: --engine bmc"
+    elif "explicit" in going:
+        yield "all the time for the states, one by one: --engine explicit"
 
 
-def _state(system: System) -> str:
+def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
+    """What makes the model smaller."""
+    n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and not verdict.for_every_n else None
+    if n is not None:
+        yield f"fewer integers: -N {n} (N = {verdict.n} now)"
+    given = [verdict.q] if isinstance(verdict.q, int) else verdict.q.values()
+    largest = max((verdict.ground("queues") or dict(enumerate(given))).values(), default=0)
+    if largest > 1:
+        yield f"shorter queues: -Q 1 ({largest} now)"
+
+
+def _find_smaller_n(problem: Problem, now: int) -> int | None:
+    """The N that is enough for the constants of a question, or half of what it is now; None: there is none."""
+    with contextlib.suppress(WorkbenchError):
+        usual = _find_usual_n(problem)
+        smaller = usual if usual < now else max(2, now // 2)
+        replace(problem, settings=replace(problem.settings, n=smaller)).validate()
+        return smaller if smaller < now else None
+    return None
+
+
+def _find_usual_n(problem: Problem) -> int:
+    usual = replace(problem.settings, n=Adjustable(SMALLEST_N)).fitted(*problem.sides, syntax=problem.syntax)
+    return int(usual.n)
+
+
+def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
+    """What lets happen what the bounds prevent."""
+    bound = "" if verdict.vacuity is None else verdict.vacuity.bound
+    name, _, _ = bound.partition(" ")
+    if bound.startswith("-"):
+        yield f"leave {bound} out, or let it allow more"
+    elif name == "N":
+        yield f"more integers: -N {max(_find_usual_n(problem), 2 * (verdict.n or 1))} (N = {verdict.n} now)"
+    elif name == "int":
+        inputs = [name for name, domain in problem.subject.pipeline.inputs if isinstance(domain, Integers)]
+        yield from (f"declare what {name} carries, with numbers below 0: {name}: -4..3" for name in inputs)
+    elif name == "float":
+        low, _, high = bound.partition(" = ")[2].partition("..")
+        yield f"more numbers: --values float={2 * int(low) - 1}..{2 * int(high) + 1}"
+    else:
+        yield from _lengthen(verdict, problem)
+
+
+def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
+    """What keeps queues from overflowing so early."""
+    queues = verdict.ground("queues") or {}
+    if queues:
+        yield f"longer queues: -Q {4 * max(1, *queues.values())} ({max(queues.values())} now)"
+    environment = problem.environment
+    if environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:
+        yield "if events come on all inputs at a time: --inputs synchronised"
+    if isinstance(problem.settings.q, Adjustable) and problem.settings.grow:
+        yield f"more time for longer queues: --grow {_LONGER * problem.settings.grow:g}"
+
+
+def describe_state(system: System) -> Reached:
     """How large a state is, and which parameter, window or number of slices makes it so."""
     bits: Counter[str] = Counter()
     for variable in system.variables:
         bits[instance_of(variable.name)] += max(1, bit_count(variable.domain))
     largest = ", ".join(f"{name} ({count})" for name, count in bits.most_common(_NAMED))
-    whole = f"a state has {bits.total()} bits"
-    return f"a smaller window, k or range where the state is: {whole}, most of them in {largest}" if largest else whole
-
-
-def _advise_engines(settings: Settings, reached: Sequence[Reached]) -> Iterator[str]:
-    """One engine for all of the time, where it has come some way in its share of it; otherwise all of them."""
-    going = {each.engine for each in reached if each.further}
-    if settings.engine not in ("auto", "all"):
-        yield "every engine in turn: --engine auto"
-    elif "bmc" in going:
-        yield "all the time for a short counterexample or proof: --engine bmc"
-    elif "explicit" in going:
-        yield "all the time for the states, one by one: --engine explicit"
+    most = f", most of them in {largest}: a smaller window, k or range there helps" if largest else ""
+    return Reached("model", f"a state has {bits.total()} bits{most}", further=False)

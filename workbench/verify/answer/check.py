@@ -17,7 +17,7 @@ from workbench.core.term import FALSE
 from workbench.errors import EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
-from workbench.verify.answer.advice import advise
+from workbench.verify.answer.advice import describe_state
 from workbench.verify.answer.grounds import beyond, depends_on_no_n, ending, ground_numbers, misfortunes
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
 from workbench.verify.answer.settings import Settings
@@ -114,8 +114,7 @@ class _Conclusion:
                 reason="; ".join([*filter(None, [self._find_reason(), self._explain_lack()]), *self.unshown]),
                 phase="deciding" if unknown else "",
                 depth=self._measure_depth() if unknown else None,
-                reached=self.known.reached if unknown else (),
-                advice=tuple(advise(prepared, self.known.reached)) if unknown else (),
+                reached=(*self.known.reached, describe_state(prepared.model.system)) if unknown else (),
                 reachable_states=self.decision.reachable_states,
                 length=self.known.length,
             )

@@ -21,6 +21,7 @@ def check_all(
     jobs: int | None = None,
     ordered: bool = False,
     examined: bool = False,
+    brief: bool = False,
     strict: bool = False,
 ) -> Iterator[tuple[Problem, Verdict]]:
     """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
@@ -37,7 +38,7 @@ def check_all(
     jobs: how many at a time. None: one for each core. With 1 they are decided in this process, in their order, and
         share the time that is left where a `Budget` bounds it.
     ordered: they come in the order of the problems, each as soon as those before it have.
-    examined: what the verdicts rest on is examined, too.
+    examined: what the verdicts rest on is examined, too; `brief`: briefly (`examine`).
     strict: raise what is wrong with a problem, in place of an `unknown` with that reason.
 
     Raises
@@ -51,7 +52,7 @@ def check_all(
     jobs = min(cores() if jobs is None else max(jobs, 1), len(alone))
 
     def decide(number: int, parts: int, known: Verdict | None = None) -> Verdict:
-        return _decide(todo[number], parts, known, examined=examined, strict=strict)
+        return _decide(todo[number], parts, known, examined=examined, brief=brief, strict=strict)
 
     early: dict[int, Verdict] = {}
     if jobs <= 1 or not hasattr(os, "fork"):
@@ -78,7 +79,7 @@ def check_all(
             following = number + 1
 
 
-def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool, strict: bool) -> Verdict:
+def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool, brief: bool, strict: bool) -> Verdict:
     """The verdict on a problem with its part of the time that is left; `known` is that on its opposite."""
     verdict = None
     try:
@@ -89,7 +90,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
             from workbench.verify.answer.examine import examine
 
             with phase("what it rests on", part=True):
-                return examine(verdict)
+                return examine(verdict, brief=brief)
     except LimitMet as met:
         return verdict or item.undecided().given_up(met)  # what was decided stays so
     except EngineMissing:

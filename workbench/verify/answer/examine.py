@@ -9,14 +9,16 @@ it is given.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from workbench.budget import Budget, share
 from workbench.core.domain import BOOL
 from workbench.core.fold import variables
 from workbench.core.ops import NOT, both, negate
 from workbench.core.term import var
-from workbench.errors import WorkbenchError
+from workbench.errors import LimitMet, WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.verify.answer.prepare import Prepared, prepare
@@ -33,11 +35,19 @@ def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = Non
     return Ground(kind, text, None, finding, witness)
 
 
-def examine(verdict: Verdict) -> Verdict:
+BRIEFLY = 1.0
+"""Seconds at least for a brief examination, which takes no longer than deciding did."""
+
+
+def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
     """The verdict with what examining its grounds found, in `examined`.
 
     One that a limit left `unknown` stays as it is, and so does one on what a system drives: what it rests on is the
     system's, and is not varied.
+
+    Parameters
+    ----------
+    brief: only whether the bounds that it rests on could be larger, as far as that is soon known.
 
     Raises
     ------
@@ -49,7 +59,12 @@ def examine(verdict: Verdict) -> Verdict:
         )
     if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system:
         return verdict
-    return replace(verdict, examined=tuple(_Examination(verdict, verdict.problem).findings()))
+    found = list[Ground]()
+    with suppress(LimitMet), Budget(max(BRIEFLY, verdict.seconds)) if brief else share(1):
+        examination = _Examination(verdict, verdict.problem)
+        for each in examination.brief_findings() if brief else examination.findings():
+            found.append(each)
+    return replace(verdict, examined=tuple(found))
 
 
 class _Examination:
@@ -70,6 +85,16 @@ class _Examination:
         yield from self._examine_queues()
         yield from self._examine_values()
         yield from self._examine_larger_queues()
+
+    def brief_findings(self) -> Iterator[Ground]:
+        """Whether it is the same with one more value, and with one more place in each queue."""
+        if self.prepared.trivial:
+            return
+        if self.verdict.ground("N"):
+            yield self._examine_one_value_more()
+        if self.prepared.model.queues:
+            known = [*self._argue_for_larger_queues()]
+            yield known[0] if known else self._examine_one_place_more()
 
     # --- is it vacuous? ---
 
@@ -149,10 +174,9 @@ class _Examination:
         if self.verdict.for_every_n:
             yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
             return
-        more = self.settings.n + 1
-        yield self._decide_again("N + 1", f"N = {more}", replace(self.settings, n=more))
+        yield self._examine_one_value_more()
         enough = self._find_enough(self.settings)
-        if enough is None or enough != self._find_enough(replace(self.settings, n=more)):
+        if enough is None or enough != self._find_enough(replace(self.settings, n=self.settings.n + 1)):
             text = "not known: values are computed with, or ordered"
             yield _report("every N", Reliance.UNKNOWN, text)
             return
@@ -162,6 +186,10 @@ class _Examination:
             return
         found = self._decide_again("every N", f"N = {enough}", replace(self.settings, n=enough))
         yield replace(found, text=f"{found.text}, and so {argument}")
+
+    def _examine_one_value_more(self) -> Ground:
+        more = self.settings.n + 1
+        return self._decide_again("N + 1", f"N = {more}", replace(self.settings, n=more))
 
     def _find_enough(self, settings: Settings) -> int | None:
         """The N from which on it is the same, found with these settings."""
@@ -173,16 +201,21 @@ class _Examination:
         return enough_values(prepared.model.system, prepared.question.formula.atoms(), settings.domain)
 
     def _examine_larger_queues(self) -> Iterator[Ground]:
-        queues = self.prepared.model.queues
-        if not queues:
+        if not self.prepared.model.queues:
             yield _report("every Q", Reliance.CONFIRMED, "the same for every Q: there is no queue in its way")
             return
-        sizes = {queue.name: queue.capacity + 1 for queue in queues}
+        yield self._examine_one_place_more()
+        yield from self._argue_for_larger_queues()
+
+    def _examine_one_place_more(self) -> Ground:
+        sizes = {queue.name: queue.capacity + 1 for queue in self.prepared.model.queues}
         given = self.settings.q
         if isinstance(given, int):
             # queues out of its way keep their size, so that the pipeline is the same but for what matters
             given = {name: self.pipeline.capacities.get(name, given) for name in self.pipeline.queues}
-        yield self._decide_again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
+        return self._decide_again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
+
+    def _argue_for_larger_queues(self) -> Iterator[Ground]:
         if self._looks_at_queues():
             return
         overflow = self.verdict.ground("overflow")

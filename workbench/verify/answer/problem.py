@@ -81,7 +81,7 @@ class Problem:
             return replace(found, depth=verdict.depth and replace(verdict.depth, wanted=False))
         reason = "; ".join(each for each in verdict.reason.split("; ") if not each.startswith(NO_RUN))
         grounds = tuple(each for each in verdict.grounds if each.kind != "undecided")
-        return replace(found, reason=reason, grounds=grounds, phase="", depth=None, reached=(), advice=())
+        return replace(found, reason=reason, grounds=grounds, phase="", depth=None, reached=())
 
     @property
     def name(self) -> str:

@@ -160,7 +160,7 @@ class Verdict(Displayed):
     witness: a run to an overflow, where the outcome is `holds-within-bounds`.
     length: the number of steps, where the property asks for the longest of something.
     depth: where it was not decided, for how many steps it was; None: not for one.
-    reached, advice: where it was not decided, how far each engine got and what to try next.
+    reached: where it was not decided, how far each engine got.
     vacuity: what never happens in the model, where that makes the verdict vacuous.
     examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
@@ -187,7 +187,6 @@ class Verdict(Displayed):
     examined: tuple[Ground, ...] = ()
     depth: Depth | None = None
     reached: tuple[Reached, ...] = ()
-    advice: tuple[str, ...] = ()
     vacuity: Vacuity | None = None
     problem: Problem | None = field(default=None, compare=False, repr=False)
     """What was asked."""
@@ -221,6 +220,15 @@ class Verdict(Displayed):
         """Whether it is true by construction, and rests on nothing; None where it is not decided."""
         found: bool | None = self.ground("trivial")
         return found
+
+    @builtins.property
+    def advice(self) -> tuple[str, ...]:
+        """What to try next, where it was not decided: two or three hints that lead somewhere."""
+        if self.outcome is not Outcome.UNKNOWN or self.problem is None:
+            return ()
+        from workbench.verify.answer.advice import advise  # which knows problems
+
+        return advise(self, self.problem)
 
     @builtins.property
     def run(self) -> Trace | None:
@@ -272,7 +280,7 @@ class Verdict(Displayed):
 
     def given_up(self, met: LimitMet) -> Verdict:
         """This, of what is undecided because a limit was met."""
-        return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
+        return replace(self, reason=met.what, phase=met.phase)
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints."""
