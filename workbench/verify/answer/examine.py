@@ -35,7 +35,7 @@ def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = Non
     return Ground(kind, text, None, finding, witness)
 
 
-BRIEFLY = 1.0
+BRIEFLY = 5.0
 """Seconds at least for a brief examination, which takes no longer than deciding did."""
 
 
