@@ -256,7 +256,8 @@ class LimitMet(WorkbenchError, TimeoutError):
         self.limit, self.phase = limit, phase
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
-            hint="more time or memory, or something smaller: a smaller N, smaller queues, fewer properties or rows",
+            hint="more time or memory (--timeout, --memory), or something smaller: a smaller N, smaller queues, fewer "
+            "properties or rows",
         )
 
     def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:
