@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from workbench.budget import Budget
 from workbench.core.domain import Integers
 from workbench.errors import WorkbenchError
 from workbench.ir.system import System, instance_of
@@ -27,6 +28,8 @@ MOST = 3
 """The most hints that are given."""
 _NAMED = 3
 """How many of the largest parts of a state are named."""
+LOOKING = 0.3
+"""Seconds for finding out how small N can be."""
 _LONGER = 10
 """How many times longer the next try should be allowed to take."""
 
@@ -62,7 +65,7 @@ def _choose_engine(verdict: Verdict) -> Iterator[str]:
 
 def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
     """What makes the model smaller."""
-    n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and not verdict.for_every_n else None
+    n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and verdict.ground("N") else None
     if n is not None:
         yield f"fewer integers: -N {n} (N = {verdict.n} now)"
     given = [verdict.q] if isinstance(verdict.q, int) else verdict.q.values()
@@ -73,7 +76,7 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
 
 def _find_smaller_n(problem: Problem, now: int) -> int | None:
     """The N that is enough for the constants of a question, or half of what it is now; None: there is none."""
-    with contextlib.suppress(WorkbenchError):
+    with contextlib.suppress(WorkbenchError), Budget(LOOKING):
         usual = _find_usual_n(problem)
         smaller = usual if usual < now else max(2, now // 2)
         replace(problem, settings=replace(problem.settings, n=smaller)).validate()
