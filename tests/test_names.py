@@ -12,3 +12,11 @@ def test_a_public_name_stands_for_one_thing():
             homes[name].append(path.relative_to(ROOT).as_posix())
     twice = {name: where for name, where in homes.items() if len(where) > 1}
     assert twice == {}, "choose a name that says which"
+
+
+def test_the_package_shows_only_what_users_import() -> None:
+    import workbench as wb
+
+    shown = [name for name in dir(wb) if not name.startswith("_")]
+    assert shown == sorted(wb.__all__)
+    assert not {"functools", "importlib", "TYPE_CHECKING", "annotations"} & set(shown)

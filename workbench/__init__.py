@@ -170,4 +170,4 @@ if not TYPE_CHECKING:  # who sees this takes any name for one of ours
         return found
 
     def __dir__() -> list[str]:
-        return [*globals(), *_homes()]
+        return sorted({*_homes(), *(name for name in globals() if name.startswith("__"))})
