@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Range
+from workbench.core.fields import scalars
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, GT, LT, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Share, Slot, State
@@ -84,7 +85,9 @@ class Join:
 
     @property
     def _shared(self) -> bool:
-        return same_domain(*self.domains)
+        """Whether one store has the events of both inputs: what it calls their fields is what both call them."""
+        left, right = self.domains
+        return same_domain(left, right) and [path for path, _ in scalars(left)] == [path for path, _ in scalars(right)]
 
     def slots(self) -> tuple[Slot, ...]:
         """The state variables, all empty at first."""

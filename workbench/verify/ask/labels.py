@@ -49,7 +49,7 @@ class Labels(Evaluator):
         return guarded
 
     def somewhere(self, e: s.Expression) -> Term:
-        """The condition of a `never` or `can`; the name of a pipe that is not Boolean says that it carries an event."""
+        """The condition of a `never` or `can`; a composite, or a pipe that is not Boolean, stands for an event there."""
         pipe = self._named_pipe(e)
         return self._satisfied(e) if pipe is None else self.system.pipes[pipe].present
 
@@ -58,9 +58,10 @@ class Labels(Evaluator):
         return self.cases(e) if self._named_pipe(e) is None else ()
 
     def _named_pipe(self, e: s.Expression) -> str | None:
-        """The pipe that an expression names, and whose events are no truth values; None where it is none."""
+        """The pipe that an expression names, and that stands for its events; None where it is none."""
         pipe = self.pipes.get(dotted(e) or "")
-        return None if pipe is None or isinstance(self.system.domains_of_pipes[pipe], Bool) else pipe
+        is_value = self.system.kind == "pipeline" and isinstance(self.system.domains_of_pipes.get(pipe or ""), Bool)
+        return None if is_value else pipe
 
     def _satisfied(self, e: s.Expression) -> Term:
         """The condition, true of events that are there."""
