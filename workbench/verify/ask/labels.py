@@ -49,7 +49,7 @@ class Labels(Evaluator):
         return guarded
 
     def somewhere(self, e: s.Expression) -> Term:
-        """The condition of a `never` or `can`; a composite, or a pipe that is not Boolean, stands for an event there."""
+        """The condition of a `never` or `can`; a composite, or a pipe that is not Boolean, stands for an event."""
         pipe = self._named_pipe(e)
         return self._satisfied(e) if pipe is None else self.system.pipes[pipe].present
 
