@@ -75,6 +75,16 @@ def test_a_limit_of_time_is_raised_or_the_model_made_smaller() -> None:
     assert len(going.advice) == 3
 
 
+def test_queues_that_there_are_not_cannot_be_shorter() -> None:
+    """Where the limit comes before the model is composed, its queues are those of the pipeline."""
+    for body, hints in (("x + trim(x, 1)", 2), ("x + 1", 1)):
+        asked = wb.problem(wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get(), "liveness")
+        asked = replace(asked, settings=wb.Settings(seconds=2.0))
+        verdict = replace(asked.undecided("time limit of 2 s met while composing the model"))
+        assert verdict.advice[-hints:] == ("shorter queues: -Q 1 (2 now)", "more time: --timeout 20")[-hints:]
+        assert len(verdict.advice) == hints
+
+
 def test_what_cannot_be_smaller_is_not_named() -> None:
     assert limited("time", n=2, q=1).advice == ("more time: --timeout 600",)
 

@@ -16,6 +16,7 @@ from workbench.budget import Budget
 from workbench.core.domain import Integers
 from workbench.errors import WorkbenchError
 from workbench.ir.system import System, instance_of
+from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 from workbench.verify.ask.scope import SMALLEST_N, Adjustable
@@ -68,8 +69,10 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
     n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and verdict.ground("N") else None
     if n is not None:
         yield f"fewer integers: -N {n} (N = {verdict.n} now)"
-    given = [verdict.q] if isinstance(verdict.q, int) else verdict.q.values()
-    largest = max((verdict.ground("queues") or dict(enumerate(given))).values(), default=0)
+    queues = verdict.ground("queues")
+    if queues is None and any(flatten(each.pipeline).queues for each in problem.sides):  # it was not composed
+        queues = {"": verdict.q} if isinstance(verdict.q, int) else verdict.q
+    largest = max((queues or {}).values(), default=0)
     if largest > 1:
         yield f"shorter queues: -Q 1 ({largest} now)"
 
