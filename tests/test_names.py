@@ -1,5 +1,6 @@
 """One noun per idea: a reader who looks for a public name finds one thing."""
 
+import importlib
 from collections import defaultdict
 
 from tests.sources import MODULES, ROOT, read_source
