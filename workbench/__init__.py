@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from workbench.verify.ask.properties import (
         Property as Property, always as always, bounded_liveness as bounded_liveness, liveness as liveness,
         never_false as never_false, no_full_queues as no_full_queues, no_overflow as no_overflow,
-        often_true as often_true, response as response, temporal as temporal,
+        often_true as often_true, response as response, stays_in_range as stays_in_range, temporal as temporal,
     )
     from workbench.verify.buffers.buffers import Buffer as Buffer, Buffers as Buffers, buffers as buffers
     from workbench.verify.monitor.monitor import monitor as monitor

@@ -60,6 +60,7 @@ GIVEN = {
     "liveness": "liveness",
     "response": "response",
     "no-overflow": "no-overflow",
+    "stays-in-range": "stays-in-range",
     "no-full-queues": "no-full-queues",
     "never-false": "never-false",
     "often-true": "often-true",

@@ -77,7 +77,7 @@ def test_it_is_typed_again_as_it_was() -> None:
 def test_what_grows_too_far_is_refused(processor: Window | Cumulate) -> None:
     with pytest.raises(TypingError, match="does not fit the accumulated") as found:
         typed(processor, Range(0, 9))
-    assert "only a window over this cumulation bounds it" in found.value.hint
+    assert "its range as the fourth argument" in found.value.hint
 
 
 def test_what_converges_may_be_as_wide_as_it_likes() -> None:

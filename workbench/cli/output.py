@@ -34,7 +34,7 @@ SIGNS = {
 }
 """The sign and the colour (ANSI) of each outcome; the word is always there too."""
 
-WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
+WITHIN_BOUNDS = "no counterexample before a queue overflows or a number leaves its range"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing
-from workbench.core.fold import evaluated_once, postorder
-from workbench.core.ops import AND, IMPLIES, ITE, OR, escapes, negate
+from workbench.core.fold import Substitute, evaluated_once, postorder
+from workbench.core.ops import AND, CAST, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
 
 Bounded = Overflowing | type[Integers]
@@ -53,6 +53,16 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
             if arg in above:
                 reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
     return found
+
+
+class Unchecked(Substitute):
+    """Terms without the checks of conversions to ranges: what a result is that leaves its range."""
+
+    def on_cast(self, term: Term, arg: Term) -> Term:
+        (inner,) = term.args
+        if inner.op is CAST and _is_of(inner.domain, Overflowing.CHECKED):
+            return self(inner.args[0])
+        return self.default(term, arg)
 
 
 def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:

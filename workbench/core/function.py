@@ -26,12 +26,13 @@ from workbench.core.domain import (
     Reals,
     Value,
 )
-from workbench.core.escape import escape_condition
+from workbench.core.escape import can_escape, escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
+from workbench.core.ranges import narrow
 from workbench.core.tabulation import decision_tree, needs_table, takes
 from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import TABLE_LIMIT, is_text, literal_domain
@@ -178,6 +179,8 @@ class TypedFunction:
         body: Any,
         result: Domain,
         failure: str = "",
+        *,
+        obliged: bool = False,
     ) -> None:
         self.function = function
         self.domains = domains
@@ -187,6 +190,8 @@ class TypedFunction:
         """The domain of the results."""
         self.failure = failure
         """Why its table could not be made, or an empty string."""
+        self.obliged = obliged
+        """Whether neither types nor conditions show that its results are in their range."""
 
     @property
     def name(self) -> str:
@@ -224,11 +229,19 @@ class TypedFunction:
 
         return run
 
-    def into(self, domain: Domain) -> TypedFunction:
-        """This function where its results are kept as values of a domain that they fit: whole numbers as floats."""
-        if self.body is None or not isinstance(domain, Reals):
+    def into(self, domain: Domain, given: Sequence[Term] = (), *, checked: bool = False) -> TypedFunction:
+        """This function where its results are kept as values of a domain: itself where they cannot be, as `fits` says.
+
+        Whole numbers become floats; numbers that are in a range wherever the conditions `given` are true are of that
+        range. `checked`: so are others, and one that leaves it ends the run.
+        """
+        if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
-        return TypedFunction(self.function, self.domains, self.symbols, ops.as_term(self.body, domain), domain)
+        body = ops.as_term(self.body, domain) if isinstance(domain, Reals) else _kept(self.body, domain, given, checked)
+        if body is None:
+            return self
+        obliged = can_escape([body], Overflowing.CHECKED) and not can_escape([self.body], Overflowing.CHECKED)
+        return TypedFunction(self.function, self.domains, self.symbols, body, domain, obliged=obliged)
 
     @property
     def obstacle(self) -> str:
@@ -296,6 +309,16 @@ def fits(result: Domain, domain: Domain) -> bool:
     if isinstance(result, Tuple) and isinstance(domain, Tuple) and len(result.fields) == len(domain.fields):
         return all(map(fits, result.fields, domain.fields))
     return False
+
+
+def _kept(value: Any, domain: Domain, given: Sequence[Term], checked: bool) -> Any:
+    """A value as one of a domain, as `into` says; None where it cannot be."""
+    if fits(domain_of(value), domain):
+        return value
+    if isinstance(value, tuple) and isinstance(domain, Tuple) and len(value) == len(domain.fields):
+        items = [_kept(v, d, given, checked) for v, d in zip(value, domain.fields, strict=True)]
+        return None if any(item is None for item in items) else tuple(items)
+    return narrow(value, domain, given, checked=checked) if isinstance(value, Term) else None
 
 
 # --- the library: operators with the start values of their cumulations ---------------------------------------

@@ -92,6 +92,8 @@ class Scattered(NamedTuple):
 Emission = Maybe | Burst | Events
 """What a processor emits on one output."""
 
+OBLIGATION_HINT = "`workbench check -p stays-in-range` finds such runs; add a condition, or choose a larger range"
+"""What to do where a number leaves its range, in a processor that is `obliged`."""
 NOTHING = Maybe(False, None)
 
 END: Mapping[str, Value] = MappingProxyType({})
@@ -428,6 +430,15 @@ class Processor(ABC):
         values = [getattr(self, item.name) for item in dataclasses.fields(self)]
         reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []
         return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
+
+    @property
+    def obliged(self) -> bool:
+        """Whether types alone do not show that its numbers stay in their ranges: `stays-in-range` asks whether they do.
+
+        That of what is inside, by default.
+        """
+        inner = getattr(self, "inner", None)
+        return isinstance(inner, Processor) and inner.obliged
 
     @property
     def assumes(self) -> tuple[str, ...]:

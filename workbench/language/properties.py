@@ -15,6 +15,8 @@ from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
 from workbench.language.parser import parse_check
 
+OBLIGATION = "stays-in-range"
+"""The property that a program needs whose types do not show that its numbers stay in their ranges."""
 CTL = frozenset({"AG", "AF", "AX", "EG", "EF", "EX", "AU", "EU"})
 LTL = frozenset({"G", "F", "X", "U", "R"})
 
@@ -156,6 +158,7 @@ ROWS = (
     PropertyRow("response", _asks("response")),
     PropertyRow("bounded-liveness", _asks("bounded_liveness"), NUMBER),
     PropertyRow("no-overflow", _asks("no_overflow"), of_queues=True),
+    PropertyRow(OBLIGATION, _asks("stays_in_range")),
     PropertyRow("no-full-queues", _asks("no_full_queues"), of_queues=True),
     PropertyRow("never-false", _asks("never_false")),
     PropertyRow("often-true", _asks("often_true")),

@@ -228,6 +228,13 @@ class Loaded(Displayed):
     def __repr__(self) -> str:
         return repr(self.pipeline)
 
+    @property
+    def obligations(self) -> tuple[s.PropertySyntax, ...]:
+        """What is checked of it though the file does not say so: `stays-in-range`, where types do not show that."""
+        asked = any(processor.obliged for processor in self.pipeline.typed.values())
+        obligation = properties.parse_property(properties.OBLIGATION)
+        return (obligation,) if asked and all(check.name != properties.OBLIGATION for check in self.checks) else ()
+
     def faulty(self, *faults: str) -> Loaded:
         """The same with more faults: `lose y at most 2`."""
         return replace(self, pipeline=faulty(self.pipeline, *faults), added=(*self.added, *faults))

@@ -19,6 +19,11 @@ from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
 
+HINT = (
+    "ranges are exact: only a window bounds this; else clamp it, with its range as the fourth argument, as "
+    "function add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100); or use cumulate(x, +, 0, int)"
+)
+"""What to do about a cumulation that leaves its range."""
 FURTHEST = 4096
 """The most events for which it is worked out what they accumulate."""
 
@@ -59,16 +64,14 @@ class Cumulate(Functional):
         if start not in domain:
             what = f"the start value {start!r} is not in {domain}"
             raise outside(what, start, domain, "choose a start value in the domain")
-        function = typed_function(self.function, (domain, events))
+        function = typed_function(self.function, (domain, events)).into(domain)
         if not fits(function.result, domain):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
                 f"which does not fit the accumulated {domain}",
-                hint="ranges are exact, and only a window over this cumulation bounds it; use 'int mod N' or 'int'"
-                if isinstance(domain, Range)
-                else "the function must give back the accumulator's domain",
+                hint=HINT if isinstance(domain, Range) else "the function must give back the accumulator's domain",
             )
-        return replace(self, function=function.into(domain), start=fitted(domain, start), domain=domain)
+        return replace(self, function=function, start=fitted(domain, start), domain=domain)
 
     def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
         (events,) = inputs
@@ -85,7 +88,7 @@ class Cumulate(Functional):
         start = self._start(domain)
         if not (isinstance(events, Range) and isinstance(domain, Range)) or start is None:
             return None
-        if start in domain and fits(typed_function(self.function, (domain, events)).result, domain):
+        if start in domain and fits(typed_function(self.function, (domain, events)).into(domain).result, domain):
             return None
         reached: Domain = Range(start, start)
         for _ in range(min(horizon, FURTHEST)):

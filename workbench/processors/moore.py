@@ -17,10 +17,20 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
 from workbench.core.fields import fitted, resolve
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
-from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
-from workbench.core.processor import NOTHING, Form, Maybe, Processor, State, Stream, event, typed_function
-from workbench.core.term import TRUE, const
-from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
+from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
+from workbench.core.processor import (
+    NOTHING,
+    OBLIGATION_HINT,
+    Form,
+    Maybe,
+    Processor,
+    State,
+    Stream,
+    event,
+    typed_function,
+)
+from workbench.core.term import TRUE, Term, const
+from workbench.errors import DomainError, Location, Overflow, PipelineError, TypingError, WorkbenchError
 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
@@ -172,23 +182,30 @@ class Moore(Processor):
                     hint="choose a larger domain, or another start",
                 )
         states = tuple((name, output and _typed(output, domains, f"state {name}", "")) for name, output in self.states)
-        transitions = tuple(self._transition(t, domains) for t in self.transitions)
+        untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # of the transitions above, from each state
+        transitions = tuple(self._transition(t, domains, untrue[t.source]) for t in self.transitions)
         result = self.result or _common([output.result for _, output in states if isinstance(output, TypedFunction)])
+        if result is not None:
+            states = tuple((name, output and output.into(result, checked=True)) for name, output in states)
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 raise TypingError(f"state {name} emits {output.result}, not {result}")
-        if result is not None:
-            states = tuple((name, output and output.into(result)) for name, output in states)
         variables = tuple(replace(v, start=fitted(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
-    def _transition(self, t: Transition, domains: tuple[Domain, ...]) -> Transition:
+    def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
+        """A transition with types, where these conditions are true, among which is then that it is not taken."""
         shown = f"the transition {t.source} -> {t.target}"
         guard = t.guard and _typed(t.guard, domains, shown, t.where)
         if guard is not None and not isinstance(guard.result, Bool | Anything):
             raise TypingError(f"{shown}: '{guard.name}' is a condition, and gives {guard.result}", where=t.where)
         own = {variable.name: variable.domain for variable in self.variables}
-        updates = tuple((name, _typed(update, domains, shown, t.where)) for name, update in t.updates)
+        condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
+        known = untrue if condition is None else [*untrue, condition]
+        updates = tuple(
+            (name, _typed(update, domains, shown, t.where).into(own[name], known, checked=True))
+            for name, update in t.updates
+        )
         for name, update in updates:
             if not fits(update.result, own[name]):
                 raise TypingError(
@@ -196,11 +213,18 @@ class Moore(Processor):
                     where=t.where,
                     hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
                 )
-        return replace(t, guard=guard, updates=tuple((name, update.into(own[name])) for name, update in updates))
+        if condition is not None:
+            untrue.append(negate(condition))
+        return replace(t, guard=guard, updates=updates)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         shown = (self.result,) if self.speaks and self.result is not None else ()
         return (Enum(self.names), *shown)
+
+    @property
+    def obliged(self) -> bool:
+        actions = [update for t in self.transitions for _, update in t.updates] + [output for _, output in self.states]
+        return any(isinstance(action, TypedFunction) and action.obliged for action in actions)
 
     # --- meaning ---
 
@@ -230,14 +254,15 @@ class Moore(Processor):
         """The transitions out of each state."""
         found: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
-            changes = [dict(t.updates).get(variable.name) for variable in self.variables]
-            updates = tuple(_on_values(update) for update in changes) if t.updates else None
-            found[t.source].append((_on_values(t.guard), t.target, updates))
+            changes, shown = dict(t.updates), f"the transition {t.source} -> {t.target}"
+            gives = {v.name: f"{shown}: '{v.name}' of {v.domain} gets" for v in self.variables}
+            updates = tuple(_on_values(changes.get(name), words, t.where) for name, words in gives.items())
+            found[t.source].append((_on_values(t.guard), t.target, updates if t.updates else None))
         return found
 
     @cached_property
     def _emitting(self) -> dict[str, ValueFunction | None]:
-        return {name: _on_values(output) for name, output in self.states}
+        return {name: _on_values(output, f"state {name} of {self.result} emits") for name, output in self.states}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         name, *values = state
@@ -313,8 +338,18 @@ class Moore(Processor):
         return f"Moore({', '.join(self.names)})"
 
 
-def _on_values(action: Action | None) -> ValueFunction | None:
-    return None if action is None else on_values(action)
+def _on_values(action: Action | None, gives: str = "", where: Location | str = "") -> ValueFunction | None:
+    """An action on values; `gives`: what is said of a result that leaves its range, before that result."""
+    if not (isinstance(action, TypedFunction) and action.obliged):
+        return None if action is None else on_values(action)
+
+    def run(*given: Value) -> Value:
+        try:
+            return action.plain(*given)
+        except Overflow as error:
+            raise Overflow(f"{gives} {action.function(*given)}", where=where, hint=OBLIGATION_HINT) from error
+
+    return run
 
 
 def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:

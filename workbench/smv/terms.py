@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.fold import Fold
-from workbench.core.ops import ITE
+from workbench.core.ops import CAST, ITE
 from workbench.core.term import Term
 from workbench.errors import DomainError, Refused
 
+CHECKED = Overflowing.CHECKED
 CAST_LIMIT = 4096
 """Most cases of a conversion from a range to a word."""
 
@@ -216,7 +217,12 @@ class SmvTerms(Fold[str]):
     # --- conversion ---
 
     def on_cast(self, term: Term, a: str) -> str:
-        source, target = term.args[0].domain, term.domain
+        (inner,), target = term.args, term.domain
+        source = inner.domain
+        if isinstance(target, Range) and inner.op is CAST and inner.domain == Integer(target.size, CHECKED):
+            checked, number = inner.args[0].domain, self.memo[inner.args[0]]  # without a word between two numbers
+            if isinstance(checked, Range):
+                return _clamped(number, checked, target)
         if not isinstance(source, Range | Integer) or not isinstance(target, Range | Integer):
             return self.default(term)
         plain = _as_number(source, a)
@@ -227,12 +233,19 @@ class SmvTerms(Fold[str]):
             if modular:
                 lift = ((-source.lo + target.n - 1) // target.n) * target.n if source.lo < 0 else 0
                 return f"(({plain} + {lift}) mod {target.hi + 1})"
-            return f"case {plain} < 0 : 0; {plain} > {target.hi} : {target.hi}; TRUE : {plain}; esac"
+            return _clamped(plain, source, target)
         if source.hi - source.lo >= CAST_LIMIT:
             raise Refused(f"a conversion from {source} to {target} has too many cases for the model")
         rows = [f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};" for v in range(source.lo, source.hi)]
         last = constant(target, target.fit(source.hi), self.labels)
         return f"case {' '.join(rows)} TRUE : {last}; esac"
+
+
+def _clamped(text: str, source: Range | Integer, target: Range | Integer) -> str:
+    """A number in the range 0..hi of the target, with the cases that there are."""
+    cases = [f"{text} < 0 : 0; "] if source.lo < 0 else []
+    cases += [f"{text} > {target.hi} : {target.hi}; "] if source.hi > target.hi else []
+    return f"case {''.join(cases)}TRUE : {text}; esac" if cases else text
 
 
 def bare(text: str) -> str:

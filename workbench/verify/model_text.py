@@ -43,7 +43,7 @@ def model_text(
     """
     flat = settings.flat(pipeline)
     system, questions = _list_questions(compose(flat, settings.q), asked)
-    roots = [*_list_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
+    roots = [*_list_labels(system), *(root for _, q in questions if q for root in (*q.formula.atoms(), *q.roots))]
     model = focus(system, roots)
     env = settings.environment
     smv = print_model(

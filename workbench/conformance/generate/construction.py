@@ -71,6 +71,8 @@ class Growing(Holders):
         large: bool = False,
     ) -> None:
         self.large = large
+        self.leaves_ranges = True
+        """Whether numbers may leave their ranges, as models say in terms that grow with each event of a step."""
         self.draw, self.depth, self.max_bits, self.most_events = draw, depth, max_bits, most_events
         self.builder = Builder(name)
         self.pipes = [DrawnPipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
@@ -145,6 +147,7 @@ class Growing(Holders):
     def inner(self, inputs: Sequence[Domain], most_outputs: int, most_nodes: int = 3) -> Pipeline:
         name = f"inner{len(self.pipes)}"
         growing = Growing(self.draw, name, inputs, self.depth - 1, self.max_bits, large=self.large)
+        growing.leaves_ranges = False
         for _ in range(self.draw(st.integers(1, most_nodes))):
             growing.grow()
         return growing.finished(most_outputs)
@@ -197,10 +200,20 @@ class Growing(Holders):
         for _ in range(self.draw(st.integers(0, 4))):
             source, target = self.draw(st.sampled_from(names)), self.draw(st.sampled_from(names))
             if not any(t.source == source and t.guard is None for t in transitions):
-                guard = self.draw(st.sampled_from([None, g.of_event(self.condition(pipe.domain))]))
-                updates = self.draw(st.sampled_from([(), (("n", g.UP),)]))
-                transitions.append(Transition(source, target, guard, updates))
+                guard, update = self.draw(st.sampled_from(self.moves(pipe)))
+                transitions.append(Transition(source, target, guard, (("n", update),) if update else ()))
         return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
+
+    def moves(self, pipe: DrawnPipe) -> list[tuple[f.Function | None, f.Function | None]]:
+        """Guards and updates of a variable in 0..2, which stays there, because of its guard or not, or may leave it."""
+        domain, condition = pipe.domain, g.of_event(self.condition(pipe.domain))
+        found = [(guard, update) for update in (None, g.UP) for guard in (None, condition)]
+        found.append((g.LOW, g.NEXT))
+        numbers = isinstance(domain, Integers) or (isinstance(domain, Range) and domain.lo <= 2 and domain.hi >= -2)
+        found += [(g.ENOUGH, g.TAKE)] if numbers else []
+        if self.leaves_ranges and self.widths[pipe.stream.pipe] == 1:
+            found += [(None, g.NEXT), (condition, g.NEXT)] + ([(condition, g.TAKE)] if numbers else [])
+        return found
 
     def finished(self, most_outputs: int) -> Pipeline:
         """The pipeline; the latest pipe is shown, and others perhaps."""

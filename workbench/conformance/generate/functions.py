@@ -63,6 +63,10 @@ SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
 NEVER = _written("NEVER", Function("never", 1, lambda _: False))
 VARIABLE = _written("VARIABLE", Function("n", 2, lambda _, n: n))
 UP = _written("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
+NEXT = _written("NEXT", Function("n + 1", 2, lambda _, n: ops.ADD(n, 1)))
+LOW = _written("LOW", Function("n != 2", 2, lambda _, n: ops.NE(n, 2)))
+TAKE = _written("TAKE", Function("n - x", 2, lambda x, n: ops.SUB(n, x)))
+ENOUGH = _written("ENOUGH", Function("n >= x", 2, lambda x, n: ops.GE(n, x)))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
 

@@ -104,6 +104,10 @@ class Group(Holder):
         return reduce(or_, (found[pipe] for _, pipe in self.flat.outputs))
 
     @property
+    def obliged(self) -> bool:
+        return any(processor.obliged for processor in self.flat.typed.values())
+
+    @property
     def ports(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.body.inputs)
 

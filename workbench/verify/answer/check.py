@@ -33,6 +33,11 @@ NO_RUN = "no run shows it"
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
+EXPLAINED_RANGES = {
+    True: "a number leaves its range on some input, and the run ends there (stays-in-range)",
+    None: "it was not decided whether a number leaves its range, where the run would end (stays-in-range)",
+    False: "no run on which a number leaves its range (stays-in-range)",
+}
 REPLAYING = 2.0
 """Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
 SHOWING = 5.0
@@ -68,12 +73,13 @@ def _ask_engines(prepared: Prepared) -> Decision:
             raise EngineDisagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
         engines = ", ".join(filter(None, ("structure", found.engine)))
         found = replace(found, answers={**found.answers, "property": Answer(True)}, engine=engines)
-    if prepared.bound:
+    for part in filter(None, (prepared.bound, prepared.ranges)):
         limits, known = _limit_deciding(), found.answers.get("property")
-        if limits.seconds is not None and known is not None and known.trace is not None:  # which does not depend on it
+        needless = part is prepared.ranges or (known is not None and known.trace is not None)
+        if limits.seconds is not None and needless:  # the outcome does not depend on it
             limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
-            second = decider.decide(prepared.bound, limits)
+            second = decider.decide(part, limits)
         cpu_seconds = found.cpu_seconds + second.cpu_seconds
         found = replace(found, answers={**found.answers, **second.answers}, cpu_seconds=cpu_seconds)
     return found
@@ -99,7 +105,7 @@ class _Conclusion:
         """The verdict; vacuous where it holds for want of cases."""
         prepared, formula, unknown = self.prepared, self.formula_outcome, self.outcome is Outcome.UNKNOWN
         run = self._replay("property", self.question.failure) if formula is Outcome.FAILS else None
-        witness = self._replay("overflow", beyond(prepared.model)) if formula is Outcome.WITHIN_BOUNDS else None
+        witness = self._replay("overflow", self.end) if formula is Outcome.WITHIN_BOUNDS else None
         found = undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
         return self._mark_vacuous(
             replace(
@@ -119,6 +125,11 @@ class _Conclusion:
                 length=self.known.length,
             )
         )
+
+    @property
+    def end(self) -> str:
+        """Where the model ends, in words."""
+        return beyond(self.prepared.model, about_ranges=self.question.about_ranges)
 
     # --- the outcome ---
 
@@ -171,7 +182,7 @@ class _Conclusion:
         steps = fit if self.known.truth else self.known.depth
         if self.question.kind != "invar" or not 0 < steps < math.inf:
             return None
-        return Depth(int(steps), self.question.wanted, "" if steps <= fit else beyond(self.prepared.model))
+        return Depth(int(steps), self.question.wanted, "" if steps <= fit else self.end)
 
     # --- what shows it, and what it rests on ---
 
@@ -220,8 +231,9 @@ class _Conclusion:
     def _ground_bounds(self) -> Iterator[Ground]:
         """The bounds that are met, or not.
 
-        Kinds: `queues` (the capacities of those in its way), `overflow` (whether one can overflow, or a checked number
-        leave its domain; None: undecided), `asked` (whether the property itself asks that), `late`.
+        Kinds: `queues` (the capacities of those in its way), `overflow` (whether one can overflow, or a number leave
+        its range; None: undecided), `asked` (whether the property itself asks that), `ranges` (whether a number can
+        leave its range that the property does not depend on; None: undecided), `late`.
         """
         asked, late = self.question.about_overflow, self.answers.get("in bounds")
         yield Ground(
@@ -229,6 +241,9 @@ class _Conclusion:
         )
         yield Ground("overflow", "", self._happens("overflow") or (asked and self.formula_outcome is Outcome.FAILS))
         yield Ground("asked", "", asked)
+        if self.prepared.ranges:
+            leaves = self._happens("ranges")
+            yield Ground("ranges", EXPLAINED_RANGES[leaves], leaves)
         if late and late.truth is False and late.trace and self.formula_outcome is Outcome.WITHIN_BOUNDS:
             steps = len(late.trace.steps)
             yield Ground("late", f"not live within these bounds: after some {steps} steps no output comes before that")
@@ -236,9 +251,9 @@ class _Conclusion:
     def _explain_bounds(self) -> str:
         model, overflow = self.prepared.model, self._happens("overflow")
         said = {
-            True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
-            None: f"it was not decided whether {beyond(model)}",
-            False: f"no run on which {beyond(model)}",
+            True: f"{self.end} on some input, and nothing is concluded from what follows",
+            None: f"it was not decided whether {self.end}",
+            False: f"no run on which {self.end}",
         }[overflow]
         if not model.queues:
             return said if overflow is not False else ""

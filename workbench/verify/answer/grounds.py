@@ -12,11 +12,11 @@ from workbench.ir.system import System
 from workbench.verify.answer.verdict import Ground
 
 
-def beyond(model: Model) -> str:
-    """What the overflow flag of a model means."""
-    if model.queues and model.escapes is not FALSE:
-        return "a queue overflows, or a number leaves its checked domain"
-    return "a queue overflows" if model.queues else "a number leaves its checked domain"
+def beyond(model: Model, *, about_ranges: bool = False) -> str:
+    """What the overflow flag of a model means, to a property that is not about what it says."""
+    if model.queues and model.escapes is not FALSE and not about_ranges:
+        return "a queue overflows, or a number leaves its range"
+    return "a queue overflows" if model.queues or about_ranges else "a number leaves its range"
 
 
 FOR_EVERY_N = "every N: it does not depend on values of type int"

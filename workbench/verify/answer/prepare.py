@@ -1,8 +1,9 @@
 """The questions to the engines about a property: it, on its cone of influence, and side questions, each in a role.
 
 Roles: `property`; `surely`: it holds although a queue overflows; `overflow`, `wraps`, `clamps`: a bound is met, or
-arithmetic wraps or saturates; `in bounds`: what is promised comes before any overflow; `case 0`, ...: a condition never
-comes true without which the property says nothing.
+arithmetic wraps or saturates; `ranges`: a number leaves its range that the property does not depend on; `in bounds`:
+what is promised comes before any overflow; `case 0`, ...: a condition never comes true without which the property says
+nothing.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from workbench.core.domain import BOOL, Overflowing
 from workbench.core.fold import postorder, substitute, variables
-from workbench.core.ops import AND, IMPLIES, NOT
+from workbench.core.ops import AND, IMPLIES, NOT, as_term, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import Refused
 from workbench.ir.compose import outline
 from workbench.ir.correspond import correspond
-from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.ir.reduce import Model, escape_in, flag_alone, focus
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.settings import Settings
@@ -34,6 +36,7 @@ class Prepared:
     ----------
     main: the property on its cone.
     bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
+    ranges: whether a number leaves its range that the property does not depend on, which ends a run.
     settled: roles that need no engine, because the term is constant.
     structure: how structure alone proves the property; empty where it does not.
     """
@@ -46,6 +49,7 @@ class Prepared:
     bound: Part | None
     settled: Mapping[str, bool]
     structure: str = ""
+    ranges: Part | None = None
 
     @property
     def model(self) -> Model:
@@ -79,7 +83,7 @@ class _Preparation:
         self.pipeline, self.prop, self.settings = pipeline, prop, settings
         question = settings.environment.adapt(prop.question(outline(pipeline, settings.q)))
         question, self.structure = _merge_equal(question)
-        self.model = focus(question.system, tuple(question.formula.atoms()))
+        self.model = focus(question.system, (*question.formula.atoms(), *question.roots))
         if not question.compares and question.kind == "invar":
             question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
@@ -102,7 +106,7 @@ class _Preparation:
         asked |= self._ask_besides()
         main = self._part(self.model, asked)
         given = self.pipeline, self.prop, self.settings, self.question
-        return Prepared(*given, main, bound, settled, self.structure)
+        return Prepared(*given, main, bound, settled, self.structure, self._ask_ranges())
 
     def _ask_property(self) -> dict[str, Asked]:
         """The property itself, as far as overflow does not hide it."""
@@ -117,8 +121,27 @@ class _Preparation:
         """What happens where a model ends: conditions that may come true on some run."""
         model, found = self.model, dict[str, Term]()
         if bound is None:
-            found["overflow"] = model.escapes if self.question.about_overflow else model.overflow
+            found["overflow"] = self._find_end()
         return {**found, "wraps": model.wraps, "clamps": model.clamps}
+
+    def _find_end(self) -> Term:
+        """Where the model ends but for what the property is about."""
+        if self.question.about_ranges:
+            found: Term = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
+            return found
+        return self.model.escapes if self.question.about_overflow else self.model.overflow
+
+    def _ask_ranges(self) -> Part | None:
+        """The question whether numbers stay in their ranges of which the model knows nothing."""
+        system = self.question.system
+        if self.question.about_overflow or not any(each.obliged for each in self.pipeline.typed.values()):
+            return None
+        obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.obliged}
+        names = {name for name in system.names() if instance_of(name) in obliged}
+        escapes = escape_in(system, names - self.model.system.names().keys(), Overflowing.CHECKED)
+        if escapes is FALSE:
+            return None
+        return self._part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
 
     def _ask_besides(self) -> dict[str, Asked]:
         """How far the bounds reach, and the cases without which the property says nothing."""

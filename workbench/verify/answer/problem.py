@@ -199,7 +199,7 @@ def problem(
 def problems(
     source: Loaded | Source | str | Path, settings: Settings | None = None, more: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
-    """What a `.pipe` file wants checked: the `check` lines of its pipelines.
+    """What a `.pipe` file wants checked: the `check` lines of its pipelines, and `stays-in-range` where types need it.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def problems(
     """
     if isinstance(source, Loaded):
         asked = [parse_property(text) for text in more]
-        asked += [syntax for syntax in source.checks if str(syntax) not in more]
+        asked += [syntax for syntax in (*source.checks, *source.obligations) if str(syntax) not in more]
         return tuple(problem(source, syntax, settings) for syntax in asked)
     source = source if isinstance(source, Source) else read_file(source)
     whole = [each.name for each in source.tree.pipelines if all(p.default is not None for p in each.parameters)]

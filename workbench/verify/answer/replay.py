@@ -81,15 +81,20 @@ def decode(
         queue: as_ for node, each in keeping.items() for queue, as_ in zip(node.inside, each.held_as, strict=False)
     }
     domains = {**pipeline.domains, **inside}
+    shows = f"{shows}: {run.stop}" if run.stop else shows
     return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
 
 
 class Rerun(NamedTuple):
-    """The steps of a run, with two more rounds of its loop; what waits at the end of each; and the executor's word."""
+    """The steps of a run, with two more rounds of its loop; what waits at the end of each; and the executor's word.
+
+    `stop`: which number leaves its range, where the run ends with that.
+    """
 
     steps: Sequence[Step]
     waiting: Sequence[Mapping[str, Waiting]]
     replay: str
+    stop: str = ""
 
 
 def _simulate(
@@ -107,7 +112,7 @@ def _simulate(
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     steps = _make_simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
     waiting = contents(pipeline, steps)
-    return Rerun(steps, waiting, executed(pipeline, bounds, rounds, steps, waiting, unseen))
+    return Rerun(steps, waiting, *executed(pipeline, bounds, rounds, steps, waiting, unseen))
 
 
 def shown_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
@@ -262,8 +267,11 @@ def executed(
     expected: Sequence[Step],
     waiting: Sequence[Mapping[str, Waiting]],
     unseen: str,
-) -> str:
-    """Run the inputs on the reference executor, and say whether it makes the steps expected, with their `contents`."""
+) -> tuple[str, str]:
+    """Run the inputs on the reference executor.
+
+    Returns whether it makes the steps expected, with their `contents`, and the `stop` of a `Rerun`.
+    """
     executor = Reference(pipeline, bounds)
     for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
@@ -271,17 +279,17 @@ def executed(
             record = executor.step(given)
         except Overflow as error:
             if error.queue in step.overflows or seen_escape:
-                return CONFIRMED
+                return CONFIRMED, "" if error.queue else getattr(error.__cause__, "what", "")
             if any_escape:
-                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain"
-            return f"model gap at step {position}"
+                return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain", ""
+            return f"model gap at step {position}", ""
         # otherwise both ends are enough: whatever waits comes to the head of its queue in the end, or waits before the
         # last step, which may overflow
         whole = position >= len(expected) - 2
         waits = executor.contents() == held if whole else all(held[q].ends_as(x) for q, x in executor.lines.items())
         if step.overflows or any_escape or not _is_same(record, step) or not waits:
-            return f"model gap at step {position}"
-    return CONFIRMED
+            return f"model gap at step {position}", ""
+    return CONFIRMED, ""
 
 
 def _is_same(record: StepRecord, step: Step) -> bool:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
-from workbench.core.domain import BOOL, Bool, Range
+from workbench.core.domain import BOOL, Bool, Overflowing, Range
+from workbench.core.escape import can_escape
 from workbench.core.kinds import packed
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
-from workbench.ir.reduce import FLAG, observe
+from workbench.ir.reduce import FLAG, escape_in, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
@@ -35,11 +36,13 @@ class Question:
     Attributes
     ----------
     system: the pipeline's system, with an observer where the property needs one.
+    roots: what the model has, too, although the formula does not depend on it.
     kind, formula: what the engine decides.
     stutter: whether steps without input are left out of the model: the property does not speak of them, or they
         cannot change whether it holds.
     ends: whether the streams may end, where a processor acts at their end.
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
+    about_ranges: it does, and of numbers that leave their ranges only, not of queues.
     failure: what a counterexample shows, in words.
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
         besides, to say how far the bounds reach.
@@ -56,12 +59,14 @@ class Question:
     stutter: bool = True
     ends: bool = True
     about_overflow: bool = False
+    about_ranges: bool = False
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
     kleene: bool = False
     compares: bool = False
     exercised: tuple[tuple[str, Term], ...] = ()
     wanted: bool = False
+    roots: tuple[Term, ...] = ()
 
 
 OverDomains = Callable[..., tuple[Pipeline, ...]]
@@ -238,6 +243,23 @@ def no_overflow() -> Property:
     return invariant(
         "no-overflow", lambda s: negate(overflow_of(s.queues.values())), failure, waiting, about_overflow=True
     )
+
+
+def stays_in_range() -> Property:
+    """No number ever leaves its range, whatever the types say."""
+
+    def stays(system: System) -> Any:
+        escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
+        return negate(both(escapes, negate(var(f"{FLAG}:happened", BOOL))))
+
+    failure = "a number leaves its range"
+    found = invariant("stays-in-range", stays, failure, about_overflow=True, about_ranges=True)
+
+    def question(system: System) -> Question:
+        escaping = [name for name, term in system.names().items() if can_escape([term], Overflowing.CHECKED)]
+        return replace(found.question(system), roots=tuple(var(name, system.domains[name]) for name in escaping))
+
+    return replace(found, question=question)
 
 
 def no_full_queues() -> Property:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import BOOL, Domain, Reals, Value
 from workbench.core.fields import joined, scalars, split
 from workbench.core.processor import Maybe, carried
-from workbench.core.term import TRUE, Term, leaves
+from workbench.core.term import FALSE, TRUE, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import step_function
 from workbench.executors.compiled.code.numbers import encode_any
@@ -66,7 +66,8 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     found = hazards(system)
     happens = Observer(system, form, state, [hazard.happens for hazard in found])(given)
     hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
-    found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
+    gets = "" if hazard.gets is FALSE else f" {Observer(system, form, state, [hazard.gets])(given)[0]}"
+    found_there = Overflow(f"step {step}: {hazard.what}{gets}", hint=hazard.hint, queue=hazard.queue).at(step=step)
     found_there.beyond_words, found_there.by_compiled = hazard.beyond_words, True
     return found_there
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Texts
-from workbench.core.escape import Bounded, escape_condition
+from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Range, Texts
+from workbench.core.escape import Bounded, Unchecked, escape_condition
 from workbench.core.fields import Map, Tuple, scalars, within
 from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW, Array, KeyedArray
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import OBLIGATION_HINT
 from workbench.core.program import Program, unknown
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
@@ -27,7 +28,7 @@ from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.ring import ENDLESS
-from workbench.ir.system import Memory, System, instance_of
+from workbench.ir.system import Memory, StateVariable, System, instance_of, local_of
 
 Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
@@ -44,6 +45,8 @@ class Hazard(NamedTuple):
     """The one that overflows."""
     beyond_words: bool = False
     """Whether a number leaves the words of compiled code, and nothing else is wrong."""
+    gets: Term = FALSE
+    """What a variable gets that leaves its range."""
 
 
 def translate(
@@ -215,6 +218,14 @@ def _escaping_in(rows: Others, kind: Bounded) -> Term:
     return ANY_ROW.build((rows.used, rows.happens, condition))
 
 
+def _leaving(system: System, variable: StateVariable) -> Hazard | None:
+    """That a variable leaves its range, if it can."""
+    escapes = escape_in(system, {variable.name}, Overflowing.CHECKED)
+    told = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
+    gets = FALSE if escapes is FALSE else system.inlined(Unchecked({})(variable.next))
+    return None if escapes is FALSE else Hazard(told, OBLIGATION_HINT, escapes, gets=gets)
+
+
 def hazards(system: System) -> tuple[Hazard, ...]:
     """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
     found = []
@@ -230,6 +241,10 @@ def hazards(system: System) -> tuple[Hazard, ...]:
     ):
         for instance in instances:
             names = {name for name in system.names() if instance_of(name) == instance}
+            if kind is Overflowing.CHECKED:
+                ranges = [v for v in system.variables if v.name in names and isinstance(v.domain, Range)]
+                found += [each for variable in ranges if (each := _leaving(system, variable)) is not None]
+                names -= {variable.name for variable in ranges}
             escapes = escape_in(system, names, kind)
             for memory in system.memories:
                 if instance_of(memory.name) == instance:
