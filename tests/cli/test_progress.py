@@ -126,5 +126,5 @@ def test_the_explicit_search_says_how_many_states_it_has_seen(workbench: Run, mo
     monkeypatch.setattr("workbench.verify.decide.explicit.decider._Run._count_states", lambda *_: 1)
     done = workbench("check", MODELS / "sum_of_ones_on_window.pipe", "-p", "liveness", "--engine", "explicit", "--json")
     assert json.loads(done.out)["verdict"] == "holds"
-    assert said[0] == "1 states, 1 of them not looked at, 0 steps deep"
+    assert said[0] == "1 states, 1 to visit, depth 0"
     assert len(said) > 1

@@ -137,7 +137,7 @@ class _Run:
         if now > self.reported + REPORTING:
             self.reported = now
             left = self.search.size - self.search.done
-            report(f"{self.search.size:,} states, {left:,} of them not looked at, {self.search.depth} steps deep")
+            report(f"{self.search.size:,} states, {left:,} to visit, depth {self.search.depth}")
         if isinstance(self.search, CompiledSearch):
             self.search.advance(self._count_states(2_000_000))
             return
