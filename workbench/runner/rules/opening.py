@@ -243,11 +243,7 @@ class OpenedRules:
 
     def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
         """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
-        for cost in (*removed, *self.engine.profile()):
-            yield (
-                f"{cost.rule}: {cost.events:,} events, {cost.partial:,} partial matches, {cost.matches:,} matches,"
-                f" {cost.composites:,} composites, {cost.seconds:.2f} s"
-            )
+        yield from map(str, (*removed, *self.engine.profile()))
 
     def events(self, batch: LogBatch) -> Sequence[Occurrence]:
         """The events of a batch, one by one."""

@@ -7,7 +7,7 @@ of each. Two engines that are fed the same say the same, order included.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
@@ -46,7 +46,7 @@ class EngineSettings:
 
 @dataclass
 class RuleCost:
-    """What a rule has cost.
+    """What a rule has cost. Costs are added and told here; only who counts one of them knows which there are.
 
     Attributes
     ----------
@@ -63,6 +63,18 @@ class RuleCost:
     matches: int = 0
     composites: int = 0
     seconds: float = 0.0
+
+    def __add__(self, other: RuleCost) -> RuleCost:
+        """What the rule has cost in two places, or times."""
+        counts = (each.name for each in fields(self)[1:])
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in counts})
+
+    def __str__(self) -> str:
+        """It as `--profile` tells it."""
+        return (
+            f"{self.rule}: {self.events:,} events, {self.partial:,} partial matches, {self.matches:,} matches,"
+            f" {self.composites:,} composites, {self.seconds:.2f} s"
+        )
 
 
 class RuleEngine(Protocol):

@@ -7,7 +7,6 @@ each rule; what columns cost that rules share is nobody's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import thread_time
 from typing import Any
 
@@ -58,14 +57,5 @@ class CostCounter:
 
 def add_costs(costs: Sequence[RuleCost], before: Sequence[RuleCost]) -> list[RuleCost]:
     """Add what rules of the same names have cost before."""
-    known, found = {each.rule: each for each in before}, list[RuleCost]()
-    for each in costs:
-        other = known.get(each.rule, RuleCost(each.rule))
-        found.append(
-            replace(
-                each, events=each.events + other.events, partial=each.partial + other.partial,
-                matches=each.matches + other.matches, composites=each.composites + other.composites,
-                seconds=each.seconds + other.seconds,
-            )
-        )  # fmt: skip
-    return found
+    known = {each.rule: each for each in before}
+    return [each + known.get(each.rule, RuleCost(each.rule)) for each in costs]
