@@ -4,10 +4,13 @@ import math
 
 import pytest
 
-from tests.tesla.events import A, B, C, Kind, Smoke, Temp, minutes, told, values
-from workbench.errors import InputError
+from tests.tesla.events import A, B, C, Kind, Smoke, Temp, minutes, rule_engine, told, values
+from workbench.errors import InputError, Refused
+from workbench.executors.compiled.rules.refusals import POLICIES
+from workbench.tesla import tree as t
 from workbench.tesla.check import rules
 from workbench.tesla.meaning import meaning
+from workbench.tesla.model.build import build_models
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
@@ -684,3 +687,16 @@ def test_events_of_a_composite_s_type_come_from_outside_too():
     assert [(each.type, each.number, each.sources, each.rule) for each in found] == [
         ("D", 1, (0,), "rule 1"), ("E", 2, (1,), "rule 2"), ("E", 4, (3,), "rule 2"),
     ]  # fmt: skip
+
+
+def test_a_policy_takes_what_its_row_says(monkeypatch):
+    """With `first` as the second that fits: of 1, 3 and 5 it is 3, which is consumed, then 5, then none."""
+    text = TYPES + "from B and first A(x == B.x) within 9 from B emit C(x = TIME(A)) consuming A"
+    monkeypatch.setattr(t.Policy.FIRST, "takes", slice(1, 2))
+    monkeypatch.setattr(t.Policy.FIRST, "oldest", False)
+    monkeypatch.delitem(POLICIES, t.Policy.FIRST)
+    assert told(text, A(1, 1), A(2, 9), A(3, 1), A(5, 1), B(8, 1), B(9, 1), B(10, 1)) == [("C", 8, 3), ("C", 9, 5)]
+    with pytest.raises(Refused, match="no policy: first"):
+        rule_engine(rules(text), "compiled")
+    with pytest.raises(Refused, match="models have no policy 'first'"):
+        build_models([rules(text)])

@@ -15,6 +15,7 @@ from typing import Any
 from workbench.core.readable import plural
 from workbench.show.rule_time_line import WindowLine, draw_lines, html_lines, window_lines
 from workbench.show.style import answer_page
+from workbench.tesla import tree as t
 from workbench.tesla.explain.hindrances import ABSENT, MOST_NEAR, NOT, Hindrance, Nearest
 from workbench.tesla.explain.view import Fit, RunRecord, SeenWindow
 from workbench.tesla.explain.why import CompositeReason, SeenPart, format_value
@@ -24,6 +25,8 @@ from workbench.tesla.rule_explanation import RuleExplanation
 MOST_NAMED = 12
 """Events or values that a line names."""
 INDENT = "    "
+SINGLE = {each.value for each in t.Policy if each.single}
+"""The words of policies that select one of those that fit."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class _Teller:
         count = len(part.fits)
         if part.kind == "trigger" or count == 1:
             return ""
-        return f", the {part.kind} of {count:,}" if part.kind in ("first", "last") else f", one of {count:,}"
+        return f", the {part.kind} of {count:,}" if part.kind in SINGLE else f", one of {count:,}"
 
     def reach(self, window: SeenWindow | None) -> str:
         if window is None:

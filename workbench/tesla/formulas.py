@@ -196,19 +196,12 @@ def ordered_facts(asked: PlacedPredicate) -> list[int]:
 # --- operators: from what is selected to what is selected with one predicate more -----------------------
 
 
-def each_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window (thesis, 2.3.3; of facts 3.3.2)."""
-    return candidates(asked, selected)
+def taken_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+    """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window; `first` and `last`: for the one at that end.
 
-
-def first_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`first`: the l1 in the window before which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
-    return candidates(asked, selected)[:1]
-
-
-def last_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`last`: the l1 in the window after which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
-    return candidates(asked, selected)[-1:]
+    Source: thesis, 2.3.3 (`first`: there is no l2 that is one, too, before l1; `last`: after it); of facts 3.3.2.
+    """
+    return candidates(asked, selected)[asked.part.policy.takes]
 
 
 def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
@@ -248,9 +241,7 @@ def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
 
 
 FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {
-    t.Policy.EACH: each_of,
-    t.Policy.FIRST: first_of,
-    t.Policy.LAST: last_of,
+    **{policy: taken_of for policy in t.Policy if policy.selects},
     t.Policy.NOT: none_of,
     t.Policy.ABSENT: awaited,
     t.Policy.AGGREGATE: aggregate_of,

@@ -69,6 +69,9 @@ class TimeOf(Expression):
 # --- predicates -----------------------------------------------------------------------------------------
 
 
+NONE_OF_THEM = slice(0)
+
+
 class Policy(Enumeration):
     """What a part of a rule makes of the events or facts that fit it: its word in the language, and what is true of it.
 
@@ -80,8 +83,10 @@ class Policy(Enumeration):
     oldest, newest: whether it selects the oldest, or the newest, one that fits.
     forbids: whether a match goes on where none fits.
     later: whether it is about what comes after the trigger.
+    takes: with which of those that fit, in their order, a match goes on where it selects.
     """
 
+    takes: slice
     binds: bool
     selects: bool
     many: bool
@@ -90,19 +95,19 @@ class Policy(Enumeration):
     forbids: bool
     later: bool
 
-    TRIGGER = "", "binds"
-    EACH = "each", "binds", "selects", "many"
-    FIRST = "first", "binds", "selects", "oldest"
-    LAST = "last", "binds", "selects", "newest"
-    NOT = "not", "forbids"
-    ABSENT = "absent", "later"
+    TRIGGER = "", NONE_OF_THEM, "binds"
+    EACH = "each", slice(None), "binds", "selects", "many"
+    FIRST = "first", slice(1), "binds", "selects", "oldest"
+    LAST = "last", slice(-1, None), "binds", "selects", "newest"
+    NOT = "not", NONE_OF_THEM, "forbids"
+    ABSENT = "absent", NONE_OF_THEM, "later"
     AGGREGATE = ("aggregate",)
 
-    def __new__(cls, word: str, *true_of_it: str) -> Policy:
+    def __new__(cls, word: str, takes: slice = NONE_OF_THEM, *true_of_it: str) -> Policy:
         """The member of a word."""
         made = object.__new__(cls)
-        made._value_ = word
-        for name in cls.__annotations__:
+        made._value_, made.takes = word, takes
+        for name in cls.__annotations__.keys() - {"takes"}:
             setattr(made, name, name in true_of_it)
         return made
 
@@ -110,6 +115,11 @@ class Policy(Enumeration):
     def single(self) -> bool:
         """Whether it selects one of those that fit."""
         return self.selects and not self.many
+
+    @property
+    def ends(self) -> bool:
+        """Whether it selects the one at an end of those that fit, so that no other one matters."""
+        return self.oldest or self.newest
 
     @property
     def newest_first(self) -> bool:

@@ -32,6 +32,7 @@ MOST_EACH = 1
 CROWD, CROWDED_RULES = range(65, 81), 5
 """How many events there are in a crowd, all within some steps of time; and how many rules, which begin alike."""
 MOST_RULES, MOST_PREDICATES, MOST_HAPPENING, MOST_ROWS = 3, 4, 12, 4
+SINGLE = [each.value for each in t.Policy if each.single]
 LITERALS: Mapping[Domain, Sequence[Value]] = {
     INT: (1, 0, 2, 3), FLOAT: (1.0, 0.5, 0.0, 2.5, 1e16), STR: ("a", "b", ""), BOOL: (True, False),
 }  # fmt: skip
@@ -250,9 +251,7 @@ class _Growing:
 
     def part(self) -> t.Predicate | t.Aggregate:
         """A predicate or an aggregate more."""
-        kind = self.one(
-            "each", "last", "first", "not", "aggregate", "each fact", "fact", "aggregate of facts", "absent"
-        )
+        kind = self.one("each", *SINGLE[::-1], "not", "aggregate", "each fact", "fact", "aggregate of facts", "absent")
         if kind == "absent":
             if self.absent:
                 return self.part()
@@ -265,7 +264,7 @@ class _Growing:
             return self.aggregate(self.one(*self.kinds), self.window())
         if "fact" not in kind:
             return self.predicate(t.Policy(kind), self.one(*self.kinds), self.window())
-        policy = t.Policy.EACH if kind == "each fact" else self.one(t.Policy.NOT, t.Policy.FIRST, t.Policy.LAST)
+        policy = t.Policy.EACH if kind == "each fact" else t.Policy(self.one("not", *SINGLE))
         return self.predicate(policy, self.one(*STATIC), None)
 
     def window(self) -> t.EventWindow:

@@ -83,6 +83,9 @@ def extension(
         return _extend_unless(find, fits)
     if step.policy.many:
         return _extend_by_each(fits, find, _make_exclusion(consumed, rivals))
+    if not step.policy.ends:
+        by_each, taken = _extend_by_each(fits, find, _make_exclusion(consumed, rivals)), step.policy.takes
+        return lambda match: list(by_each(match))[taken]
     return _extend_by_one(fits, find, _make_exclusion(consumed, rivals), last=step.policy.newest)
 
 

@@ -92,6 +92,9 @@ class RuleMatching:
             return [] if partial.when is FALSE else [partial]
         if part.policy.many:
             return [replace(each, choice=(*each.choice, i)) for i, each in enumerate(found)]
+        if not part.policy.ends:
+            what = f"models have no policy '{part.policy.value}'"
+            raise Refused(what, where=part.where, hint="write each, first or last")
         ordered = found if part.policy.oldest else list(reversed(found))
         taken: list[GuardedMatch] = []
         free: Any = TRUE

@@ -16,6 +16,10 @@ from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.scope import RuleScope
 
 HINT = "--backend cdp runs it"
+POLICIES: dict[t.Policy, StepKind] = {
+    t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
+    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
+}  # fmt: skip
 AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
     "COUNT": dict.fromkeys((INT, FLOAT, STR, BOOL, None), StepKind.COUNT),
     "SUM": {INT: StepKind.SUM, FLOAT: StepKind.SUM_REAL},
@@ -68,12 +72,18 @@ def _python_functions(plan: RulePlan) -> Iterator[str]:
             yield part.function
 
 
+def _other_policies(plan: RulePlan) -> Iterator[str]:
+    parts = (step.part for step in plan.steps if isinstance(step.part, t.Predicate))
+    return (part.policy.value for part in parts if part.policy not in POLICIES)
+
+
 def _wide_types(plan: RulePlan) -> Iterator[str]:
     return (name for name in plan.rule.types if len(plan.declared[name].attributes) > MOST_ATTRIBUTES)
 
 
 CONSTRUCTS: Mapping[str, Callable[[RulePlan], Iterator[str]]] = {
     "aggregates that are functions of Python": _python_functions,
+    "policy": _other_policies,
     "whole numbers of more than 64 bits in expressions": _long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes": _wide_types,
 }

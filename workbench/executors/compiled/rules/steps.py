@@ -12,7 +12,7 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.bounds import attribute_bound
 from workbench.executors.compiled.rules.expressions import ListPart, PostfixCode, SharedParts, register_of
 from workbench.executors.compiled.rules.records import StepKind, WindowKind
-from workbench.executors.compiled.rules.refusals import AGGREGATES, combined_value
+from workbench.executors.compiled.rules.refusals import AGGREGATES, POLICIES, combined_value
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
@@ -24,10 +24,6 @@ Equations = Iterable[tuple[t.Expression, t.Expression]]
 """What a candidate has, and what that has to be equal to."""
 StepLine = dict[str, int]
 """The fields of a step that are not 0."""
-POLICIES = {
-    t.Policy.TRIGGER: StepKind.TRIGGER, t.Policy.EACH: StepKind.EACH, t.Policy.FIRST: StepKind.FIRST,
-    t.Policy.LAST: StepKind.LAST, t.Policy.NOT: StepKind.NOT, t.Policy.ABSENT: StepKind.NOT,
-}  # fmt: skip
 TREE_KINDS = {
     **{kind: kind for kind in StepKind if StepKind.COUNT <= kind <= StepKind.MAX_TEXT},
     StepKind.AVG: StepKind.SUM, StepKind.AVG_REAL: StepKind.SUM_REAL,
@@ -118,12 +114,13 @@ class StepWriter:
         """What a step is, and what it binds."""
         part = step.part
         line = {
-            "kind": POLICIES.get(part.policy, 0), "type": self._types.get(step.type, records.NONE),
+            "type": self._types.get(step.type, records.NONE),
             "slot": register_of(step.slot),
             "cell": records.NONE if step.attribute is None else step.attribute,
             "source": records.NONE,
         }  # fmt: skip
-        return line | self._aggregate(step, part) if isinstance(part, t.Aggregate) else line
+        kind = self._aggregate(step, part) if isinstance(part, t.Aggregate) else {"kind": POLICIES[part.policy]}
+        return line | kind
 
     def _aggregate(self, step: RuleStep, part: t.Aggregate) -> StepLine:
         """The fields of an aggregate."""

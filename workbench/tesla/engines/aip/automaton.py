@@ -215,7 +215,7 @@ class Automaton:
         other predicate that is written before takes it.
         """
         step = self.steps[bit]
-        if step.policy.many or self.anchors[bit] != (anchor,):
+        if not step.policy.ends or self.anchors[bit] != (anchor,):
             return False
         consumed = {self.plan.binding[slot].type for slot in self.plan.consumed_slots}
         rivals = {other.type for other in self.steps[:bit] if other is not self.steps[anchor]}

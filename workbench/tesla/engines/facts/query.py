@@ -171,7 +171,7 @@ class FactQuery:
     @property
     def limited(self) -> bool:
         """Whether the first row that SQLite has is all that is wanted."""
-        one = (self.policy.single or self.policy.forbids) and (self._sorted or not self._matters)
+        one = (self.policy.ends or self.policy.forbids) and (self._sorted or not self._matters)
         return one and self._exact and not self.rest
 
     @property
@@ -235,7 +235,8 @@ class FactQuery:
                 return lambda rows: (len(rows),)
             computed = self.step.aggregate.compute(self.step.values)
             return lambda rows: (computed([row[at] for row in in_order(rows) if row[at] is not None]),)
-        if isinstance(part, t.Aggregate) or self.policy.many or (self.rest and not last):
+        one = self.policy.ends or self.policy.forbids
+        if isinstance(part, t.Aggregate) or not one or (self.rest and not last):
             return in_order
         if not self.rest:
             return lambda rows: in_order(rows)[:1]
