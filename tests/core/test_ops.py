@@ -11,7 +11,7 @@ from workbench.core.escape import escape_condition
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Tuple
 from workbench.core.ops import OPERATORS, escapes
-from workbench.core.term import FALSE, TRUE, Term, const, domain_of, var
+from workbench.core.term import FALSE, TRUE, Term, const, domain_of, same, var
 from workbench.errors import DomainError, Refused, TypingError
 
 M, S, C = (lambda n, kind=kind: Integer(n, kind) for kind in Overflowing)
@@ -268,3 +268,11 @@ def test_casts():
 def test_wrong_number_of_arguments():
     with pytest.raises(TypingError, match="takes 2 arguments"):
         ops.ADD(var("x", M(4)))
+
+
+def test_a_value_and_one_of_several_parts_are_not_the_same() -> None:
+    """`==` would build a term of them, or refuse to."""
+    pair = var("p", Tuple((BOOL, BOOL)))
+    assert same(pair, pair)
+    assert same((1, pair), (1, pair))
+    assert not any(same(*each) for each in ((True, pair), (pair, True), ((1, pair), (1, True)), (pair, pair[0])))

@@ -355,8 +355,8 @@ def is_symbolic(value: Any) -> bool:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are the same: terms by identity (`==` builds a term), plain values by `==`."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and all(map(same, a, b))
     return a is b if isinstance(a, Term) or isinstance(b, Term) else bool(a == b)
 
 
