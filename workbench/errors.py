@@ -116,6 +116,7 @@ class WorkbenchError(Exception):
         made = type(self).__new__(type(self))
         vars(made).update(vars(self))
         made.what, made.where = what or self.what, where
+        made.others = tuple(other if other.where else other.retold(where=where) for other in self.others)
         made.args = (made.message,)
         return made
 

@@ -14,7 +14,7 @@ from workbench.errors import LanguageError, Location, WorkbenchError, did_you_me
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at
-from workbench.language.findings import FollowUp
+from workbench.core.findings import FollowUp
 from workbench.language.streams import StreamReader, is_many
 from workbench.processors.passthrough import Passthrough
 

@@ -18,7 +18,7 @@ from workbench.language import syntax as s
 from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, define_functions, recursive, words
 from workbench.language.faults import fault
-from workbench.language.findings import Findings, FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.language.machines import machine
 from workbench.language.python_functions import used_functions
 from workbench.language.types import constants, enumerations

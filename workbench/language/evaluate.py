@@ -19,7 +19,7 @@ from workbench.core.term import Fields, Term, const, domain_of, is_symbolic, lea
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.findings import Findings, FollowUp
+from workbench.core.findings import Findings, FollowUp
 
 
 @contextmanager
@@ -88,17 +88,21 @@ class Evaluator:
         if isinstance(e, s.Identifier):
             return self.named(e)
         if isinstance(e, s.Operation):
-            return self.apply(LIBRARY[e.operator], [self.value(o) for o in e.operands], e)
+            return self.apply(LIBRARY[e.operator], self.values(e.operands), e)
         if isinstance(e, s.TupleOf):
-            return self.apply(tuple_function(len(e.items)), [self.value(i) for i in e.items], e)
+            return self.apply(tuple_function(len(e.items)), self.values(e.items), e)
         if isinstance(e, s.RecordType):
             labels = [port.name or "" for port in e.ports]
-            return self.apply(tuple_function(len(labels), labels), [self.value(part) for part in e.parts], e)
+            return self.apply(tuple_function(len(labels), labels), self.values(e.parts), e)
         if isinstance(e, s.Call):
             return self.call(e)
         if isinstance(e, s.Field):
             return self.field(e)
         raise LanguageError(f"'{e}' is not a value", where=e.where, hint=_explain_misplaced(e))
+
+    def values(self, parts: Iterable[s.Expression]) -> list[Any]:
+        """The values of several expressions."""
+        return [self.value(part) for part in parts]
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         """A function on values; constants are computed."""
@@ -124,9 +128,13 @@ class Evaluator:
         """A function applied to values."""
         function = self.functions.get(e.name)
         if function is None:
-            hint = did_you_mean(e.name, words(self.functions), "functions are: ")
-            raise LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
-        return self.applied(function, e, [self.value(a) for a in e.arguments])
+            raise self.no_function(e)
+        return self.applied(function, e, self.values(e.arguments))
+
+    def no_function(self, e: s.Call) -> LanguageError:
+        """The error about a call of what is no function."""
+        hint = did_you_mean(e.name, words(self.functions), "functions are: ")
+        return LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
 
     def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
         """A function called by name, its arguments counted."""
@@ -163,12 +171,14 @@ class FunctionBody(Evaluator):
             return function(*arguments) if function.opaque else function.build(*arguments)
 
     def check_names(self, body: s.Expression) -> None:
-        """Everything in a body that is called by a name means something."""
-        for e in s.walk(body):
-            if isinstance(e, s.Identifier):
-                self.named(e)
-            elif isinstance(e, s.Call) and e.name not in self.functions:
-                self.call(e)
+        """Everything in a body that is called by a name means something; all mistakes are raised together."""
+        Findings().all(s.walk(body), self._check_name)
+
+    def _check_name(self, e: s.Expression) -> None:
+        if isinstance(e, s.Identifier):
+            self.named(e)
+        elif isinstance(e, s.Call) and e.name not in self.functions:
+            raise self.no_function(e)
 
 
 def define_functions(

@@ -23,7 +23,7 @@ from lark import Token, UnexpectedInput
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.depth import DEPTH, explain_depth, make_room, refuse_brackets
-from workbench.language.findings import Findings
+from workbench.core.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
 from workbench.language.mistakes import Vocabulary, explain

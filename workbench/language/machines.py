@@ -15,7 +15,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at
-from workbench.language.findings import FollowUp
+from workbench.core.findings import FollowUp
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
 from workbench.processors.moore import Moore, Transition, Variable

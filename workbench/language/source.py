@@ -20,7 +20,7 @@ from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.faults import faultless, faulty
-from workbench.language.findings import Findings, FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
 

@@ -6,7 +6,7 @@ expression means is processors of a pipeline under construction; names are given
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at, projection
-from workbench.language.findings import FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
@@ -81,6 +81,9 @@ class StreamReader(args.Reader):
         self.lost: set[str] = set()
         self._streams: dict[int, tuple[s.Expression, frozenset[str], bool]] = {}
 
+    def values(self, parts: Iterable[s.Expression]) -> list[Any]:
+        return list(Findings().all(parts, self.value))
+
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         for part, value in zip(e.parts, arguments, strict=False):
             if is_many(value):
@@ -104,7 +107,7 @@ class StreamReader(args.Reader):
         if function is None:
             what = f"there is no processor, pipeline or function '{e.name}'"
             raise LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
-        return self.applied(function, e, [self.value(a) for a in e.arguments])
+        return self.applied(function, e, self.values(e.arguments))
 
     def named(self, e: s.Identifier) -> Any:
         if e.name in self.lost and e.name not in self.scope:
@@ -161,7 +164,7 @@ class StreamReader(args.Reader):
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
             raise self.count_error(type(processor), what, e.where)
-        made = self.add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+        made = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
         return self._note(made, e.arguments[:count])
 
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
@@ -205,12 +208,13 @@ class StreamReader(args.Reader):
     def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
         """How many arguments are streams; they all stand before the parameters."""
         words = args.words(cls)
-        for argument in e.arguments:
-            self._check_parameter(cls, argument)
-        found = [
-            args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, i, a))
-            for i, a in enumerate(e.arguments)
-        ]
+
+        def is_stream(item: tuple[int, s.Expression]) -> bool:
+            place, a = item
+            self._check_parameter(cls, a)
+            return args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, place, a))
+
+        found = Findings().all(enumerate(e.arguments), is_stream)
         count = found.index(False) if False in found else len(found)
         if True in found[count:]:
             late = e.arguments[count + found[count:].index(True)]
@@ -257,8 +261,7 @@ class StreamReader(args.Reader):
                 return True
             words |= args.words(cls)
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
-        found = [self._is_stream(part, words) for part in parts]  # all: each may hold an unknown name
-        return any(found)
+        return any(Findings().all(parts, lambda part: self._is_stream(part, words)))  # each may hold an unknown name
 
     def _stream(self, e: s.Expression) -> BuiltStream:
         value = self.value(e)
@@ -284,7 +287,7 @@ class StreamReader(args.Reader):
             what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
             raise LanguageError(what, where=e.where, hint=f"write {syntax.signature}")
         made = self.file.pipeline(e.name, given, e.where)
-        return self.add(Group(made), [self._stream(a) for a in e.arguments], e.name, e.where)
+        return self.add(Group(made), Findings().all(e.arguments, self._stream), e.name, e.where)
 
     # --- processors as parameters (Reader) ---
 

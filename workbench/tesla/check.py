@@ -15,7 +15,7 @@ from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
 from workbench.errors import LanguageError, did_you_mean
-from workbench.language.findings import Findings, FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.errors import LanguageError
-from workbench.language.findings import Findings
+from workbench.core.findings import Findings
 from workbench.tesla import tree as t
 
 RESERVED = ("time", "type")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.errors import LanguageError, Location
-from workbench.language.findings import Findings
+from workbench.core.findings import Findings
 from workbench.tesla import tree as t
 
 

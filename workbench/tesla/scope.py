@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import INT, Domain
 from workbench.errors import LanguageError, TypingError, did_you_mean
-from workbench.language.findings import FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of
@@ -85,7 +85,7 @@ class RuleScope:
         """
         if not isinstance(expression, t.Operation):
             return domain_of(self._leaf(expression))
-        domains = [self.domain(operand) for operand in expression.operands]
+        domains = Findings().all(expression.operands, self.domain)
         if expression.operator == "=":
             raise LanguageError("equality is written ==", where=expression.where)
         try:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from workbench.core.units import MICROSECONDS
 from workbench.errors import LanguageError
-from workbench.language.findings import Findings
+from workbench.core.findings import Findings
 from workbench.language.syntax import Placed
 
 EVENTS = "events"

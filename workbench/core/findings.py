@@ -1,4 +1,4 @@
-"""The mistakes of a file: all that are independent of each other are told at once.
+"""The mistakes of a text: all that are independent of each other are told at once, each once.
 
 The rule of this module: what is said once is not said again by what depends on it. Whoever meets a mistake keeps it
 here and goes on with what does not need the part that failed; what does need it raises `FollowUp`, which nobody reads.
@@ -31,9 +31,10 @@ class Findings:
         self.errors: list[WorkbenchError] = []
 
     def add(self, error: WorkbenchError) -> None:
-        """Keep a mistake."""
+        """Keep a mistake, and those that it brings."""
         if not isinstance(error, FollowUp):
-            self.errors.append(error)
+            self.errors += [error, *error.others]
+            error.others = ()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -51,9 +52,18 @@ class Findings:
                 found.append(read(item))
         return tuple(found)
 
+    def all(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
+        """What each of the items means; the mistakes in them, or FollowUp, are raised together."""
+        listed = list(items)
+        found = self.each(listed, read)
+        self.refuse()
+        if len(found) < len(listed):
+            raise FollowUp
+        return found
+
     def together(self) -> WorkbenchError:
         """What has been found, as one error, in the order of the text."""
-        told = {_place(error) or (error.what,): error for error in reversed(self.errors)}
+        told = {(_place(error), error.what): error for error in reversed(self.errors)}
         first, *others = sorted(told.values(), key=_place)
         first.others = tuple(others)
         return first
