@@ -121,9 +121,34 @@ MEANING = {
             var k: §itn = 0
             state a: §out
             state b: n
-            a -> b when §y > 1 / j := 1
+            a -> b when §y > 1 / §j := 1
             b -> a when x > 1 / k := 2
         }
+    """,
+    "machines and their types": """
+        machine m(x: 0..9) -> 0..9 {
+            var §a: 0..9 = 12
+            var b: bool = false
+            state §s: b
+            state t: x
+            §§s -> t when x > 3 / a := b, b := x
+            §s -> t when x
+            t -> s when x > 3 / a := §yy, §n := 2
+        }
+        machine n(x: 0..9) -> 0..9 {
+            state s: x
+            §s -> t
+            §s -> s when x > 3
+        }
+    """,
+    "in one expression": """
+        pipeline p(x: int) -> int {
+            a = §u + x * §v
+            b = max(§w, trim(a, 1))
+            c = filter(§nothing(x), §uu > 1)
+            return f(§vv, cumulate(§ww, +)) + c
+        }
+        function f(v, w) = v + §z - §zz
     """,
     "functions in a circle": """
         function §f(v) = g(v)

@@ -236,6 +236,15 @@ def test_all_mistakes_of_a_file_are_told_at_once():
     with pytest.raises(LanguageError) as caught:
         rules(text)
     assert [error.where.line for error in (caught.value, *caught.value.others)] == [6, 6, 6, 7]
+    text = (
+        TYPES
+        + "from Smoke(aera + $v > 1 and area) and each Temp(vale == $w) within 1 from Smoke emit Fire(area = $x)\n"
+    )
+    with pytest.raises(LanguageError) as caught:
+        rules(text)
+    words = [error.what.split("'")[1] for error in (caught.value, *caught.value.others) if "'" in error.what]
+    assert words == ["aera", "$v", "vale", "$w", "value", "$x"]
+    assert "this is int" in str(caught.value)
     broken = TYPES + "from Smoke emmit Fire()\nrule a: from Smoke emit Fire(\nrule b: from Smoke limt 3 emit Fire()\n"
     with pytest.raises(LanguageError) as caught:
         parse_rules(broken)

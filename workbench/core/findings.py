@@ -63,7 +63,7 @@ class Findings:
 
     def together(self) -> WorkbenchError:
         """What has been found, as one error, in the order of the text."""
-        told = {(_place(error), error.what): error for error in reversed(self.errors)}
+        told = {(_place(error), error.what): error for error in self.errors}
         first, *others = sorted(told.values(), key=_place)
         first.others = tuple(others)
         return first

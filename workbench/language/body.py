@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.builder import TIME, BuiltStream, NamedStreams
 from workbench.core.domain import Domain, Value
+from workbench.core.findings import FollowUp
 from workbench.core.pipeline import type_node
 from workbench.core.readable import plural
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at
-from workbench.core.findings import FollowUp
 from workbench.language.streams import StreamReader, is_many
 from workbench.processors.passthrough import Passthrough
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Reals, Texts, Value
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
@@ -18,7 +19,6 @@ from workbench.language import syntax as s
 from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, define_functions, recursive, words
 from workbench.language.faults import fault
-from workbench.core.findings import Findings, FollowUp
 from workbench.language.machines import machine
 from workbench.language.python_functions import used_functions
 from workbench.language.types import constants, enumerations

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.fields import Record
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, Function
 from workbench.core.readable import plural
@@ -19,7 +20,6 @@ from workbench.core.term import Fields, Term, const, domain_of, is_symbolic, lea
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
-from workbench.core.findings import Findings, FollowUp
 
 
 @contextmanager

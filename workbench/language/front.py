@@ -20,10 +20,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from lark import Token, UnexpectedInput
 
+from workbench.core.findings import Findings
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.depth import DEPTH, explain_depth, make_room, refuse_brackets
-from workbench.core.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.lalr import Extent, LalrReader, Reduction, TooDeep, Unread
 from workbench.language.mistakes import Vocabulary, explain

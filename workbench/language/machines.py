@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Enum, Value
 from workbench.core.fields import FrozenMap, Map, within
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at
-from workbench.core.findings import FollowUp
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
 from workbench.processors.moore import Moore, Transition, Variable
@@ -50,14 +50,17 @@ class _Machine:
         result = domain(port.type, self.value) if port else None
         states = each(body.states, lambda state: (state.name, self._action(state.output, result)))
         checked = each((body,), self._check_outputs)
-        transitions = each(
-            body.transitions, lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where)
-        )
-        written = len(body.variables) + len(body.states) + len(body.transitions) + 1
-        if len(variables) + len(states) + len(transitions) + len(checked) < written:
+        transitions = each(body.transitions, self._transition)
+        if len(variables) + len(checked) < len(body.variables) + 1:
             raise FollowUp
+        sound = dict(states)
+        states = tuple((state.name, sound.get(state.name)) for state in body.states)
+        places = {state.name: state.where for state in body.states}
         with at(syntax.where):
-            moore = Moore(states, transitions, variables, len(self.inputs), result)
+            moore = Moore(states, transitions, variables, len(self.inputs), result, places)
+            moore.typed(tuple(domain for _, domain in self.inputs))
+            if len(sound) + len(transitions) < len(body.states) + len(body.transitions):
+                raise FollowUp
             out = (port.name or "out") if port else STATE
             pipes = (STATE, out) if port else (STATE,)
             node = Node("machine", moore, tuple(name for name, _ in self.inputs), pipes, syntax.where)
@@ -72,7 +75,7 @@ class _Machine:
             what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
             raise LanguageError(what, where=v.where, hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
-        return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start))
+        return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start), v.where)
 
     def _check_outputs(self, body: s.MachineSyntax) -> None:
         if not body.states:
@@ -90,16 +93,24 @@ class _Machine:
             what = f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits"
             raise LanguageError(what, where=speaking.where, hint="write machine NAME(...) -> TYPE {")
 
-    def _updates(self, t: s.TransitionSyntax) -> tuple[tuple[str, Function], ...]:
+    def _transition(self, t: s.TransitionSyntax) -> Transition:
+        findings = Findings()
+        guard = findings.each((t.guard,), self._action)
+        updates = findings.each(t.updates, self._update)
+        findings.refuse()
+        if len(guard) + len(updates) < 1 + len(t.updates):
+            raise FollowUp
+        return Transition(t.source, t.target, *guard, updates, t.where)
+
+    def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []
-        for update in t.updates:
-            if update.name not in known:
-                raise LanguageError(
-                    f"there is no variable '{update.name}'",
-                    where=update.where,
-                    hint=did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
-                )
-        return tuple((update.name, self._function(update.value, self.domains.get(update.name))) for update in t.updates)
+        if update.name not in known:
+            raise LanguageError(
+                f"there is no variable '{update.name}'",
+                where=update.where,
+                hint=did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
+            )
+        return update.name, self._function(update.value, self.domains.get(update.name))
 
     def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:
         return None if e is None else self._function(e, result)

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from workbench.budget import phase
 from workbench.core.domain import Value
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
@@ -20,7 +21,6 @@ from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.faults import faultless, faulty
-from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import Folders, allow, find_named, follow_links
 from workbench.processors.held.group import flatten
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.builder import SHORT, Builder, BuiltStream, BuiltStreams, NamedStreams, partial
 from workbench.core.fields import Tuple
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.kinds import FileProcessor
 from workbench.core.processor import Processor
@@ -22,7 +23,6 @@ from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at, projection
-from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import find_named
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
@@ -105,14 +105,17 @@ class StreamReader(args.Reader):
             return self._of_file(cls, e) if issubclass(cls, FileProcessor) else self._processor(cls, e)
         function = self.functions.get(e.name)
         if function is None:
-            what = f"there is no processor, pipeline or function '{e.name}'"
-            raise LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
+            raise self.no_function(e)
         return self.applied(function, e, self.values(e.arguments))
 
     def named(self, e: s.Identifier) -> Any:
         if e.name in self.lost and e.name not in self.scope:
             raise FollowUp
         return super().named(e)
+
+    def no_function(self, e: s.Call) -> LanguageError:
+        what = f"there is no processor, pipeline or function '{e.name}'"
+        return LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
 
     def field(self, e: s.Field) -> Any:
         value = self.value(e.value)
@@ -261,6 +264,8 @@ class StreamReader(args.Reader):
                 return True
             words |= args.words(cls)
             parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
+        elif isinstance(e, s.Call) and not self.file.is_pipeline(e.name) and e.name not in self.functions:
+            raise self.no_function(e)
         return any(Findings().all(parts, lambda part: self._is_stream(part, words)))  # each may hold an unknown name
 
     def _stream(self, e: s.Expression) -> BuiltStream:

@@ -8,7 +8,7 @@ and the state's output is emitted again. Nothing is emitted before the first fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
 from workbench.core.fields import fitted, resolve
+from workbench.core.findings import Findings
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
 from workbench.core.processor import (
@@ -60,6 +61,7 @@ class Variable:
     name: str
     domain: Domain
     start: Value
+    where: Location | str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Moore(Processor):
     variables: what it remembers beside its state.
     ways: number of inputs.
     result: the domain of what states emit; None takes it from what they emit.
+    places: where the user wrote a state.
     """
 
     states: tuple[tuple[str, Action | None], ...]
@@ -80,6 +83,7 @@ class Moore(Processor):
     variables: tuple[Variable, ...] = ()
     ways: int = 1
     result: Domain | None = None
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     symbol: ClassVar[str] = "⚙"
 
@@ -94,10 +98,13 @@ class Moore(Processor):
         if not names:
             raise PipelineError("a machine has at least one state")
         closed: set[str] = set()
+        findings = Findings()
         for transition in self.transitions:
-            self._check(transition, names, closed)
+            with findings.apart():
+                self._check(transition, names, closed)
             if transition.guard is None:
                 closed.add(transition.source)
+        findings.refuse()
         for name, output in self.states:
             self._check_arity(f"the output of '{name}'", output, "")
 
@@ -175,21 +182,21 @@ class Moore(Processor):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domains = (*inputs, *(variable.domain for variable in self.variables))
-        for variable in self.variables:
-            if variable.start not in variable.domain:
-                raise DomainError(
-                    f"the variable '{variable.name}' begins with {variable.start!r}, not a value of {variable.domain}",
-                    hint="choose a larger domain, or another start",
-                )
-        states = tuple((name, output and _typed(output, domains, f"state {name}", "")) for name, output in self.states)
+        findings = Findings()
+        findings.each(self.variables, _check_start)
+        states = findings.each(
+            self.states, lambda s: (s[0], s[1] and _typed(s[1], domains, f"state {s[0]}", self.places.get(s[0], "")))
+        )
         untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # of the transitions above, from each state
-        transitions = tuple(self._transition(t, domains, untrue[t.source]) for t in self.transitions)
+        transitions = findings.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
         result = self.result or _common([output.result for _, output in states if isinstance(output, TypedFunction)])
         if result is not None:
             states = tuple((name, output and output.into(result, checked=True)) for name, output in states)
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
-                raise TypingError(f"state {name} emits {output.result}, not {result}")
+                what = f"state {name} emits {output.result}, not {result}"
+                findings.add(TypingError(what, where=self.places.get(name, "")))
+        findings.refuse()
         variables = tuple(replace(v, start=fitted(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
@@ -202,17 +209,19 @@ class Moore(Processor):
         own = {variable.name: variable.domain for variable in self.variables}
         condition = guard.body if isinstance(guard, TypedFunction) and isinstance(guard.result, Bool) else None
         known = untrue if condition is None else [*untrue, condition]
-        updates = tuple(
-            (name, _typed(update, domains, shown, t.where).into(own[name], known, checked=True))
-            for name, update in t.updates
-        )
-        for name, update in updates:
-            if not fits(update.result, own[name]):
+
+        def update(named: tuple[str, Action]) -> tuple[str, TypedFunction]:
+            name, given = named
+            found = _typed(given, domains, shown, t.where).into(own[name], known, checked=True)
+            if not fits(found.result, own[name]):
                 raise TypingError(
-                    f"{shown}: '{name}' of {own[name]} gets {update.result}",
+                    f"{shown}: '{name}' of {own[name]} gets {found.result}",
                     where=t.where,
                     hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
                 )
+            return name, found
+
+        updates = Findings().all(t.updates, update)
         if condition is not None:
             untrue.append(negate(condition))
         return replace(t, guard=guard, updates=updates)
@@ -350,6 +359,15 @@ def _on_values(action: Action | None, gives: str = "", where: Location | str = "
             raise Overflow(f"{gives} {action.function(*given)}", where=where, hint=OBLIGATION_HINT) from error
 
     return run
+
+
+def _check_start(variable: Variable) -> None:
+    if variable.start not in variable.domain:
+        raise DomainError(
+            f"the variable '{variable.name}' begins with {variable.start!r}, not a value of {variable.domain}",
+            where=variable.where,
+            hint="choose a larger domain, or another start",
+        )
 
 
 def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:

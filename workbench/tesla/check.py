@@ -14,8 +14,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
-from workbench.errors import LanguageError, did_you_mean
 from workbench.core.findings import Findings, FollowUp
+from workbench.errors import LanguageError, did_you_mean
 from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
@@ -128,7 +128,7 @@ class _RuleChecker:
     def checked(self, rule: t.Rule) -> t.Rule:
         """The rule with what is left open in it settled."""
         trigger, *predicates = self._check_parts(rule)
-        for condition in rule.where_clause:
+        for condition in t.conjuncts(*rule.where_clause):
             with self.findings.apart():
                 self._check_truth(self.scope, condition)
         evaluations = self._check_evaluations(rule)
@@ -191,7 +191,7 @@ class _RuleChecker:
             self._bind_parameter(each.name, each)
             scope = scope.with_parameter(each.name, domain)
             assignments.append(replace(each, value=value))
-        for constraint in part.constraints:
+        for constraint in t.conjuncts(*part.constraints):
             with self.findings.apart():
                 self._check_truth(scope, constraint)
         if part.policy.binds:
@@ -277,7 +277,7 @@ class _RuleChecker:
                 raise LanguageError(f"the aggregate over {part.type} has no window", where=part.where, hint=hint)
             self._check_window(part.window)
         scope = self.scope.about(declared)
-        for constraint in part.constraints:
+        for constraint in t.conjuncts(*part.constraints):
             with self.findings.apart():
                 self._check_truth(scope, constraint)
         values: Domain | None = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.errors import LanguageError
 from workbench.core.findings import Findings
+from workbench.errors import LanguageError
 from workbench.tesla import tree as t
 
 RESERVED = ("time", "type")

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.errors import LanguageError, Location
 from workbench.core.findings import Findings
+from workbench.errors import LanguageError, Location
 from workbench.tesla import tree as t
 
 

@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.types import LITERALS
 from workbench.errors import InputError, LanguageError, did_you_mean
-from workbench.core.findings import Findings, FollowUp
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows, combination
 from workbench.tesla.declared import Combines

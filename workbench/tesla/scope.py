@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from workbench.core.domain import INT, Domain
-from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.core.findings import Findings, FollowUp
+from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
+from workbench.core.findings import Findings
 from workbench.core.units import MICROSECONDS
 from workbench.errors import LanguageError
-from workbench.core.findings import Findings
 from workbench.language.syntax import Placed
 
 EVENTS = "events"
