@@ -185,11 +185,17 @@ class Elaborator:
             raise LanguageError(what, where=place, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
         made = body.builder.build(outputs, doc=syntax.doc)
-        for port, name, stream in zip(syntax.outputs, names, streams, strict=True):
-            _check_output(syntax, port, body.domain(port.type), made.domains[stream.pipe])
-            if name in made.domains and stream.pipe != name:
-                what = f"the output '{name}' shows '{stream.pipe}', but another pipe is called '{name}'"
+        written = next(x.values for x in syntax.statements if isinstance(x, s.Return))
+
+        def check(i: int) -> None:
+            port, name, pipe = syntax.outputs[i], names[i], streams[i].pipe
+            returned = str(written[i]) if len(written) == len(names) and s.is_short(written[i]) else pipe
+            _check_output(syntax, port, body.domain(port.type), made.domains[pipe], returned)
+            if name in made.domains and pipe != name:
+                what = f"the output '{name}' shows '{pipe}', but another pipe is called '{name}'"
                 raise LanguageError(what, where=port.where, hint="rename the pipe, or name the output: -> name: TYPE")
+
+        Findings().all(range(len(names)), check)
         return made
 
 
@@ -227,13 +233,15 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     return names
 
 
-def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain) -> None:
+def _check_output(
+    syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain, returned: str
+) -> None:
     if isinstance(declared, Anything) or same_domain(declared, carried):
         return
-    hint = f"declare -> {carried}"
+    hint = f"declare {f'{port.name}: ' if port.name else '-> ' * (len(syntax.outputs) == 1)}{carried}"
     if declared.numeric and carried.numeric:
-        hint += f", or return cast(..., {declared})"
-    if isinstance(carried, Reals) and declared.numeric:
+        hint += f", or return cast({returned}, {declared})"
+    if isinstance(carried, Reals) and declared.numeric and " / " in returned:
         hint += "; / divides floats, and div whole numbers"
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"

@@ -20,7 +20,7 @@ from workbench.core.term import python_value
 from workbench.core.types import LITERALS
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.findings import Findings, FollowUp
+from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import find_named
 from workbench.python_files import execute_file, is_python_allowed
 

@@ -41,7 +41,7 @@ from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import CELLS, LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow
-from workbench.events.values import UnreadableError, from_text, short
+from workbench.events.values import NUMBER, UnreadableError, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.csv_tables import CsvTables
@@ -281,11 +281,14 @@ class CsvReader(RowReader):
                 return False
             self.opened(names(row))
         except InputError as error:
-            known = {path.rpartition(".")[2] for path in see_inputs(self.ports, self.reading)}
+            paths = see_inputs(self.ports, self.reading)
+            known = [
+                path.rpartition(".")[2] for path in paths if not any(each.startswith(f"{path}.") for each in paths)
+            ]
             hint = error.hint
-            if known.isdisjoint(names(row)) and not self.reading.columns:
-                more = "--header A,B,... names the columns of rows without a line of names"
-                hint = f"{hint}; {more}" if hint else more
+            if not self.reading.columns and any(map(NUMBER.fullmatch, names(row))):
+                called = [*known, *(f"column{i}" for i in range(len(known) + 1, len(row) + 1))][: len(row)]
+                hint = f"if this file has no line of names, say what its columns are: --header {','.join(called)}"
             raise InputError(error.what, where=where, hint=hint) from error
         return True
 
@@ -300,6 +303,7 @@ class CsvReader(RowReader):
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",
+                hint=f"read this column as the input: --column {self.only}={short(row[0].strip())}",
             ) from error
         return True
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.program import Ports, Program
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError, WorkbenchError, listed
+from workbench.events.look import look
 from workbench.events.reading import Reading
+from workbench.executors.run_options import RunOptions
 from workbench.executors.spark.choice import Choice, choose
 from workbench.executors.spark.columns import STEP
 from workbench.executors.spark.key_streams import KeyLog, PipelineJob
@@ -25,7 +28,7 @@ def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
     """Run and write, as the options of the command say."""
     args = start.options
     if not args.key:
-        raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
+        raise InputError("the spark backend runs the pipeline once per key", hint=_propose_key(pipeline, args))
     check_files(args)
     format, choice = choose_format(args), choose(pipeline)
 
@@ -35,6 +38,17 @@ def run_pipeline_on_spark(pipeline: Program, start: Start) -> None:
         return SparkPipelineRun(choice, start)
 
     run_on_spark(run, start, format, otherwise="use --backend compiled")
+
+
+def _propose_key(pipeline: Program, args: RunOptions) -> str:
+    """What to write, with the columns of the log that are no inputs."""
+    names: list[str] = []
+    with suppress(WorkbenchError, OSError):  # what is wrong with the log is said when it is read
+        for file in look(args.input, pipeline, args.reading(pipeline)):
+            names += [each.name for each in file.columns if not each.inputs]
+    if not names:
+        return "add a column that tells the streams apart, and name it: --key COLUMN; or use --backend compiled"
+    return f"say which column tells the streams apart: {listed([f'--key {name}' for name in dict.fromkeys(names)])}"
 
 
 @dataclass
