@@ -30,7 +30,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
     called = {"PLUS", "EMIT"} <= expected and "COMMA" not in expected and found == "'('"
     if {"EACH", "LAST"} <= expected or stray or called or expected == {"RPAR", "WITHIN", "BETWEEN"}:
         return "say what it selects: each, first, last or not; or an aggregate such as $n = COUNT(...)"
-    if "WITHIN" in expected and "EMIT" in expected:
+    if "EMIT" in expected and ("WITHIN" in expected or found == "'from'"):
         return "a predicate has a window: within 5 min from NAME, or between NAME and NAME"
     return ""
 

@@ -1,0 +1,328 @@
+"""Who follows a hint comes to a text without that mistake: each hint of the two languages, followed.
+
+A case is a text in which `«wrong→right»` is the change that the hint proposes. Every place in `MODULES` that makes an
+error with a hint is in a case, or in `ELSEWHERE` with a reason; of a place whose hint has several forms, one is.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.language import mistakes, parse
+from workbench.language.depth import DEPTH
+from workbench.tesla import mistakes as rule_mistakes
+from workbench.tesla.check import rules
+
+PACKAGE = Path(mistakes.__file__).parents[1]
+MODULES = [
+    *sorted((PACKAGE / "language").glob("*.py")),
+    *(PACKAGE / f"tesla/{name}.py" for name in (
+        "check", "check_declarations", "older", "own_aggregates", "parser", "scope", "windows",
+    )),
+]  # fmt: skip
+ELSEWHERE = {
+    ("language/annotate", "_read_back"): "a defect of ours, which no text has",
+    ("language/faults", "faultless"): "asked of a program, not of a text: tests/cli/test_faults.py",
+    ("language/front", "mistake"): "only passes the hint of its callers on",
+    ("language/load", "load"): "about the name of a file: tests/language/test_source.py",
+    ("language/load", "parameters"): "about --param: tests/cli/test_check.py",
+    ("language/mistakes", "explain"): "its hints are those of `SLIPS` and `_habit`, and tested one by one",
+    ("language/parser", "parse_trouble"): "about --fault: tests/cli/test_faults.py",
+    ("language/source", "_syntax"): "about FILE:NAME: tests/language/test_source.py",
+    ("language/source", "systems"): "needs an SMV file: tests/language/test_monitors.py",
+    ("language/streams", "_of_file"): "needs a file of rules: tests/tesla/test_processor.py",
+    ("language/streams", "inner"): "one of its two, about rules in a window, needs a file of rules",
+    ("tesla/own_aggregates", "_declare"): "about aggregates from Python: tests/tesla/test_python.py",
+    ("tesla/own_aggregates", "combined"): "about aggregates from Python: tests/tesla/test_python.py",
+    ("tesla/parser", "_include_file"): "needs files: tests/tesla/test_language.py",
+}
+"""Places that no text of a single file comes to, by module and function, and where they are tested."""
+
+BEFORE = "pipeline sum<k = 2>(x: int) -> int { return window(x, k, cumulate(+)) }\nfunction square(v) = v * v\n"
+DEEP = DEPTH + 9
+
+BODIES = [
+    # arguments
+    "return decimate(x, 2«, interval = 3→»)",
+    "return decimate(x«→, 2»)",
+    "return trim(x, «+→1»)",
+    "return window(x, 2, sum, «evnts→events»)",
+    "return window(x, «cumulate(+)→2», cumulate(+))",
+    "return cumulate(x, «maxx→max»)",
+    # statements
+    "return x«\n a = y→»",
+    "a = x«→\n return a»",
+    "«a, c→a» = sum(x)\n return a",
+    "a = x\n «a→c» = y\n return a",
+    "«a = c\n c = x→c = x\n a = c»\n return a",
+    "return «sum→sum(x)»",
+    "return «xx→x»",
+    f"return «{'(' * DEEP}x{')' * DEEP}→x»",
+    # parameters and capacities
+    "return sum<«kk→k» = 3>(x)",
+    "return sum<3«, 4→»>(x)",
+    "return sum<«y→2»>(x)",
+    "s = x + y\n capacity queue(«z.left→s.left») = 3\n return s",
+    "s = x + y\n capacity queue(s.left) = 3«\n capacity queue(s.left) = 4→»\n return s",
+    "s = x + y\n capacity queue(s.left) = «x→3»\n return s",
+    # values and calls
+    "return max(x, «{red}→y»)",
+    "return square(x«, y→»)",
+    "return «squar→square»(x)",
+    "return e.«c→a»",
+    "return trim«<3>(x)→(x, 3)»",
+    "return window(«2, x→x, 2», sum)",
+    "return decimate(x, «intervall→interval» = 2)",
+    "return «3→turn(x, 3)»",
+    "return sum(x«, y→»)",
+    "return window(x, 2, «summ→sum»)",
+    "a, c = fork(x)\n return «fork(x)→a» + 1",
+    "return cast(x, «3→0..3»)",
+    # faults
+    "fault «loose→lose» x\n return x",
+    "fault lose «xx→x»\n return x",
+    "fault delay x«→ by 2 at most 2»\n return x",
+    "fault delay x by «0→3» at most 2\n return x",
+    "fault lose x when «x→x > 0»\n return x",
+    "fault lose x when «xx→x» > 0\n return x",
+    # slips and habits
+    "return filter(x, b «&&→and» b)",
+    "return filter(x, b «||→or» b)",
+    "return x «//→#» all",
+    "return filter(x, x «<>→!=» 1)",
+    "return filter(x, x «==→=» 1)",
+    "return x «/→div» 2",
+    "return x «%→mod» 2",
+    "return b «=>→->» b",
+    "a «:=→=» x\n return a",
+    "return x«;→»",
+    "return turn(x, «'→\"»text«'→\"»)",
+    "return x «**→*» x",
+    "return filter(x, 1 < x «<→and x <» 3)",
+    "return 1 + «if b then x else 2→(if b then x else 2)»",
+    "«a→a = x»\n return x",
+    "return trim(x«→,» 1)",
+    "a = (x«→)»\n c = x\n return a",
+    "return «3→»x",
+]
+PIPES = [
+    *(f"{BEFORE}pipeline p(x: int, y: int, b: bool, e: {{a: int, b: int}}) -> any {{\n {each}\n}}" for each in BODIES),
+    "pipeline p(x: int«→, time: int») -> int { return time }",
+    "pipeline q<k«→ = 3»>(x: int) -> int { return trim(x, k) }\npipeline p(x: int) -> int { return q(x) }",
+    "pipeline p(x: int) -> int«→, int» { return x, x }",
+    "pipeline p(x: int) -> «→a: »int { out = x\n a = trim(x, 1)\n return a }",
+    "pipeline p(x: int) -> a: int, «a→c»: int { return x, x }",
+    "pipeline p(x: int) -> «int→float» { return x * 2.0 }",
+    "pipeline p(x: int) -> int { return «x * 2.0→cast(x * 2.0, int)» }",
+    "pipeline p(x: int) -> n: int, «int→float» { return x, x * 2.0 }",
+    "function f(v) = «w→v»\npipeline p(x: int) -> int { return f(x) }",
+    "function f(v) = «mx→max»(v, 1)\npipeline p(x: int) -> int { return f(x) }",
+    "function f(e) = e.«prize→price»\npipeline p(e: {price: int}) -> int { return f(e) }",
+    "function f(e) = e.«price→0»\npipeline p(e: (int, int)) -> int { return f(e) }",
+    "function f(v) = «f(v)→v»\npipeline p(x: int) -> int { return f(x) }",
+    "function f(v«= 1→») = v\npipeline p(x: int) -> int { return f(x) }",
+    "function f(v, «v→w») = v\npipeline p(x: int) -> int { return x }",
+    "function f(v) = v\npipeline «f→p»(x: int) -> int { return x }",
+    "«check liveness\n→»pipeline p(x: int) -> int { return x }«→\ncheck liveness»",
+    "«a = b\n→»pipeline p(x: int) -> int { return x }",
+    f"pipeline p(x: int) -> int {{ return trim(x, «{'1' * 5000}→3») }}",
+    "pipeline p(x: int) -> int { return x }\ncheck ctl(«A[x = 1]→AF x = 1»)",
+    "pipeline p(x: int) -> any { return {a: x, «a→b»: x} }",
+    "«→pipeline p(x: int) -> int { return x }»",
+    "pipeline p(x: int) «→-> int »{ return x }",
+    "pipeline p(x: «itn→int») -> any { return x }",
+    "pipeline p(x: «mapp→map»(int, bool)) -> any { return x }",
+    "pipeline p(x: «float→int» mod 5) -> any { return x }",
+    "function large(r) = r«→.a» > 1\nfunction parity(v) = v mod 2\n"
+    "pipeline both(x: int) -> «int, int→{a: int, b: int}» { return «x, x→{a: x, b: x}» }\n"
+    "pipeline p(x: int) -> any { return slice(x, parity, both, until = large) }",
+    # machines
+    "machine m(«state→x»: int) { state a }",
+    "machine m(x: int) { var «x→n»: int = 0\n state a }",
+    "machine m(x: int) { var n: int«→ = 0»\n state a }",
+    "machine m(x: int) { «→state a» }",
+    "machine m(x: int) -> int { state a«→: x» }",
+    "machine m(x: int) «→-> int »{ state a: x }",
+    "machine m(x: int) { var n: int = 0\n state a\n a -> a / «nn→n» := x }",
+    "machine m(x: int) { state a\n a -> a «if→when» x > 1 }",
+    # properties
+    "pipeline p(x: int) -> int { return x }\ncheck «livenes→liveness»",
+    "pipeline p(x: int) -> int { return x }\ncheck always«→(x > 0)»",
+    "pipeline p<k = 1>(x: int) -> int { return x }\ncheck equivalent(p<«3→k = 3»>)",
+    "pipeline p(x: int) -> int { return x }\ncheck bounded-liveness(«0 - 1→3»)",
+    "pipeline p(x: int) -> int { return x }\ncheck equivalent(«x + 1→p»)",
+    "pipeline p(x: int) -> int { return x }\ncheck «always→ltl»(G x > 0)",
+    "pipeline p(x: int) -> int { return x }\ncheck equivalent(«q→p»)",
+    "pipeline p(x: int) -> int { return x }\ncheck always(«xx→x» > 0)",
+    'pipeline p(x: int) -> int { return x }\nmonitor "a.smv" { «xx→x» = "a" }',
+]
+
+TYPES = """
+declare Temp(area: int, value: int) with id 1
+declare Smoke(area: int) with id 2
+declare Fire(area: int, value: int) with id 10
+declare fact Zone(area: int, name: string) declare aggregate JOINED(a: string, b: string) = a + b from ""
+"""
+RULES = [
+    "«from Smoke limit 0 emit Smoke(area = 1)→»",
+    "from Smoke and absent Temp within 1 after Smoke «and absent Temp as T within 2 after Smoke →»emit Smoke(area = 1)",
+    "from «Smok→Smoke» emit Smoke(area = 1)",
+    "from Smoke[$a = area, $«a→b» = area] emit Smoke(area = $a)",
+    "from Smoke and each Temp within 1 from Smoke« ordered by area→» emit Smoke(area = 1)",
+    "from Smoke and each Temp«→ within 5 min from Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Zone and each Temp within 1 from «Zone→Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after «Temp→Smoke» emit Smoke(area = 1)",
+    "from «Zone→Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Zone()« within 1 from Smoke→» emit Smoke(area = 1)",
+    "from Smoke and last Zone()«→ ordered by area asc» emit Smoke(area = 1)",
+    "from Smoke and «→$n = »COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke and $n = COUNT(Zone()« within 1 from Smoke→») emit Smoke(area = 1)",
+    "from Smoke and $n = COUNT(Temp()«→ within 5 min from Smoke») emit Smoke(area = 1)",
+    "from Smoke and $n = AVG(Temp()«→.value» within 1 from Smoke) emit Smoke(area = 1)",
+    "from Smoke(area«→ > 0») emit Smoke(area = 1)",
+    "from Smoke emit «Fir→Fire»(area = 1, value = 1)",
+    "from Smoke emit Smoke(area = 1«, area = 2→»)",
+    "from Smoke emit Fire(area = 1«→, value = 2»)",
+    "from Smoke emit Smoke(«aera→area» = 1)",
+    "declare Half(part: «int→float») from Smoke emit Half(part = 1 / 2)",
+    "define X() from Smoke($x«, $y→»)",
+    "«define fact(x: int) from fact→define Fact(x: int) from Fact»() where x = 1",
+    "declare A(x: int)« declare A(y: int)→»",
+    "declare A() with id 7 declare B() with id «7→8»",
+    "declare A(«time→at»: int)",
+    "define X(n«→: int») from X() where n = X.n",
+    "declare A(x: int, «x→y»: int)",
+    "define X(n) from Smoke() where n «>→=» 1",
+    # scope
+    "from Smoke and each Temp within 1 from «Smok→Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Temp«→ as Temp1» within 1 from Smoke and each Temp within 1 from Smoke"
+    " emit Smoke(area = Temp«→1».area)",
+    "from Smoke «→and $n = COUNT(Temp within 1 from Smoke) »emit Smoke(area = 1 + «COUNT(Temp within 1 from Smoke)→$n»)",
+    "from Smoke«→[$a = area]»(area == $a) emit Smoke(area = 1)",
+    "from Smoke emit Smoke(area = «→Smoke.»area)",
+    "from Smoke(«aera→area» == 1) emit Smoke(area = 1)",
+    # windows
+    "from Smoke emit Smoke(area = 1) at most once in «3 events→10 min»",
+    "from Smoke and absent Temp within «3 events→5 min» after Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp within «5 .. 2→2 .. 5» from Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp within 5 «s→events» .. 9 events from Smoke emit Smoke(area = 1)",
+    "from Smoke and not Temp within «1.5→2» events from Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp within «0 events→1 event» from Smoke emit Smoke(area = 1)",
+    # aggregates
+    "declare aggregate P(a: int, b: int) = a from 1 declare aggregate «P→Q»(a: int, b: int) = b from 0",
+    "from Smoke and $n = «JOINT→JOINED»(Zone.name) emit Smoke(area = 1)",
+    "declare aggregate «Avg→Mean»(a: int, b: int) = a * b from 1",
+    "declare aggregate P(a: int, b: «float→int») = a * b from 1",
+    "declare aggregate P(a: int, «a→b»: int) = a * «a→b» from 1",
+    "declare aggregate P(a: int, b: int) = a * b from «1 + 0→1»",
+    "declare aggregate P(a: int, b: int) = a «-→+» b from 0",
+    "declare aggregate P(a: int, b: int) = a * b from «1.0→1»",
+    # text
+    "declare A(x: «it→int»)",
+    f"from Smoke(area > «{'1' * 5000}→1») emit Smoke(area = 1)",
+    "from Smoke and each Temp within «1e99→forever» from Smoke emit Smoke(area = 1)",
+    "from Smoke and «2 < →»$n = COUNT(Temp() within 1 from Smoke) «→where $n > 2 »emit Smoke(area = 1)",
+    "from Smoke and «3 + 4→each Temp within 1 from Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Temp as A within 1 from Smoke« as B→» emit Smoke(area = 1)",
+    "from «→Smoke and $n = »COUNT(Temp within 5 min from Smoke) «> 2→where $n > 2» emit Smoke(area = 1)",
+    # slips and habits
+    "from Smoke(area > 1 «&&→and» area < 3) emit Smoke(area = 1)",
+    "from Smoke(area > 1 «||→or» area < 3) emit Smoke(area = 1)",
+    "from Smoke «//→#» all\n emit Smoke(area = 1)",
+    "from Smoke(area «<>→!=» 1) emit Smoke(area = 1)",
+    "from Smoke emit Smoke(area «:=→=» 1)",
+    "from Smoke emit Smoke(area = 1)«;→»",
+    "from Smoke(«!→not »(area == 1)) emit Smoke(area = 1)",
+    "from Smoke(area > 1 «&→and» area < 3) emit Smoke(area = 1)",
+    "from «3→Smoke» emit Smoke(area = 1)",
+    "from Smoke and not Temp within «X→5 min» from Smoke emit Smoke(area = 1)",
+    "from Smoke and «→each »Temp within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp «in→within» 5 min from Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp «→within 5 min »from Smoke emit Smoke(area = 1)",
+]
+
+
+def variants(case: str) -> tuple[str, str]:
+    """The text with the mistake, and the one that follows the hint."""
+    wrong = right = ""
+    for i, part in enumerate(case.replace("»", "«").split("«")):
+        one, _, other = part.partition("→") if i % 2 else (part, "", part)
+        wrong, right = wrong + one, right + other
+    return wrong, right
+
+
+def read_pipes(text: str) -> None:
+    source = parse(text)
+    for name in source.pipelines or [""]:
+        source.get(name or None)
+
+
+def errors_of(text: str, *, of_rules: bool) -> list[WorkbenchError]:
+    try:
+        rules(TYPES + text) if of_rules else read_pipes(text)
+    except WorkbenchError as error:
+        return [error, *error.others]
+    return []
+
+
+CASES = [*((case, False) for case in PIPES), *((case, True) for case in RULES)]
+
+
+@pytest.mark.parametrize(("case", "of_rules"), CASES, ids=[case[-60:] for case, _ in CASES])
+def test_who_follows_a_hint_is_rid_of_the_mistake(case, of_rules):
+    wrong, right = variants(case)
+    assert any(error.hint for error in errors_of(wrong, of_rules=of_rules))
+    assert not errors_of(right, of_rules=of_rules)
+
+
+# --- that no hint is forgotten ----------------------------------------------------------------------------
+
+
+def places(path: Path) -> Iterator[tuple[str, str, int, int]]:
+    """Module, function, first and last line of each call that gives a hint."""
+    module = path.relative_to(PACKAGE).with_suffix("").as_posix()
+
+    def visit(node: ast.AST, function: str) -> Iterator[tuple[str, str, int, int]]:
+        for child in ast.iter_child_nodes(node):
+            inside = child.name if isinstance(child, ast.FunctionDef) else function
+            if isinstance(child, ast.Call):
+                gives = any(keyword.arg == "hint" for keyword in child.keywords)
+                if gives or (isinstance(child.func, ast.Attribute) and child.func.attr == "mistake"):
+                    yield module, function, child.lineno, child.end_lineno or child.lineno
+            yield from visit(child, inside)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), "")
+
+
+def test_every_hint_is_followed(monkeypatch):
+    reached, hints, original = set[tuple[str, int]](), set[str](), WorkbenchError.__init__
+
+    def remember(self, what, *, where="", hint="", **more):
+        import sys
+
+        original(self, what, where=where, hint=hint, **more)
+        frame = sys._getframe(1)
+        while frame and hint:
+            reached.add((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back if frame.f_code.co_name in ("mistake", "__init__") else None
+
+    monkeypatch.setattr(WorkbenchError, "__init__", remember)
+    for case, of_rules in CASES:
+        hints |= {error.hint for error in errors_of(variants(case)[0], of_rules=of_rules)}
+    missing = [
+        f"{module}:{first} {function}"
+        for path in MODULES
+        for module, function, first, last in places(path)
+        if (module, function) not in ELSEWHERE
+        and not any((str(path), line) in reached for line in range(first, last + 1))
+    ]
+    assert not missing
+    assert {*mistakes.SLIPS.values(), *rule_mistakes.SLIPS.values()} <= hints
+    for module in (mistakes, rule_mistakes):
+        (habit,) = (each for each in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8")))
+                    if isinstance(each, ast.FunctionDef) and each.name == "_habit")  # fmt: skip
+        told = {each.value for each in ast.walk(habit) if isinstance(each, ast.Constant) and " " in str(each.value)}
+        assert not [words for words in told if not any(words in hint for hint in hints)]
