@@ -174,7 +174,8 @@ RULES = [
     "from Smoke and each Temp within 1 from Smoke« ordered by area→» emit Smoke(area = 1)",
     "from Smoke and each Temp«→ within 5 min from Smoke» emit Smoke(area = 1)",
     "from Smoke and each Zone and each Temp within 1 from «Zone→Smoke» emit Smoke(area = 1)",
-    "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after «Temp→Smoke» emit Smoke(area = 1)",
+    "from Smoke and each Temp within 1 from Smoke and absent Smoke as S within 1 after «Temp→Smoke»"
+    " emit Smoke(area = 1)",
     "from «Zone→Smoke» emit Smoke(area = 1)",
     "from Smoke and each Zone()« within 1 from Smoke→» emit Smoke(area = 1)",
     "from Smoke and last Zone()«→ ordered by area asc» emit Smoke(area = 1)",
@@ -200,7 +201,8 @@ RULES = [
     "from Smoke and each Temp within 1 from «Smok→Smoke» emit Smoke(area = 1)",
     "from Smoke and each Temp«→ as Temp1» within 1 from Smoke and each Temp within 1 from Smoke"
     " emit Smoke(area = Temp«→1».area)",
-    "from Smoke «→and $n = COUNT(Temp within 1 from Smoke) »emit Smoke(area = 1 + «COUNT(Temp within 1 from Smoke)→$n»)",
+    "from Smoke «→and $n = COUNT(Temp within 1 from Smoke) »"
+    "emit Smoke(area = 1 + «COUNT(Temp within 1 from Smoke)→$n»)",
     "from Smoke«→[$a = area]»(area == $a) emit Smoke(area = 1)",
     "from Smoke emit Smoke(area = «→Smoke.»area)",
     "from Smoke(«aera→area» == 1) emit Smoke(area = 1)",

@@ -28,6 +28,7 @@ class Port:
     optional: whether a log may go without it.
     clock: whether the time of each step comes in here, and what its numbers count: `us`; `numbers` where that is for
         the log to say, and nobody asks; `any` where it makes no difference. Empty: it is no clock.
+    remedy: what to do where a log has no column for it, if not what is done for any input.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Port:
     oracle: bool = False
     optional: bool = False
     clock: str = ""
+    remedy: str = ""
 
 
 class Ported(Protocol):

@@ -214,14 +214,15 @@ class _Matching:
         return self.places[name]
 
     def missing(self, path: str) -> InputError:
-        return missing(path, self.names, self.paths, self.what)
+        remedy = next((port.remedy for port in self.ports.inputs if port.name == path), "")
+        return missing(path, self.names, self.paths, self.what, remedy)
 
 
-def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str) -> InputError:
+def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """The error for a column, or key, that is not among these names, of which some are for other paths."""
-    likely = did_you_mean(path, [name for name in names if name not in paths] or names)
-    others = "an input without events has an empty column"
-    hint = "; ".join(filter(None, (likely, others, f"--column {path}=NAME names another one")))
+    likely = did_you_mean(path, [name for name in names if name not in paths] or names, f"its {what}s are: ")
+    usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"
+    hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)
 
 

@@ -67,7 +67,8 @@ class Partition:
     @property
     def key(self) -> Port:
         """The column."""
-        return Port(self.column, self.ports.domains.get(self.column) or self.domain)
+        domain = self.ports.domains.get(self.column) or self.domain
+        return Port(self.column, domain, remedy="say which column tells the streams apart: --key NAME")
 
     @property
     def beside(self) -> bool:

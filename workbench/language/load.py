@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.budget import phase
-from workbench.errors import InputError
+from workbench.errors import InputError, did_you_mean
 from workbench.language.parser import parse_expression, parse_file
 from workbench.named_files import allow, hide_text, read_text
 from workbench.python_files import allow_python as python
@@ -57,7 +57,12 @@ def read_file(
     allow_python: bool = False,
 ) -> Source:
     """The pipelines of a `.pipe` file; see `parse`."""
-    text = read_text(path, lambda: "give the path of a .pipe file")
+
+    def hint() -> str:
+        near = [str(each) for each in Path(path).parent.glob("*.pipe")] if Path(path).parent.is_dir() else []
+        return did_you_mean(str(path), near, "there are: ") or "give the path of a .pipe file"
+
+    text = read_text(path, hint)
     with hide_text(Path(path)):
         return parse(text, str(path), functions, include, allow_python=allow_python)
 

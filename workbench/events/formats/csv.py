@@ -300,10 +300,11 @@ class CsvReader(RowReader):
             if row:
                 self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
+            name = row[0].strip()  # names with other signs would need quotes on a command line
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",
-                hint=f"read this column as the input: --column {self.only}={short(row[0].strip())}",
+                hint=f"read this column as the input: --column {self.only}={name}" if name.isidentifier() else "",
             ) from error
         return True
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from workbench.runner.state import RunState
     from workbench.tesla.tree import Declaration
 
+WRITE_TIME = "say which column has the times: --time NAME"
+
 
 @dataclass
 class RuleLog:
@@ -127,7 +129,7 @@ class RuleLog:
                 self.pass_over(name)
                 continue
             if time not in row:
-                raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint="--time names the column")
+                raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint=WRITE_TIME)
             self._see(name, row)  # other columns than those of the type do no harm
             yield Occurrence(name, row[time], readers[name](row))
 
@@ -251,8 +253,10 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
         raise InputError(f"'{clock.column}' is an attribute, and no column of times", hint="--time names another one")
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
-    first = () if declared else (Port(TYPE, Words()),)
-    return Ports(rules.name, (*first, Port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
+    one = next(iter(rules.events), "TYPE")
+    first = () if declared else (Port(TYPE, Words(), remedy=f"name the one type of a file: --input {one}=FILE"),)
+    time = Port(clock.column, clock.of_rows(), remedy=WRITE_TIME)
+    return Ports(rules.name, (*first, time, *attributes), kind=rules.kind)
 
 
 def row_reader(

@@ -1,0 +1,74 @@
+"""Who follows a hint of a command comes to one that runs: `«wrong→right»` is the change that the hint proposes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.test_hints import variants
+
+FILES = {
+    "p.pipe": """
+pipeline p(x: int) -> int { return x }
+pipeline late<k = 2>(x: int) -> int { return trim(x, k) }
+pipeline wide(x: int, y: int) -> int { return x + y }
+""",
+    "r.tesla": "declare A(v: int)\ndeclare B(v: int)\nrule r: from A(v > 1) emit B(v = A.v)\n",
+    "log.csv": "x\n1\n2\n",
+    "other.csv": "y\n1\n2\n",
+    "two.csv": "y,z\n1,2\n2,3\n",
+    "rows.csv": "1,2\n3,4\n",
+    "log.jsonl": '{"type": "A", "time": 1, "v": 5}\n',
+    "untyped.csv": "time,v\n1,5\n",
+    "at.jsonl": '{"type": "A", "at": 1, "v": 5}\n',
+}
+COMMANDS = [
+    # what the hint says, and the command
+    ("did you mean 'log.csv'?", "run p.pipe:p --input «lgo.csv→log.csv»"),
+    ("did you mean 'p.pipe'?", "run «pp.pipe→p.pipe:p» --input log.csv"),
+    ("its pipelines are: p, late, wide", "run p.pipe:«q→p» --input log.csv"),
+    ("did you mean 'k'?", "run p.pipe:late --param «kk→k»=1 --input log.csv"),
+    ("--param k=3", "run p.pipe:late --param «k→k=3» --input log.csv"),
+    ("--column x=y", "run p.pipe:p --input other.csv« → --column x=y»"),
+    (
+        "its columns are: y, z; read one of them as 'x': --column x=NAME",
+        "run p.pipe:p --input two.csv« → --column x=y»",
+    ),
+    ("--header x,y", "run p.pipe:wide --input rows.csv« → --header x,y»"),
+    ("--header x,column2", "run p.pipe:p --input rows.csv« → --header x,column2»"),
+    ("did you mean 'compiled'?", "run p.pipe:p --input log.csv --backend «compield→compiled»"),
+    ("did you mean '--output'?", "run p.pipe:p --input log.csv «--outptu→--output» out.csv"),
+    ("did you mean 'jsonl'?", "run r.tesla --input log.jsonl --format «jsnl→jsonl»"),
+    ("--output-format csv", "run p.pipe:p --input log.csv --output out.prq« → --output-format csv»"),
+    ("did you mean 'x'?", "run p.pipe:p --input log.csv --column «xx→x»=x"),
+    ("leave it out", "run p.pipe:p --input log.csv« --until 3→ »"),
+    ("--input A=FILE", "run r.tesla --input «→A=»untyped.csv"),
+    ("--time NAME", "run r.tesla --input at.jsonl« → --time at»"),
+    ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),
+    ("--input -", "run p.pipe:p« → --input log.csv»"),
+    ("did you mean 'check'?", "rules «chek→check» r.tesla"),
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("hint", "case"), COMMANDS, ids=[case[-50:] for _, case in COMMANDS])
+def test_who_follows_the_hint_of_a_command_comes_to_one_that_runs(hint, case, here: Path, workbench: Run):
+    wrong, right = (workbench(*text.split()) for text in variants(case))
+    assert wrong.code == 2
+    assert hint in wrong.err.partition("  hint: ")[2]
+    assert right.code == 0, right.err
+
+
+def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run):
+    pytest.importorskip("pyspark")
+    done = workbench("run", "p.pipe:p", "--input", "two.csv", "--column", "x=y", "--backend", "spark")
+    assert done.err.endswith("say which column tells the streams apart: --key z\n")
+    done = workbench("run", "p.pipe:p", "--input", "log.csv", "--backend", "spark")
+    assert "add a column that tells the streams apart" in done.err
