@@ -138,7 +138,7 @@ def test_commands_tell_nothing(folder: Path, command: list[str], capsys: pytest.
 
 
 def test_a_text_that_includes_is_told_where_to_look(folder: Path) -> None:
-    with pytest.raises(WorkbenchError, match="a text that is no file includes none"):
+    with pytest.raises(WorkbenchError, match="only a file includes others"):
         wb.rules('include "good.tesla"')
     assert wb.rules('include "good.tesla"', include=[folder / "other"]).composites == ("B",)
 

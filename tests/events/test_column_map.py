@@ -92,7 +92,7 @@ def test_rows_and_columns_of_every_format(form, tmp_path):
     reading, told = Reading({"x": "temp"}), []
     expected = [{"e": (1, True), "x": 5}, {"x": 6}, {"e": (2, False)}]
     assert list(read_events(path, program, reading, reporter=Reporter(told.append))) == expected
-    assert told == ["columns that no input needs are passed over: t (--strict refuses them)"]
+    assert told == ["ignored columns: t (no input uses them; --strict makes this an error)"]
     block, *_ = read_blocks(path, program, reading)
     if form != "jsonl":
         columns = block.columns()

@@ -89,6 +89,6 @@ def test_many_columns_and_odd_names_take_one_line(tmp_path):
     path.write_text(json.dumps({"x": 1, "a\n\x1b[2J": 2, **dict.fromkeys(map(str, range(100)), 3)}) + "\n")
     list(read_events(path, PORTS, reporter=Reporter(say=said.append)))
     assert said == [
-        "columns that no input needs are passed over: 'a\\n\\x1b[2J', "
-        f"{', '.join(map(str, range(39)))} and 61 more (--strict refuses them)"
+        "ignored columns: 'a\\n\\x1b[2J', "
+        f"{', '.join(map(str, range(39)))} and 61 more (no input uses them; --strict makes this an error)"
     ]

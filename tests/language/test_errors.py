@@ -63,7 +63,7 @@ NAMES = {
         "no stream or parameter 'coutn'",
         "'count'",
     ),
-    "unknown in operator": (body("return x + §y"), "no stream or parameter 'y'", "there are: x, b"),
+    "unknown in operator": (body("return x + §y"), "no stream or parameter 'y'", "the names here are: x, b"),
     "unknown processor": (
         body("return §cumulat(x, +)"),
         "no processor, pipeline or function 'cumulat'",

@@ -174,7 +174,7 @@ MISTAKES = {
     "no events": ("from Smoke and each Temp within §0 events from Smoke emit Smoke(area = 1)", "nothing", "1 event"),
     "half an event": ("from Smoke and not Temp within §1.5 events from Smoke emit Smoke(area = 1)", "no whole", ""),
     "events and times": (
-        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "as one",
+        "from Smoke and each Temp within §5 s .. 9 events from Smoke emit Smoke(area = 1)", "other end", "both as",
     ),
     "absent events": (
         "from Smoke and absent Temp within §3 events after Smoke emit Smoke(area = 1)", "ends a count", "after Smoke",
@@ -199,7 +199,7 @@ MISTAKES = {
     "limit": ("rule §r: from Smoke limit 0 emit Smoke(area = 1)", "limit of 0", ""),
     "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
     "digits": (f"from Smoke(area > §{'1' * 5000}) emit Smoke(area = 1)", "a number of 5000 digits", "4300"),
-    "duration": ("from Smoke and each Temp within §1e99 from Smoke emit Smoke(area = 1)", "no clock", "forever"),
+    "duration": ("from Smoke and each Temp within §1e99 from Smoke emit Smoke(area = 1)", "out of range", "forever"),
     "aggregate first": (
         "from §COUNT(Temp() within 5 min from Smoke) > 2 emit Smoke(area = 1)", "begins with an event",
         "write from Smoke and $n = COUNT(Temp within 5 min from Smoke) where $n > 2",

@@ -164,7 +164,7 @@ class Reporter:
             known = bool(self.columns)
             self.columns |= dict.fromkeys(names)
         if self.columns and not known:
-            self.say(f"columns that no input needs are passed over: {listed(self.columns)} (--strict refuses them)")
+            self.say(f"ignored columns: {listed(self.columns)} (no input uses them; --strict makes this an error)")
 
     def summary(self, seconds: float) -> str:
         """The account as a line, with the notes."""

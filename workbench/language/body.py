@@ -164,5 +164,5 @@ class Body(StreamReader):
         return LanguageError(
             f"there is no stream or parameter '{e.name}'",
             where=e.where,
-            hint=did_you_mean(e.name, [*self.scope, *self.labels]),
+            hint=did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: "),
         )

@@ -119,7 +119,7 @@ class Evaluator:
 
     def unknown(self, e: s.Identifier) -> LanguageError:
         """The error about a name that means nothing here."""
-        hint = did_you_mean(e.name, [*self.scope, *self.labels])
+        hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
         return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)

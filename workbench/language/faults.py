@@ -95,7 +95,11 @@ def _number(e: s.Expression | None, scope: Evaluator) -> int | None:
         return None
     value = scope.value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise LanguageError(f"a number from 1 on is needed, not '{e}'", where=e.where, hint="at most 2, by 3")
+        raise LanguageError(
+            f"a number from 1 on is needed, not '{e}'",
+            where=e.where,
+            hint="write a whole number, such as 2",
+        )
     return value
 
 
@@ -121,7 +125,7 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
             raise LanguageError(
                 f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",
                 where=part.where,
-                hint=did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels]),
+                hint=did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels], "the names here are: "),
             )
 
 

@@ -38,7 +38,7 @@ def collect_declarations(
         _check_attributes(each, findings)
         if each.number is not None and numbers.setdefault(each.number, each.name) != each.name:
             what = f"the id {each.number} is that of '{numbers[each.number]}' already"
-            findings.add(LanguageError(what, where=each.where, hint="give each type another id, or none"))
+            findings.add(LanguageError(what, where=each.where, hint="give one of them another id, or leave it out"))
         found[each.name] = each
     return {**{name: each for name, each in types.items() if name not in found}, **found}
 

@@ -54,7 +54,7 @@ def called(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     if part.function in aggregate_rows():
         return part
     if part.function not in own:
-        hint = did_you_mean(part.function, (*aggregate_rows(), *own), "there are: ")
+        hint = did_you_mean(part.function, (*aggregate_rows(), *own), "aggregates are: ")
         raise LanguageError(f"no aggregate '{part.function}' is declared", where=part.where, hint=hint)
     declared = own[part.function]
     if declared is None:
@@ -118,7 +118,7 @@ def _check(each: t.DeclaredAggregate) -> None:
     if each.combined is not None:
         _check_type(each, RuleScope(each.scope).domain(each.combined), each.combined)
     if what := _find_counterexample(each):
-        hint = "it may be computed of neighbours first: what comes of it has to be the same"
+        hint = "any two neighbours may be combined first, and the result has to be the same"
         raise LanguageError(f"'{each.name}' is not associative: {what}", where=each.where, hint=hint)
 
 

@@ -89,7 +89,7 @@ class _Reading:
 
     def _include_file(self, item: _Include, around: tuple[Path, ...]) -> t.RuleFile:
         if self.folder is None:
-            raise LanguageError("a text that is no file includes none", where=item.where, hint="write it into a file")
+            raise LanguageError("only a file includes others", where=item.where, hint="write these rules into a file")
         found = find_named(item.path, self.folder, item.where)
         path = follow_links(found)
         if path in around:
@@ -194,7 +194,7 @@ class _RuleBuilder(TreeBuilder):
         amount = Decimal(str(digits))
         if amount and abs(amount.adjusted()) > LONGEST_DURATION:
             hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
-            self.mistake(f"no clock measures {digits[:40]}", digits, hint)
+            self.mistake(f"a duration of {digits[:40]} is out of range", digits, hint)
         return t.Duration(amount, _read_unit(str(unit or "")), where=self.locate(extent))
 
     def emitting(self, children: list[Any], extent: Extent) -> dict[str, Any]:

@@ -110,6 +110,9 @@ class RuleScope:
             domain = attribute(self.own, expression.name, expression)
             return RuleSlot(OWN, expression.name, domain, self.own, expression, where=expression.where)
         if isinstance(expression, t.OtherAttribute):
+            if self.own is not None and expression.of == self.own.name and expression.of not in self.bound:
+                what = f"{expression} is an attribute of the event that this is a constraint of"
+                raise LanguageError(what, where=expression.where, hint=f"write it alone: {expression.name}")
             place, declared = self.event(expression.of, expression)
             domain = attribute(declared, expression.name, expression)
             return RuleSlot(place, expression.name, domain, declared, expression, where=expression.where)

@@ -143,9 +143,10 @@ def _check_counts(least: Duration | None, most: Duration | None, findings: Findi
     for each in (least, most):
         if each is not None and not each.counts:
             what = f"{each} is a time, and the other end of this window a number of events"
-            findings.add(LanguageError(what, where=each.where, hint="write both as one"))
+            findings.add(LanguageError(what, where=each.where, hint="give both as times, or both as numbers of events"))
         elif each is not None and each.amount != int(each.amount):
-            findings.add(LanguageError(f"{each} are no whole number", where=each.where, hint="events are counted"))
+            hint = f"write {int(each.amount)} or {int(each.amount) + 1} events"
+            findings.add(LanguageError(f"{each}: the number of events is no whole number", where=each.where, hint=hint))
     if most is not None and most.counts and most.amount < 1:
-        hint = "the event right before it lies within 1 event"
+        hint = "write within 1 event: that is the event right before"
         findings.add(LanguageError(f"nothing lies within {most}", where=most.where, hint=hint))
