@@ -7,7 +7,7 @@ nothing else; who is given one, and crawls a graph, asks it for that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,7 +36,7 @@ class Port:
     oracle: bool = False
     optional: bool = False
     clock: str = ""
-    remedy: str = ""
+    remedy: str = field(default="", compare=False)
 
 
 class Ported(Protocol):
