@@ -15,12 +15,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from workbench.core.domain import FLOAT, Domain, Enum
 from workbench.core.fields import Nullable
+from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.term import python_value
 from workbench.core.types import LITERALS
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.core.findings import Findings, FollowUp
 from workbench.named_files import find_named
 from workbench.python_files import execute_file, is_python_allowed
 
