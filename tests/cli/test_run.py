@@ -425,7 +425,10 @@ def test_keys_in_a_log_that_has_more(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("at,user,x\n1,07,1\n2,7,2\n3,7,3\n4,7,4\n")
     assert workbench(*given, tmp_path / "log.csv").out == "user,out\n7,9\n"
     (tmp_path / "log.csv").write_text("at,x\n1,1\n")
-    assert "log.csv:1: there is no column 'user'\n  hint: there are: at;" in workbench(*given, tmp_path / "log.csv").err
+    assert (
+        "log.csv:1: there is no column 'user'\n  hint: its columns are: at;"
+        in workbench(*given, tmp_path / "log.csv").err
+    )
     (tmp_path / "log.jsonl").write_text('{"user": [1], "x": 1}\n')
     assert "input 'user': expected a text or a number, not [1]" in workbench(*given, tmp_path / "log.jsonl").err
 

@@ -230,7 +230,7 @@ def command(files, *more):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ([], "--key user"), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        ([], "tells the streams apart: --key "), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
         (["--key", "k", "--steps"], "not for the spark backend: --steps"),
         (["--key", "k", "--once"], "for a stream only: --once"),
         (["--key", "k", "--stream"], "add --checkpoint DIR"),
