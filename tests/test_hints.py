@@ -5,6 +5,8 @@ error with a hint is in a case, or in `ELSEWHERE` with a reason; of a place whos
 """
 
 import ast
+import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -305,13 +307,11 @@ def test_every_hint_is_followed(monkeypatch):
     reached, hints, original = set[tuple[str, int]](), set[str](), WorkbenchError.__init__
 
     def remember(self, what, *, where="", hint="", **more):
-        import sys
-
         original(self, what, where=where, hint=hint, **more)
-        frame = sys._getframe(1)
-        while frame and hint:
-            reached.add((frame.f_code.co_filename, frame.f_lineno))
-            frame = frame.f_back if frame.f_code.co_name in ("mistake", "__init__") else None
+        for frame, line in traceback.walk_stack(sys._getframe(1)) if hint else ():
+            reached.add((frame.f_code.co_filename, line))
+            if frame.f_code.co_name not in ("mistake", "__init__"):
+                break
 
     monkeypatch.setattr(WorkbenchError, "__init__", remember)
     for case, of_rules in CASES:
@@ -326,7 +326,8 @@ def test_every_hint_is_followed(monkeypatch):
     assert not missing
     assert {*mistakes.SLIPS.values(), *rule_mistakes.SLIPS.values()} <= hints
     for module in (mistakes, rule_mistakes):
-        (habit,) = (each for each in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8")))
-                    if isinstance(each, ast.FunctionDef) and each.name == "_habit")  # fmt: skip
-        told = {each.value for each in ast.walk(habit) if isinstance(each, ast.Constant) and " " in str(each.value)}
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        (habit,) = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "_habit")
+        told = [each.value for each in ast.walk(habit) if isinstance(each, ast.Constant)]
+        told = [words for words in told if isinstance(words, str) and " " in words]
         assert not [words for words in told if not any(words in hint for hint in hints)]
