@@ -328,6 +328,6 @@ def test_every_hint_is_followed(monkeypatch):
     for module in (mistakes, rule_mistakes):
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         (habit,) = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "_habit")
-        told = [each.value for each in ast.walk(habit) if isinstance(each, ast.Constant)]
-        told = [words for words in told if isinstance(words, str) and " " in words]
+        values = (each.value for each in ast.walk(habit) if isinstance(each, ast.Constant))
+        told = [words for words in values if isinstance(words, str) and " " in words]
         assert not [words for words in told if not any(words in hint for hint in hints)]
