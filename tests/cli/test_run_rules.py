@@ -158,7 +158,7 @@ def test_what_a_log_lacks_is_told(run):
     assert rows == []
     assert "rows of types that are not declared are passed over: Z (1)" in told
     assert "no event of type A has a 'x'" in told
-    assert "passed over: y" in told
+    assert "ignored columns: y" in told
     assert "has no 'time'" in run([{"type": "A", "x": 1}], code=2)[1]
     _, told = run([event("A", 1, x="seven")], code=2)
     assert "in.jsonl:1" in told
