@@ -11,13 +11,16 @@ from experiments.stream_check import check_streams
 from tests.examples import examples
 from tests.found import program
 from tests.machines import GroupMachine, MachineRun
+from workbench import conformance
 from workbench.builder import Builder
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running, Seen
+from workbench.conformance.generate import functions
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
 from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import same
 from workbench.core.domain import Range
+from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
@@ -105,6 +108,11 @@ def test_pipelines_print_as_programs(given_):
     assert again.domains == pipeline.domains
     assert again.queues == pipeline.queues
     check(pipeline, steps, Running(pipeline), Running(again))
+
+
+def test_printed_programs_may_name_every_function_that_is_drawn():
+    drawn = {name for name, each in vars(functions).items() if isinstance(each, Function)}
+    assert {"PAIR", "LOW"} <= drawn <= set(conformance.__all__)
 
 
 @examples(100)

@@ -24,8 +24,9 @@ _HOME = {
     "conformance.compare.threaded": ("Plan", "Scheduled", "ScheduledFlow"),
     "conformance.compare.user_files": ("subject",),
     "conformance.generate.functions": (
-        "CLASH", "COUNT", "FIRST", "ITSELF", "MIX", "NEIGHBOURS", "NEVER", "PAIR", "REVERSED", "SECOND", "SWAP", "UP",
-        "VARIABLE", "WIGGLE", "entry", "field", "fixed_left", "fixed_right", "of_event", "unknown",
+        "CLASH", "COUNT", "ENOUGH", "FIRST", "HALF", "ITSELF", "LOW", "MIX", "NEIGHBOURS", "NEVER", "NEXT", "PAIR",
+        "REVERSED", "SECOND", "SWAP", "TAKE", "UP", "VARIABLE", "WIGGLE", "entry", "field", "fixed_left",
+        "fixed_right", "of_event", "unknown",
     ),
     "conformance.generate.rule_cases": ("RuleCase",),
     "conformance.written_tests.disagreements": ("disagreement",),
