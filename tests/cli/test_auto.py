@@ -134,6 +134,15 @@ def test_files(workbench: Run, tmp_path: Path, text: str, format: str, options: 
     assert [line for line in told if "the reference backend goes on" not in line] == right.err.splitlines()
 
 
+def test_data_in_memory_are_run_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few they are; iterables of rows, which come one by one, are not."""
+    chosen = list[str]()
+    monkeypatch.setattr("workbench.runner.pipelines.report_choice", lambda row, *_: chosen.append(row.name))
+    p = wb.parse(PROGRAMS["product"]).get()
+    assert list(wb.run(p, {"x": np.array([2, 3])})["out"]) == [2, 6]
+    assert chosen == ["compiled"]
+
+
 @pytest.mark.slow
 def test_a_pipe_and_a_short_file_begin_at_once(workbench: Run, tmp_path: Path) -> None:
     """With the reference executor, unless it is asked for several threads."""

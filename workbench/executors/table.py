@@ -126,13 +126,13 @@ class RunSize:
 
     Attributes
     ----------
-    rows: about how many rows its log has; 0 where nobody knows, infinity where they are not counted.
+    rows: about how many rows its log has; 0 where nobody knows.
     rules: how many rules there are; 0 for a pipeline.
     threads: how many may work at a time.
     keyed: whether each key of the log has a run of its own.
     """
 
-    rows: float = 0
+    rows: int = 0
     rules: int = 0
     threads: int = 1
     keyed: bool = False

@@ -5,7 +5,6 @@ The rule of this module: nothing of the log is read for it. How long a backend t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from workbench.errors import Refused
@@ -13,6 +12,9 @@ from workbench.events.inputs import expected_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import RULE_SET, BackendRow, RunSize, backend_row, backend_rows, refuse_missing
 from workbench.tesla.engines.engine import RuleEngine, block_engine
+
+IN_MEMORY = 1 << 40
+"""As many rows stand for data in memory: many short runs of a program share what is compiled."""
 
 
 def ranked_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
@@ -63,6 +65,6 @@ def _runs(row: BackendRow, make: Callable[[str], RuleEngine], *, singly: bool) -
 def report_choice(row: BackendRow, kind: str, size: RunSize, say: Callable[[str], object]) -> None:
     """Report which backend `auto` has chosen, and for what, unless that begins at once."""
     if row is not ranked_rows(kind)[0]:
-        many = "data in memory" if size.rows == math.inf else f"about {size.rows:,} rows"
+        many = "data in memory" if size.rows == IN_MEMORY else f"about {size.rows:,} rows"
         what = f"{size.threads} threads" if size.threads > 1 else many
         say(f"chose backend {row.name}, the fastest for {what}")

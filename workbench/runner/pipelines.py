@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -38,7 +37,7 @@ from workbench.executors.table import (
 )
 from workbench.runner.batching import batches_of
 from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
-from workbench.runner.choice import default_row, ranked_rows, report_choice, run_size
+from workbench.runner.choice import IN_MEMORY, default_row, ranked_rows, report_choice, run_size
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.source import LogSource, source_of
@@ -177,7 +176,7 @@ class OpenedPipeline:
         """Choose the fastest backend that runs it on columns, and gives way where its numbers are too short."""
         size = run_size(start.options)
         if named_files(start.options.input) is None:
-            size = replace(size, rows=math.inf)  # many short runs of a program share what is compiled
+            size = replace(size, rows=IN_MEMORY)
         ports = self.program.ports
         in_columns = all((*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values())))
         for row in ranked_rows(PIPELINE, size):
