@@ -52,6 +52,6 @@ def named_pattern(text: str) -> str | None:
         return None
     if text not in PATTERNS:
         hint = did_you_mean(text, [*PATTERNS, LOGFMT])
-        more = "a pattern of one's own has a group for each column: '(?P<user>\\w+) (?P<ms>\\d+)'"
-        raise InputError(f"there is no pattern '{text}'", hint=f"{hint}; {more}")
+        more = "or write a regular expression with a group for each column, as '(?P<user>\\w+) (?P<ms>\\d+)'"
+        raise InputError(f"there is no pattern '{text}'", hint=f"{hint} ({more})")
     return PATTERNS[text]
