@@ -74,6 +74,7 @@ def test_day_and_month() -> None:
     with pytest.raises(UntimedError, match="3 Apr 2026 or 4 Mar 2026") as found:
         reader.read("03/04/2026 10:00:05")
     assert found.value.hint == "write --time-format '%d/%m/%Y %H:%M:%S' or --time-format '%m/%d/%Y %H:%M:%S'"
+    assert reader.read("03.04.2026") == datetime(2026, 4, 3)  # with points the day is first everywhere
     assert reader.read("05/05/2026") == datetime(2026, 5, 5)  # either way
     assert reader.read("13/04/2026") == datetime(2026, 4, 13)
     assert reader.read("03/04/2026") == datetime(2026, 4, 3)

@@ -36,6 +36,7 @@ SYNTAX = {
     "side by side": (body("return trim(x §1)"), "expected an operator, ')' or ',', found '1'", "write ', 1'"),
     "a name beside": (body("return window(x, 2 §sum)"), "expected ')' or ',', found 'sum'", "write ', sum'"),
     "digit": (body("§3x = x\nreturn 3x"), "'3' has no meaning here", "a name begins with a letter"),
+    "a foreign letter": (body("z§ähler = x\nreturn zähler"), "'ä' has no meaning here", "--column x=COLUMN"),
     "stray statement": (
         "§a = b",
         "expected 'check', 'function', 'machine', 'monitor', 'pipeline'",

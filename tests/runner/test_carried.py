@@ -183,7 +183,6 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--with-row"], "an output of pipeline p is called 'row', as the number of the row is"),
         (["--carry", "row"], "an output of pipeline p is called 'row', as a column that is carried is"),
         (["--carry", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
-        (["--key", "host", "--carry", "host"], "two columns of the output would be called 'host'"),
         (["--carry", "hots"], "there is no column 'hots'"),
         (["--carry", "host", "--backend", "spark"], "not for the spark backend: --carry"),
     ):

@@ -71,3 +71,20 @@ def test_what_comes_before_a_row_that_cannot_be_read_is_there_in_every_log(tmp_p
         wb.run(SEEN, [damaged, log(tmp_path / "b.csv", 5, 15, 19, 20, 24)], output=output)
     (unfinished,) = (each for each in tmp_path.iterdir() if each.name.endswith(".out.jsonl"))
     assert [json.loads(line)["time"] for line in unfinished.read_text().splitlines()] == [5, 10, 15, 19, 20]
+
+
+def test_the_lateness_of_dates_has_a_unit(tmp_path):
+    """30 of what? Seconds and microseconds are both meant."""
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    rows = [{"at": f"2026-11-24T08:00:{second:02}", "x": second} for second in (0, 20, 10)]
+    for late in ("30", " 1.5 "):
+        with pytest.raises(InputError, match="of what") as error:
+            list(wb.run(program, rows, time="at", late=late))
+        assert error.value.hint == f"times are dates: write {late.strip()}s"
+    assert [row["x"] for row in wb.run(program, rows, time="at", late="30s", carry="x")] == [0, 10, 20]
+
+
+def test_a_key_is_carried_once():
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    rows = [{"k": 1, "x": 5}, {"k": 2, "x": 6}]
+    assert list(wb.run(program, rows, key="k", carry=["k", "x"])) == list(wb.run(program, rows, key="k", carry="x"))

@@ -104,13 +104,15 @@ class Clock:
 
         Raises
         ------
-        InputError: it is none, or has a unit where times have none.
+        InputError: it is none, has a unit where times have none, or has none where times are dates.
         """
         found = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(MICROSECONDS)})?\s*", text)
         if found is None:
             raise InputError(
                 f"'{text}' is no duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
             )
+        if not found[2] and self.dates:
+            raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {found[1]}s")
         if found[2] and self.unit is None and not self.dates:
             raise InputError(f"{text} of which times?", hint="say what the numbers of the log count: --time-unit s")
         return int(-(-Decimal(found[1]) * MICROSECONDS.get(found[2] or self.unit or "", 1) // 1))

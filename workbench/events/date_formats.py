@@ -162,8 +162,13 @@ class DateReader:
     # --- day and month --------------------------------------------------------------------------------------
 
     def _day_and_month(self, parts: dict[str, str | None], text: str) -> tuple[int, int]:
-        """The day and the month of a date in numbers; UntimedError where nothing tells which is which."""
+        """The day and the month of a date in numbers; UntimedError where nothing tells which is which.
+
+        Dates with points have the day first wherever they are written.
+        """
         first, other = int(parts["first"] or 0), int(parts["other"] or 0)
+        if f"{parts['first']}." in text:
+            return first, other
         own = {True} if first > 12 else {False} if other > 12 else set[bool]()
         if self.day_first is None:
             orders = own.union(*map(_orders, self.sample()))

@@ -101,8 +101,16 @@ def explain(
         or vocabulary.habit(expected, found)
         or _comma(error, expected, shown[: column - 1])
         or _left_open(lines, line, column, expected)
+        or _foreign_letter(error)
     )
     return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
+
+
+def _foreign_letter(error: UnexpectedInput) -> str:
+    """What to do about a letter that no name has."""
+    letter = error.char if isinstance(error, UnexpectedCharacters) else ""
+    names = "names have the letters a to z, digits and _; a column of another name is read with --column x=COLUMN"
+    return names if letter.isalpha() and not letter.isascii() else ""
 
 
 def _locate(error: UnexpectedInput, text: str) -> tuple[int, int, str]:

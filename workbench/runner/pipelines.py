@@ -224,7 +224,7 @@ class OpenedPipeline:
                 CarriedColumn(given or Port(time, INT), self.clock.column, given is not None, clock, leads=True)
             )
         for name in [options.carry] if isinstance(options.carry, str) else options.carry:
-            if time is None or name not in (time, self.clock.column):
+            if name != options.key and (time is None or name not in (time, self.clock.column)):
                 domain = ports.domains.get(name) or source.key_domain(name, self.reading) or Words()
                 columns.append(CarriedColumn(Port(name, domain), name, name in ports.domains))
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
