@@ -138,12 +138,26 @@ def test_a_counterexample_is_shown(engine):
 
 def test_other_properties_rest_on_it():
     below, within, live, obligation = [each.decide() for each in problems(parse(COUNT).get())]
-    assert (below.outcome, within.outcome, live.outcome) == (Outcome.FAILS, Outcome.WITHIN_BOUNDS, Outcome.HOLDS)
-    assert obligation.outcome is Outcome.FAILS
-    assert "a number leaves its range on some input, and nothing is concluded from what follows" in within.rests_on
-    assert "a number leaves its range on some input, and the run ends there (stays-in-range)" in live.rests_on
+    assert (below.outcome, obligation.outcome) == (Outcome.FAILS, Outcome.FAILS)
+    for each in within, live:
+        assert each.outcome is Outcome.WITHIN_BOUNDS
+        assert "a number leaves its range on some input, and nothing is concluded from what follows" in each.rests_on
     guarded = parse(COUNT.replace("when e /", "when e and n + 1 <= 2 /")).get()
     assert [str(each.decide().outcome) for each in problems(guarded)] == ["holds"] * 3
+
+
+def test_nothing_is_shown_behind_a_number_that_leaves_its_range():
+    """n becomes 4 at the fourth event: the run ends there, and a window of 4 emits nothing."""
+    text = """
+    machine dies(e: {go}) -> bool { var n: 0..3 = 0  state on: true  on -> on / n := n + 1 }
+    pipeline full(e: {go}) -> bool { return window(dies(e), 4, cumulate(and)) }
+    """
+    running = Running(parse(text).get("full").pipeline)
+    with pytest.raises(Overflow):
+        list(running.trace([{"e": "go"}] * 4))
+    for width, outcomes in ((4, (Outcome.UNKNOWN, Outcome.WITHIN_BOUNDS)), (3, (Outcome.HOLDS, Outcome.FAILS))):
+        program = parse(text.replace(", 4,", f", {width},")).get("full")
+        assert tuple(check(program, each).outcome for each in ("can(out)", "never(out)")) == outcomes
 
 
 BUCKET = """

@@ -115,6 +115,9 @@ def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
     queues = verdict.ground("queues") or {}
     if queues:
         yield f"longer queues: -Q {4 * max(1, *queues.values())} ({max(queues.values())} now)"
+    else:
+        yield "mend what leaves its range: -p stays-in-range shows the run"
+        return
     environment = problem.environment
     if environment.arrivals == "free" and len(problem.subject.pipeline.inputs) > 1:
         yield "if events come on all inputs at a time: --inputs synchronised"

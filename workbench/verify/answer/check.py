@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -33,8 +33,7 @@ NO_RUN = "no run shows it"
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
 """The steps that are left out of a model where that is sound."""
-EXPLAINED_RANGES = {
-    True: "a number leaves its range on some input, and the run ends there (stays-in-range)",
+EXPLAINED_RANGES: Mapping[bool | None, str] = {
     None: "it was not decided whether a number leaves its range, where the run would end (stays-in-range)",
     False: "no run on which a number leaves its range (stays-in-range)",
 }
@@ -48,7 +47,12 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     """The verdict on a property of a pipeline over finite domains, within the budget that there is."""
     with phase("preparing the question"):
         prepared = prepare(pipeline, prop, settings)
-    return _Conclusion(prepared, _ask_engines(prepared)).verdict()
+    decision = _ask_engines(prepared)
+    if prepared.ranges and decision.answers["ranges"].truth is False:  # which ends a run: nothing follows from more
+        with phase("preparing the question up to where a number leaves its range"):
+            prepared = prepare(pipeline, prop, settings, up_to_escapes=True)
+        decision = _ask_engines(prepared)
+    return _Conclusion(prepared, decision).verdict()
 
 
 def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
@@ -242,7 +246,7 @@ class _Conclusion:
         yield Ground("overflow", "", self._happens("overflow") or (asked and self.formula_outcome is Outcome.FAILS))
         yield Ground("asked", "", asked)
         if self.prepared.ranges:
-            leaves = self._happens("ranges")
+            leaves = self._happens("ranges")  # where it does, the property has been asked up to there
             yield Ground("ranges", EXPLAINED_RANGES[leaves], leaves)
         if late and late.truth is False and late.trace and self.formula_outcome is Outcome.WITHIN_BOUNDS:
             steps = len(late.trace.steps)

@@ -8,14 +8,14 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from workbench.core.domain import BOOL, Overflowing
 from workbench.core.fold import postorder, substitute, variables
 from workbench.core.ops import AND, IMPLIES, NOT, as_term, disjunction
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import FALSE, TRUE, Term
+from workbench.core.term import FALSE, TRUE, Term, var
 from workbench.errors import Refused
 from workbench.ir.compose import outline
 from workbench.ir.correspond import correspond
@@ -62,10 +62,15 @@ class Prepared:
         return self.question.formula.term is TRUE and self.question.kind != "longest"
 
 
-def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
-    """Everything up to the engine; `pipeline` is resolved to finite domains."""
+def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool = False) -> Prepared:
+    """Everything up to the engine; `pipeline` is resolved to finite domains.
+
+    Parameters
+    ----------
+    up_to_escapes: whether a number that leaves its range ends a run also where the property does not depend on it.
+    """
     _refuse_several_events(pipeline, settings)
-    return _Preparation(pipeline, prop, settings).prepared()
+    return _Preparation(pipeline, prop, settings, up_to_escapes=up_to_escapes).prepared()
 
 
 def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
@@ -79,11 +84,15 @@ def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
 class _Preparation:
     """The question that a property is, its cone, and the questions about both."""
 
-    def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings) -> None:
+    def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool) -> None:
         self.pipeline, self.prop, self.settings = pipeline, prop, settings
         question = settings.environment.adapt(prop.question(outline(pipeline, settings.q)))
         question, self.structure = _merge_equal(question)
-        self.model = focus(question.system, (*question.formula.atoms(), *question.roots))
+        roots = (*question.formula.atoms(), *question.roots)
+        if up_to_escapes:
+            names = question.system.names()
+            roots = (*roots, *(var(name, names[name].domain) for name in self._list_obliged(names)))
+        self.model = focus(question.system, roots)
         if not question.compares and question.kind == "invar":
             question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
@@ -136,12 +145,16 @@ class _Preparation:
         system = self.question.system
         if self.question.about_overflow or not any(each.obliged for each in self.pipeline.typed.values()):
             return None
-        obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.obliged}
-        names = {name for name in system.names() if instance_of(name) in obliged}
-        escapes = escape_in(system, names - self.model.system.names().keys(), Overflowing.CHECKED)
+        names = set(self._list_obliged(system.names())) - self.model.system.names().keys()
+        escapes = escape_in(system, names, Overflowing.CHECKED)
         if escapes is FALSE:
             return None
         return self._part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
+
+    def _list_obliged(self, names: Iterable[str]) -> list[str]:
+        """Those of some names that processors compute whose numbers have to stay in their ranges."""
+        obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.obliged}
+        return [name for name in names if instance_of(name) in obliged]
 
     def _ask_besides(self) -> dict[str, Asked]:
         """How far the bounds reach, and the cases without which the property says nothing."""
