@@ -31,7 +31,7 @@ from workbench.core.processor import (
     typed_function,
 )
 from workbench.core.term import TRUE, Term, const
-from workbench.errors import DomainError, Location, Overflow, PipelineError, TypingError, WorkbenchError
+from workbench.errors import DomainError, Location, Overflow, PipelineError, TypingError, WorkbenchError, did_you_mean
 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
@@ -113,7 +113,7 @@ class Moore(Processor):
         for name in (transition.source, transition.target):
             if name not in names:
                 raise PipelineError(
-                    f"{shown}: there is no state '{name}'", where=where, hint=f"states are: {', '.join(names)}"
+                    f"{shown}: there is no state '{name}'", where=where, hint=did_you_mean(name, names, "states are: ")
                 )
         if transition.source in closed:
             raise PipelineError(
