@@ -103,7 +103,7 @@ def test_what_was_done_is_no_part_of_what_is_done() -> None:
 def test_the_output_has_objects_only(workbench: Run, hard: Path, seconds: float, more: tuple[str, ...]) -> None:
     args = "check", hard, "-p", "always (out != 3)", *more, "--engine", "nusmv", "--timeout", seconds
     done = workbench(*args, "--json")
-    assert {each["verdict"] for each in done.objects} == {"unknown"}
+    assert [each["verdict"] for each in done.objects if each["property"] != "liveness"] == ["unknown"]
     assert re.search(r"workbench: property 1 of .*: always \(out != 3\), ", done.said)
     assert not more or "liveness: deciding with nusmv" in done.said
     assert workbench(*args[:-1], 0.1, "--quiet").said.count("workbench: property") == 0
