@@ -172,7 +172,7 @@ def kept(running) -> int:
     return held + len(running.waiting) + len(absent)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("types", ["ABC", "ABCD"])
 @pytest.mark.parametrize(
     "rule", ["KEPT", "consuming", "at most once", "absent", "forgotten keys", "by count", "by both"]

@@ -189,7 +189,7 @@ def test_the_end_of_the_stream_is_part_of_a_run() -> None:
     assert running.step(END).queues["eventually.pending"] == 0
 
 
-@pytest.mark.parametrize("most", [4, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [2, *(pytest.param(most, marks=pytest.mark.slow) for most in (4, 16))])
 def test_nested_operators_of_which_many_may_wait(most: int) -> None:
     """What they have in common has names, in the model and in the automaton of a formula, which is far larger else."""
     body = "globally(a -> eventually(b and eventually(a, pending = 16), pending = 16), pending = 16)"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.examples import scaled
+from tests.examples import examples, scaled
 from tests.executors.dataflow.told_sets import ToldSets
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
@@ -68,6 +68,7 @@ def together(graph, chance, variant, threads, phases):
 
 
 @given(st.integers(0, 2**32))
+@examples(50)
 def test_the_sets_are_those_of_the_listings_and_of_the_definitions(seed):
     chance = random.Random(seed)
     graph = random_graph(chance, chance.randint(1, 7))

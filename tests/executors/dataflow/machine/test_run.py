@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.builder import Builder
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core.domain import INT
@@ -54,6 +55,7 @@ def outcome(outputs):
 
 
 @given(pipelines_and_traces(max_nodes=5), st.sampled_from([1, 3, None]), st.sampled_from([1, 5, 256]))
+@examples(40)
 def test_any_pipeline_is_the_reference(uncompiled, given_, batch, ahead):
     pipeline, steps = given_
     running = Dataflow(pipeline, compiled=True, batch=batch, ahead=ahead)
