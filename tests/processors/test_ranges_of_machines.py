@@ -146,6 +146,11 @@ def test_other_properties_rest_on_it():
     assert [str(each.decide().outcome) for each in problems(guarded)] == ["holds"] * 3
 
 
+@pytest.mark.parametrize("text", ["always (true)", "always (out = out)", "never(false)", "can(true)", "ctl(AG true)"])
+def test_what_is_true_by_construction_does_not_ask_about_ranges(text):
+    assert check(parse(COUNT).get(), text).outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
+
+
 def test_nothing_is_shown_behind_a_number_that_leaves_its_range():
     """n becomes 4 at the fourth event: the run ends there, and a window of 4 emits nothing."""
     text = """

@@ -1,7 +1,8 @@
 """Functions of floats by IEEE 754, with the same bits on every backend.
 
 The rule of this module: they are total, so what has no value is NaN, and what is beyond all floats is infinite. All but
-the last three are compiled as they stand; these call the C library, as whoever compiles them must.
+the last three are compiled as they stand, so none of these calls another one; the last three call the C library, as
+whoever compiles them must.
 """
 
 from __future__ import annotations

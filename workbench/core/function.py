@@ -237,7 +237,11 @@ class TypedFunction:
         """
         if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
-        body = ops.as_term(self.body, domain) if isinstance(domain, Reals) else _kept(self.body, domain, given, checked)
+        body = (
+            ops.as_term(self.body, domain)
+            if isinstance(domain, Reals)
+            else _fit(self.body, domain, given, checked)
+        )
         if body is None:
             return self
         obliged = can_escape([body], Overflowing.CHECKED) and not can_escape([self.body], Overflowing.CHECKED)
@@ -311,12 +315,12 @@ def fits(result: Domain, domain: Domain) -> bool:
     return False
 
 
-def _kept(value: Any, domain: Domain, given: Sequence[Term], checked: bool) -> Any:
+def _fit(value: Any, domain: Domain, given: Sequence[Term], checked: bool) -> Any:
     """A value as one of a domain, as `into` says; None where it cannot be."""
     if fits(domain_of(value), domain):
         return value
     if isinstance(value, tuple) and isinstance(domain, Tuple) and len(value) == len(domain.fields):
-        items = [_kept(v, d, given, checked) for v, d in zip(value, domain.fields, strict=True)]
+        items = [_fit(v, d, given, checked) for v, d in zip(value, domain.fields, strict=True)]
         return None if any(item is None for item in items) else tuple(items)
     return narrow(value, domain, given, checked=checked) if isinstance(value, Term) else None
 

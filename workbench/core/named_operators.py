@@ -115,7 +115,7 @@ def _converted(args: tuple[Term, ...]) -> Term | None:
     return found
 
 
-def _shown(op: Operator, args: tuple[Term, ...]) -> Domain:
+def _text_result(op: Operator, args: tuple[Term, ...]) -> Domain:
     domain = args[0].domain
     if rules.is_text(domain):
         return domain
@@ -136,7 +136,7 @@ TEXT_OPERATORS = (
     _row("substring", 3, _numbered, texts.substring, "substring"),
     _row("to_int", 1, _whole, texts.to_int, "to_int", null="may", simplify=_unless(Reals, Texts, Enum)),
     _row("to_float", 1, _number, texts.to_float, "to_float", null="may", simplify=_converted),
-    _row("to_text", 1, _shown, texts.to_text, "to_text",
+    _row("to_text", 1, _text_result, texts.to_text, "to_text",
          simplify=lambda args: args[0] if rules.is_text(args[0].domain) else None),
 )  # fmt: skip
 

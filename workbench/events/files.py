@@ -21,7 +21,7 @@ from workbench.events.table import endings, format_rows
 from workbench.interrupts import half_written
 
 BUFFER = 1 << 16
-"""Bytes at the beginning of a file that can be looked at before it is read."""
+"""Bytes at the beginning of a file that can be inspected before it is read."""
 
 # --- formats --------------------------------------------------------------------------------------------------
 

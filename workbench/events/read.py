@@ -90,7 +90,7 @@ def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
 def _files(
     path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account, stdin: IO[bytes] | None
 ) -> Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]:
-    """The files of a log, and what opens each, as long as rows are asked for."""
+    """The files of a log, and what opens each, as long as rows are read."""
     see_inputs(program.ports, reading)
     streams: Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]
     if reading.follow is None:

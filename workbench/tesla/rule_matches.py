@@ -31,7 +31,7 @@ class RuleMatches:
         self._asked = False
 
     def __repr__(self) -> str:
-        return f"<matches of {', '.join(self._rules.rule_names)}, found when they are asked for>"
+        return f"<matches of {', '.join(self._rules.rule_names)}, computed on demand>"
 
     def __iter__(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         for part in self.parts():

@@ -48,7 +48,8 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     with phase("preparing the question"):
         prepared = prepare(pipeline, prop, settings)
     decision = _ask_engines(prepared)
-    if prepared.ranges and decision.answers["ranges"].truth is False:  # which ends a run: nothing follows from more
+    ranges = decision.answers.get("ranges")  # nobody is asked about what is true by construction
+    if ranges is not None and ranges.truth is False:  # a run ends there: nothing follows from more
         with phase("preparing the question up to where a number leaves its range"):
             prepared = prepare(pipeline, prop, settings, up_to_escapes=True)
         decision = _ask_engines(prepared)
@@ -246,7 +247,7 @@ class _Conclusion:
         yield Ground("overflow", "", self._happens("overflow") or (asked and self.formula_outcome is Outcome.FAILS))
         yield Ground("asked", "", asked)
         if self.prepared.ranges:
-            leaves = self._happens("ranges")  # where it does, the property has been asked up to there
+            leaves = self._happens("ranges")  # never True: `decide` asks the property up to there
             yield Ground("ranges", EXPLAINED_RANGES[leaves], leaves)
         if late and late.truth is False and late.trace and self.formula_outcome is Outcome.WITHIN_BOUNDS:
             steps = len(late.trace.steps)
