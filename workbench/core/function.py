@@ -237,11 +237,7 @@ class TypedFunction:
         """
         if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
-        body = (
-            ops.as_term(self.body, domain)
-            if isinstance(domain, Reals)
-            else _fit(self.body, domain, given, checked)
-        )
+        body = ops.as_term(self.body, domain) if isinstance(domain, Reals) else _fit(self.body, domain, given, checked)
         if body is None:
             return self
         obliged = can_escape([body], Overflowing.CHECKED) and not can_escape([self.body], Overflowing.CHECKED)
