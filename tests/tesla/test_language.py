@@ -307,6 +307,29 @@ def test_remarks():
     assert any("one -> two -> one" in warning.what for warning in rules(two).warnings)
 
 
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("from A(x > 5 and x < 3)", "predicate about A: 'x > 5' and 'x < 3' exclude each other"),
+        ("from A[$x = x] where $x > 5 and 3 > A.x", "rule: '$x > 5' and '3 > A.x' exclude each other"),
+        ("from A[$x = x](x > 5) and last B(y == $x, $x == 4) within 1 from A", "about B: 'x > 5' and '$x == 4' excl"),
+        ('from A(s == "a", s == "b")', "about A: 's == \"a\"' and 's == \"b\"' exclude each other"),
+        ("from A and $n = COUNT(B within 1 from A) where $n > 3, $n < 2", "rule: '$n > 3' and '$n < 2' exclude"),
+        ("from A(x > 5) and last A(x < 3) as P within 1 from A where P.x < 4", ""),
+        ("from A and each B as P within 1 from A and each B as Q within 1 from A where P.y > 5, Q.y < 3", ""),
+        ("from A and not B[$y = y]($y > 5) within 1 from A and last B[$y = y]($y < 3) within 1 from A", ""),
+        ("from D as q and last D(q > 5) within 1 from q and not D(q < 3) as P within 1 from q", ""),
+        ("from A(x >= 3, x <= 3, s != 'a', s != 'b')".replace("'", '"'), ""),
+    ],
+)
+def test_remarks_about_what_excludes_itself(rule, words):
+    found = rules(
+        f"declare A(x: int, s: string) declare B(y: int) declare C() declare D(q: int) {rule} emit C"
+    ).warnings
+    assert [words in each.what for each in found] == ([True, False] if words else [])
+    assert not words or found[1].what.startswith("nothing can emit C")
+
+
 def test_windows_in_the_unit_of_times():
     text = "declare A() from A and each A as B within {} from A emit A"
 

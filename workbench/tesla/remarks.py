@@ -5,7 +5,8 @@ Predicates that nothing satisfies, cascades that may not end, memory that nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
@@ -25,9 +26,13 @@ MOST_SILENT = 3
 
 def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     """The remarks about a rule set, in the order of the text."""
+    odd = set[str]()
     for rule in rules.rules:
+        for silent, error in _find_contradictions(rule):
+            yield error
+            if silent:
+                odd.add(rule.name)
         for part in rule.parts:
-            yield from _find_contradictions(part)
             window = part.window
             if isinstance(window, t.WithinWindow) and window.most is None:
                 what = f"all events of type {part.type} are kept: their window is forever"
@@ -36,7 +41,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         if what := not_neutral(each):
             what = f"{each.start} is not neutral for '{each.name}': {what}"
             yield LanguageError(what, where=each.where, hint="it counts as a value that comes first")
-    yield from _find_silent(rules)
+    yield from _find_silent(rules, odd)
     for cycle in rules.graph.circles:
         names = [rule.name for rule in (*cycle, cycle[0])]
         named = " -> ".join(
@@ -48,29 +53,62 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         )
 
 
-def _find_contradictions(part: t.Predicate | t.Aggregate) -> Iterator[WorkbenchError]:
-    """Constraints that contradict each other: constants, and bounds of one attribute."""
-    bounds: dict[str, list[tuple[str, float]]] = {}
-    for each in part.constraints:
-        if isinstance(each, t.Literal) and each.value is False:
-            yield LanguageError(f"nothing satisfies this predicate about {part.type}", where=each.where)
-        for sign, one, other in readings(each):
-            if not (isinstance(one, t.OwnAttribute) and isinstance(other, t.Literal)):
-                continue
-            if isinstance(other.value, str | bool) or sign == "!=":
-                continue
-            bound = sign, other.value
-            if any(bounds_exclude(before, bound) for before in bounds.setdefault(one.name, [])):
-                why = f"no '{one.name}' is that large and small"
-                yield LanguageError(f"nothing satisfies this predicate about {part.type}: {why}", where=each.where)
+def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
+    """What nothing satisfies: parts, then the rule with its conditions; and whether the rule is silent for that."""
+    known = _Comparisons()
+    for place, part in enumerate(rule.parts):
+        here = known if t.binds(part) else _Comparisons({**known.names}, {**known.held})
+        here.names.update((f"${each.name}", here.name_value(each.value, place)) for each in part.assignments)
+        for error in here.refute(part.constraints, place, f"this predicate about {part.type}"):
+            yield t.binds(part), error
+        if isinstance(part, t.Aggregate):
+            known.names[f"${part.parameter}"] = f"{place}.${part.parameter}"
+        elif t.binds(part):
+            known.names[f"{part.name}."] = str(place)
+    yield from ((True, error) for error in known.refute(rule.where_clause, len(rule.parts), "this rule"))
+
+
+@dataclass
+class _Comparisons:
+    """How values compare with constants where constraints hold.
+
+    Attributes
+    ----------
+    names: of a parameter the value that it stands for, of an event, with a dot, its place.
+    held: the comparisons of each value: sign, constant, and the constraint that is one.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    held: dict[str, tuple[tuple[str, t.Literal, t.Expression], ...]] = field(default_factory=dict)
+
+    def name_value(self, value: t.Expression, place: int) -> str:
+        """A text that is the same for the same value, seen from a part of the rule."""
+        if isinstance(value, t.OtherAttribute):
+            return f"{self.names[value.of + '.']}.{value.name}"
+        return self.names.get(str(value), f"{place}.{value}")
+
+    def refute(self, constraints: Iterable[t.Expression], place: int, what: str) -> Iterator[WorkbenchError]:
+        """The first constraint that is false, or that an earlier one excludes."""
+        for each in t.conjuncts(*constraints):
+            if isinstance(each, t.Literal) and each.value is False:
+                yield LanguageError(f"nothing satisfies {what}", where=each.where)
                 return
-            bounds[one.name].append(bound)
+            for sign, one, other in readings(each):
+                if isinstance(one, t.Literal) or not isinstance(other, t.Literal):
+                    continue
+                name = self.name_value(one, place)
+                before = self.held.get(name, ())
+                for known, bound, excluding in before:
+                    if bounds_exclude((known, bound.value), (sign, other.value)):
+                        why = f"'{excluding}' and '{each}' exclude each other"
+                        yield LanguageError(f"nothing satisfies {what}: {why}", where=each.where)
+                        return
+                self.held[name] = (*before, (sign, other, each))
 
 
-def _find_silent(rules: RuleSet) -> Iterator[WorkbenchError]:
-    """Composites that nothing can emit: each of their rules selects what cannot come, or what nothing satisfies."""
+def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchError]:
+    """Composites that nothing can emit: each of their rules selects what cannot come, or is odd."""
     needed = {rule.name: rule.binding for rule in rules.rules}
-    odd = {rule.name for rule in rules.rules if any(any(_find_contradictions(part)) for part in needed[rule.name])}
     come = rules.declarations.keys() - set(rules.composites)
     lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}
     asking: dict[str, list[t.Rule]] = {}
