@@ -56,6 +56,9 @@ BODIES = [
     "return window(x, 2, sum, «evnts→events»)",
     "return window(x, «cumulate(+)→2», cumulate(+))",
     "return cumulate(x, «maxx→max»)",
+    "return window(x, 2, «max→cumulate(max)»)",
+    "return «avg(x)→window(x, 3, cumulate(+)) / 3»",
+    "return window(«x > 3→(if x > 3 then 1 else 0)», 2, cumulate(+))",
     # statements
     "return x«\n a = y→»",
     "a = x«→\n return a»",
@@ -154,6 +157,9 @@ PIPES = [
     # properties
     "pipeline p(x: int) -> int { return x }\ncheck «livenes→liveness»",
     "pipeline p(x: int) -> int { return x }\ncheck always«→(x > 0)»",
+    "pipeline p(x: int) -> int { return x }\ncheck always «x > 0→(x > 0)»",
+    "pipeline p(x: int) -> int { return x }\ncheck «x > 0→always (x > 0)»",
+    "pipeline p(x: int) -> bool { return x > 0 }\ncheck «out→always (out)»",
     "pipeline p<k = 1>(x: int) -> int { return x }\ncheck equivalent(p<«3→k = 3»>)",
     "pipeline p(x: int) -> int { return x }\ncheck bounded-liveness(«0 - 1→3»)",
     "pipeline p(x: int) -> int { return x }\ncheck equivalent(«x + 1→p»)",

@@ -199,7 +199,10 @@ ARITY = {
 
 TYPES = {
     "logic on int": (body("return filter(x, x §and b)"), "'and' needs bool, not values of int", ""),
-    "number and truth": (body("return x §+ b"), "'+' needs numbers, not values of bool", ""),
+    "mean of a window": (body("return window(x, 3, §average)"), "not 'average'", "window(x, 3, cumulate(+)) / 3"),
+    "count": (body("return §count(x)"), "no processor, pipeline or function 'count'", "cumulate(turn(x, 1), +)"),
+    "mean": (body("return cumulate(x, §mean)"), "is a function, not 'mean'", "a mean is"),
+    "number and truth": (body("return x §+ b"), "'+' needs numbers, not values of bool", "if x then 1 else 0"),
     "filter by number": (body("return §filter(x, x)"), "the condition of a filter is a bool stream", "x > 0"),
     "unknown type": ("pipeline p(x: §integer) -> int { return x }", "there is no type 'integer'", "int"),
     "empty range": ("pipeline p(x: §7..0) -> int { return x }", "the range 7..0 is empty", "0..7"),
@@ -259,7 +262,7 @@ TYPES = {
         "'price'",
     ),
     "group": (body("return §sum(b)"), "input 'x' of pipeline sum carries int, not bool", "same type"),
-    "literal types": (body("return trim(x, 1 §+ true)"), "'+' needs numbers", ""),
+    "literal types": (body("return trim(x, 1 §+ true)"), "'+' needs numbers", "if x then 1 else 0"),
     "constant outside domain": (
         "pipeline p(x: int mod 3) -> int mod 3 { return x §+ 5 }",
         "the constant 5",

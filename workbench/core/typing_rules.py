@@ -131,9 +131,8 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
-            hint = (
-                "to_int(x) and to_float(x) make a number of a text" if is_text(arg.domain) else _null_hint(arg.domain)
-            )
+            text, truth = "to_int(x) and to_float(x) make a number of a text", "write (if x then 1 else 0)"
+            hint = truth if isinstance(arg.domain, Bool) else text if is_text(arg.domain) else _null_hint(arg.domain)
             raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=hint)
     domain = args[0].domain
     for arg in args[1:]:

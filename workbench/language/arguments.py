@@ -28,6 +28,14 @@ from workbench.language.types import domain
 _INTERNAL = frozenset({"integers", "most", "ways"})
 """Fields that are not written: typing fills them in, or they follow from the number of streams."""
 
+_MEAN = "a mean is window(x, 3, cumulate(+)) / 3"
+AGGREGATES = {
+    "sum": "a sum is cumulate(x, +), of a window window(x, 3, cumulate(+))",
+    "count": "a count is cumulate(turn(x, 1), +)",
+    **dict.fromkeys(("avg", "average", "mean"), _MEAN),
+}
+"""What people call by these names, and how it is written here."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ParameterSlot:
@@ -167,8 +175,8 @@ class Reader(Evaluator):
         if found is None:
             names = [*evaluate.words(self.functions), *self.scope]
             hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
-            hint = did_you_mean(name, names, "functions and names are: ") if name else hint
-            if not hint.startswith("did you mean"):
+            hint = AGGREGATES.get(name, did_you_mean(name, names, "functions and names are: ")) if name else hint
+            if name not in AGGREGATES and not hint.startswith("did you mean"):
                 hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
             raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
         return found

@@ -16,7 +16,7 @@ from lark import Token
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
-from workbench.language.lalr import Extent
+from workbench.language.lalr import Extent, Reduction, Unread
 from workbench.language.mistakes import PIPE
 
 
@@ -244,7 +244,35 @@ def _is_arrow(child: Any) -> bool:
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
-LANGUAGE = Dialect(
+
+class _PipeDialect(Dialect):
+    """The language of pipelines, in which a condition alone is no property."""
+
+    def explain(self, text: str, file: str, whole: str, start: str) -> LanguageError:
+        """The first mistake, with the property that a line may mean."""
+        found = super().explain(text, file, whole, start)
+        line = getattr(found.where, "text", "").partition("#")[0].strip()
+        if start != "property" and not line.startswith("check "):
+            return found
+        return LanguageError(
+            found.what, where=found.where, hint=suggest_property(line.removeprefix("check ")) or found.hint
+        )
+
+
+def suggest_property(text: str) -> str:
+    """A hint for a condition that stands for a property, with or without its name; empty where it would be none."""
+    from workbench.language.properties import PROPERTIES
+
+    word, _, rest = text.partition(" ")
+    text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
+    try:
+        LANGUAGE.reader.read(text, "property", Reduction)
+    except Unread:
+        return ""
+    return f"write {text}"
+
+
+LANGUAGE = _PipeDialect(
     Path(__file__).with_name("pipe.lark"),
     ("start", "property", "formula", "trouble"),
     _PipeBuilder,

@@ -13,7 +13,7 @@ from workbench.errors import LanguageError, did_you_mean
 from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
-from workbench.language.parser import parse_check
+from workbench.language.parser import parse_check, suggest_property
 
 OBLIGATION = "stays-in-range"
 """The property that a program needs whose types do not show that its numbers stay in their ranges."""
@@ -78,7 +78,7 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
     """A property with its argument understood; `constants` are the parameters of its pipeline."""
     row = PROPERTIES.get(check.name)
     if row is None:
-        hint = did_you_mean(check.name, PROPERTIES, "properties are: ")
+        hint = did_you_mean(check.name, PROPERTIES, f"{suggest_property(check.text)}; properties are: ".lstrip("; "))
         raise LanguageError(f"there is no property '{check.name}'", where=check.where, hint=hint)
     kind = row.argument
     if (kind is None) != (check.argument is None):

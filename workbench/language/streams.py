@@ -115,7 +115,8 @@ class StreamReader(args.Reader):
 
     def no_function(self, e: s.Call) -> LanguageError:
         what = f"there is no processor, pipeline or function '{e.name}'"
-        return LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
+        hint = args.AGGREGATES.get(e.name) or did_you_mean(e.name, self.file.callables())
+        return LanguageError(what, where=e.name_place, hint=hint)
 
     def field(self, e: s.Field) -> Any:
         value = self.value(e.value)
@@ -166,7 +167,12 @@ class StreamReader(args.Reader):
             processor = replace(processor, ways=processor.ways + count - processor.in_arity)  # type: ignore[call-arg]
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
-            raise self.count_error(type(processor), what, e.where)
+            error = self.count_error(type(processor), what, e.where)
+            if isinstance(inner := getattr(processor, "inner", None), ApplyFunction):
+                error = LanguageError(
+                    error.what, where=e.where, hint=f"write cumulate({inner.label}), or {error.hint[6:]}"
+                )
+            raise error
         made = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
         return self._note(made, e.arguments[:count])
 
@@ -313,7 +319,8 @@ class StreamReader(args.Reader):
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
         name = e.name if isinstance(e, s.Identifier | s.Call | s.Instantiation) else ""
-        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else did_you_mean(name, self.file.callables())
+        hint = args.AGGREGATES.get(name) or did_you_mean(name, self.file.callables())
+        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else hint
         raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
 
 
