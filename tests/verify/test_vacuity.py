@@ -371,6 +371,7 @@ PAIRS = {
 
 
 @given(st.lists(summed, min_size=1, max_size=2), st.sampled_from(["and", "or"]))
+@example([("x", [], "=", 3), ("x", [("+", 1)], "!=", 0)], "and")  # 3 + 1 is a number, too
 @examples(12)
 def test_nothing_holds_that_two_larger_numbers_refute(
     drawn: list[tuple[str, list[tuple[str, int]], str, int]], word: str
@@ -395,6 +396,7 @@ FRACTIONS = np.arange(-16, 80) / 8
 
 @given(st.lists(fraction, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, (0, 3)]))
 @example([("<=", 0.25), (">=", 0.25)], "and", None)
+@example([("!=", 8), (">=", 8)], "and", None)
 @examples(40)
 def test_nothing_holds_that_a_fraction_refutes(
     drawn: list[tuple[str, float]], word: str, floats: tuple[int, int] | None

@@ -196,7 +196,7 @@ def _settle_comparisons(flat: Pipeline, placed: Iterable[_PlacedComparison], bou
         settled = each.settled(low, high)
         if (low, high) != bounds.numbers[kind] and each.settled(*eased.of(each.operand, pipes_of)) is not None:
             continue  # as of `x mod 3 = 5`
-        above = high < each.needs.high
+        above = high < each.needs.top
         if settled is None or (settled and not above and kind is bounds.whole):
             continue  # as of `x >= 0`: no larger domain helps
         words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
@@ -224,11 +224,10 @@ def _find_unreached(
     flat: Pipeline, conditions: Sequence[Any], cone: set[str], kinds: Sequence[type[Domain]], bounds: _Bounds
 ) -> Iterator[Vacuity]:
     """The numbers above the bounds of these types that make a difference."""
-    reached, spans = reaches(flat, conditions, cone)
-    for kind, span in spans.items():
+    reached = reaches(flat, conditions, cone)
+    for kind, span in reached.computed.items():
         if kind in kinds and span.top > bounds.numbers[kind][1]:
-            far = (
-                pipe for pipe, reach in reached.items() if type(flat.domains[pipe]) is kind and reach.top == span.top
-            )
+            of_kind = (pipe for pipe in reached.pipes if type(flat.domains[pipe]) is kind)
+            far = (pipe for pipe in of_kind if reached.pipes[pipe].top == span.top)
             words = f"no run on which {next(far, 'a number')} is {span.top}, and numbers up to that make a difference"
             yield Vacuity(words, bounds.words(kind, above=True))

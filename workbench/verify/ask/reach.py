@@ -1,13 +1,13 @@
 """How far the numbers of a pipeline must reach, so that what it compares can come out both ways.
 
-The rule of this module: it goes from the comparisons back to the inputs. Beyond its reach, whether a number makes a
-comparison true depends at most on its remainder.
+The rule of this module: it goes from the comparisons back to the inputs, and from there on to what is computed of
+them. Beyond its reach, whether a number makes a comparison true depends at most on its remainder.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -27,16 +27,21 @@ K = TypeVar("K")
 
 
 class NumberReach(NamedTuple):
-    """The numbers that tell all cases: `low` to `high`, and as many beyond as there are remainders by `period`."""
+    """The numbers that tell all cases: `low` to `high`, and as many beyond as there are remainders by `period`.
+
+    Those of one equality alone need no number above the constant (`alone`): one below it differs just as well.
+    """
 
     low: int
     high: int
     period: int = 1
+    alone: bool = False
 
     @property
     def top(self) -> int:
         """The largest of them; of remainders alone, with no constant between `low` and `high`, one less tells all."""
-        return max(self.high, 0) + (self.period - (self.low == self.high) if self.period > 1 else 0)
+        high = max(self.high - self.alone, 0)
+        return high + (self.period - (self.low == self.high) if self.period > 1 else 0)
 
     @property
     def whole(self) -> NumberReach:
@@ -45,17 +50,18 @@ class NumberReach(NamedTuple):
 
     def moved(self, by: float) -> NumberReach:
         """These numbers and a constant."""
-        return NumberReach(math.floor(self.low + by), math.ceil(self.high + by), self.period)
+        return self._replace(low=math.floor(self.low + by), high=math.ceil(self.high + by))
 
     def times(self, by: float, period: float) -> NumberReach:
         """These numbers times a constant, which turns them round where it is negative."""
         low, high = sorted((self.low * by, self.high * by))
-        return NumberReach(math.floor(low), math.ceil(high), max(1, math.ceil(period)))
+        return NumberReach(math.floor(low), math.ceil(high), max(1, math.ceil(period)), alone=self.alone and by > 0)
 
     def add_to(self, found: dict[K, NumberReach], key: K) -> None:
         """Have `found` tell the cases of both, these and those that it knows."""
-        low, high, period = found.get(key, self)
-        found[key] = NumberReach(min(low, self.low), max(high, self.high), math.lcm(period, self.period))
+        known = found.get(key, self)
+        low, high, period = min(known.low, self.low), max(known.high, self.high), math.lcm(known.period, self.period)
+        found[key] = NumberReach(low, high, period, alone=self.alone and known == self)
 
 
 class ConstantComparison(NamedTuple):
@@ -67,16 +73,17 @@ class ConstantComparison(NamedTuple):
 
     @property
     def needs(self) -> NumberReach:
-        """The least and the greatest whole number, from 0 on or below the constant, of which it says both."""
-        least = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
-        return NumberReach(least, least + 1)
+        """The whole numbers around the constant that it tells apart."""
+        low = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
+        high = math.ceil(self.constant) if self.symbol in ("<", ">=") else math.floor(self.constant) + 1
+        return NumberReach(low, high, alone=self.symbol in ("=", "!="))
 
     def settled(self, low: float, high: float) -> bool | None:
         """What it always says of the whole numbers from `low` to `high`; None where it says both."""
-        below, above, _ = self.needs
         if self.symbol in ("=", "!="):
-            return None if low <= self.constant <= high and above == self.constant else self.symbol == "!="
-        return None if low <= below and above <= high else (low > below) == (self.symbol in (">", ">="))
+            return None if low <= self.constant <= high and self.constant % 1 == 0 else self.symbol == "!="
+        least, most, *_ = self.needs
+        return None if low <= least and most <= high else (low > least) == (self.symbol in (">", ">="))
 
 
 def terms_in(body: Any) -> list[Term]:
@@ -115,45 +122,91 @@ def inputs_of(node: Node, variable: str) -> tuple[str, ...]:
     return (node.inputs[int(variable[1:].partition(".")[0])],) if applied else node.inputs
 
 
-Reaches = tuple[dict[str, NumberReach], dict[type[Domain], NumberReach]]
-"""How far numbers must reach: by pipe, and by type with all that is computed."""
+class Reaches(NamedTuple):
+    """How far numbers must reach: by pipe, by type, and by type with all that is computed of these numbers."""
+
+    pipes: dict[str, NumberReach]
+    compared: dict[type[Domain], NumberReach]
+    computed: dict[type[Domain], NumberReach]
+
+
+StandsFor = Callable[[str], Iterable[str]]
+"""The pipes whose values a variable may be."""
 
 
 def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str] | None = None) -> Reaches:
     """How far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all of them."""
-    pipes: dict[str, NumberReach] = {}
-    spans: dict[type[Domain], NumberReach] = {}
-
-    def go_back(body: Any, wanted: Iterable[NumberReach], stands_for: Callable[[str], Iterable[str]]) -> None:
-        needs: dict[Term, NumberReach] = {}
-        terms = terms_in(body)
-        for reach in wanted:
-            for leaf in leaves(body):
-                reach.add_to(needs, leaf)
-        for each in comparisons_in(terms):
-            each.needs.add_to(needs, each.operand)
-        for term in terms[::-1]:
-            for arg, reach in _arguments(term, needs.get(term)):
-                if not arg.is_const and arg.domain.numeric:
-                    reach.add_to(needs, arg)
-            for span in _computed(term, needs):
-                span.whole.add_to(spans, type(term.domain))
-            for pipe in stands_for(term.name) if term.is_var and term in needs else ():
-                needs[term].add_to(pipes, pipe)
-
-    for term in conditions:
-        go_back(term, (), partial(_pipe_of, flat))
-    for node in [node for node in flat.nodes[::-1] if cone is None or node.name in cone]:
-        wanted = [pipes[pipe] for pipe in node.outputs if pipe in pipes]
-        for body in bodies_in(flat.typed[node.name]):
-            go_back(body, wanted, partial(inputs_of, node))
+    found = Reaches({}, {}, {})
+    nodes = [node for node in flat.nodes if cone is None or node.name in cone]
+    asked = [_go_back(found, term, (), partial(_pipe_of, flat)) for term in conditions]
+    needed: dict[str, list[Term]] = {}
+    for node in nodes[::-1]:
+        wanted = [found.pipes[pipe] for pipe in node.outputs if pipe in found.pipes]
+        needed[node.name] = [
+            term
+            for body in bodies_in(flat.typed[node.name])
+            for term in _go_back(found, body, wanted, partial(inputs_of, node))
+        ]
         for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
             for reach in wanted if any(part.numeric for part in within(flat.domains[pipe])) else ():
-                reach.add_to(pipes, pipe)
-    for pipe, reach in pipes.items():
+                reach.add_to(found.pipes, pipe)
+    for pipe, reach in found.pipes.items():
         for part in within(flat.domains[pipe]):
-            reach.whole.add_to(spans, type(part))
-    return pipes, spans
+            reach.whole.add_to(found.compared, type(part))
+    found.computed.update(found.compared)
+    tops = {pipe: reach.top for pipe, reach in found.pipes.items()}
+    for node in nodes:
+        top = _go_forward(found, needed[node.name], tops, partial(inputs_of, node))
+        if not isinstance(node.processor, ApplyFunction):
+            top = max((tops.get(pipe, 0) for pipe in node.inputs), default=0)
+        tops.update((pipe, max(tops[pipe], top)) for pipe in node.outputs if pipe in tops)
+    for terms in asked:
+        _go_forward(found, terms, tops, partial(_pipe_of, flat))
+    return found
+
+
+def _go_back(found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor) -> list[Term]:
+    """Have `found` reach as far as a body and its result need; the terms that matter there, arguments first."""
+    needs: dict[Term, NumberReach] = {}
+    terms = terms_in(body)
+    for reach in wanted:
+        for leaf in leaves(body):
+            reach.add_to(needs, leaf)
+    for each in comparisons_in(terms):
+        each.needs.add_to(needs, each.operand)
+    for term in terms[::-1]:
+        for arg, reach in _arguments(term, needs.get(term)):
+            if not arg.is_const and arg.domain.numeric:
+                reach.add_to(needs, arg)
+        if term in needs and not term.is_var:
+            needs[term].whole.add_to(found.compared, type(term.domain))
+        for pipe in stands_for(term.name) if term.is_var and term in needs else ():
+            needs[term].add_to(found.pipes, pipe)
+    return [term for term in terms if term in needs or term.is_const or isinstance(term.domain, Reals)]
+
+
+def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:
+    """Have `found` reach as far as what is computed of the pipes, which reach so far; how far the last term does."""
+    tops: dict[Term, float] = {}
+    top = 0
+    for term in terms:
+        given = [tops.get(arg, 0) for arg in term.args]
+        if term.is_var:
+            tops[term] = max((pipes.get(pipe, 1) for pipe in stands_for(term.name)), default=0)
+        elif term.is_const:
+            tops[term] = abs(number_of(term) or 0)
+        elif not any(arg.is_const for arg in term.args):
+            tops[term] = max(given, default=0)  # smaller numbers make the same cases of a sum
+        elif term.op is ops.ADD or (term.op is ops.SUB and isinstance(term.domain, Reals)):
+            tops[term] = sum(given)
+        elif term.op is ops.MUL:
+            tops[term] = math.prod(given)
+        else:
+            tops[term] = given[0] if term.op in (ops.SUB, ops.DIV) else max(given)
+        top = math.ceil(tops[term])
+        if term.op in (ops.ADD, ops.SUB, ops.MUL):
+            NumberReach(0, top).add_to(found.computed, type(term.domain))
+    return top
 
 
 def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
@@ -161,18 +214,6 @@ def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
     while variable and variable not in flat.domains:
         variable = variable.rpartition(".")[0]
     return (variable,) if variable else ()
-
-
-def _computed(term: Term, needs: dict[Term, NumberReach]) -> Iterator[NumberReach]:
-    """The numbers that a term must be able to be: as needed, and what they come from makes of a constant."""
-    if term in needs and not term.is_var:
-        yield needs[term]
-    real = isinstance(term.domain, Reals)
-    compared = any(arg.is_const for arg in term.args) and (real or any(arg in needs for arg in term.args))
-    if compared and term.op in (ops.ADD, ops.SUB, ops.MUL):
-        tops = [needs[arg].top if arg in needs else abs(number_of(arg) or real) for arg in term.args]
-        far = math.prod(tops) if term.op is ops.MUL else sum(tops) if real or term.op is ops.ADD else 0
-        yield NumberReach(0, math.ceil(far))
 
 
 def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:

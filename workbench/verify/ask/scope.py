@@ -117,13 +117,15 @@ def numbers_for(
     None for floats where none is compared. An N beyond the least is a power of two, which costs engines least.
     """
     flats = [flatten(each.pipeline) for each in programs]
-    spans = [reaches(flat, conditions_of(syntax, flat))[1] for flat in flats]
+    found = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
     kinds = {kind for flat in flats for domain in flat.domains.values() for _, kind in scalars(domain)}
-    top = max((found[Integers].top for found in spans if Integers in found), default=0)
     n = Adjustable(SMALLEST_N)
-    if Integers() in kinds and SMALLEST_N <= top < LARGEST_N:
-        n = Adjustable(power_of_two(top + 1), f"numbers up to {top} make a difference")
-    floats = [found[Reals] for found in spans if Reals in found]
+    for spans in ([each.computed for each in found], [each.compared for each in found]):
+        top = max((span[Integers].top for span in spans if Integers in span), default=0)
+        if Integers() in kinds and SMALLEST_N <= top < LARGEST_N:
+            n = Adjustable(power_of_two(top + 1), f"numbers up to {top} make a difference")
+            break
+    floats = [each.computed[Reals] for each in found if Reals in each.computed]
     if Reals() not in kinds or not floats:
         return n, None
     return n, (min(0, *(span.low for span in floats)), max(span.top for span in floats))
