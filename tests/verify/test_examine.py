@@ -71,7 +71,7 @@ def test_vacuity(prop: str, finding: Reliance) -> None:
 
 def test_the_witness_against_vacuity_is_shortest() -> None:
     """The count is larger than 2 at the third step."""
-    item = found(COUNT, "always (out > 2 -> out = 3)")["vacuity"]
+    item = found(COUNT, "always (out > 2 -> out >= 3)")["vacuity"]
     assert item.witness is not None
     assert len(item.witness.steps) == 3
     assert "at step 2" in item.text
