@@ -128,7 +128,8 @@ def meaning(term: Term, known: Mapping[Term, Any]) -> Any:
 @examples(12)
 def test_what_the_operators_mean_is_what_compiled_code_does(name: str, data: st.DataObject) -> None:
     pipeline = PARSED.get(name).pipeline
-    executor = wb.Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, 41), machine=False)
+    room = dict.fromkeys(flatten(pipeline).queues, 101)  # for two events a step
+    executor = wb.Compiled(pipeline, room, machine=False)
     assert executor.system.memories or name == "verdicts"
     directly = Directly(executor.system)
     events = {}
