@@ -12,7 +12,7 @@ from tests.executors.dataflow.told_sets import ToldSets
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
 from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, defined
-from workbench.executors.dataflow.minima import Minima
+from workbench.executors.dataflow.minima import least_before, next_below, set_least
 from workbench.executors.dataflow.numbering import NumberedGraph, numbered
 from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
 
@@ -145,14 +145,14 @@ def test_an_interleaving_refuses_what_cannot_happen():
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=16), st.data())
 def test_minima(numbers, data):
-    found = Minima(16, 99)
+    found = [99] * 32
     for at, number in enumerate(numbers):
-        found[at] = data.draw(st.integers(0, 9))
-        found[at] = number
+        set_least(found, at, data.draw(st.integers(0, 9)))
+        set_least(found, at, number)
     padded = numbers + [99] * (16 - len(numbers))
     for at in range(16):
-        assert found[at] == padded[at]
-        assert found.before(at) == min(padded[:at], default=99)
+        assert found[16 + at] == padded[at]
+        assert least_before(found, at, 99) == min(padded[:at], default=99)
         for bound in (0, 3, 10):
             places = (i for i in range(at, 16) if padded[i] < bound)
-            assert found.next_below(at, bound) == next(places, 16)
+            assert next_below(found, at, bound) == next(places, 16)

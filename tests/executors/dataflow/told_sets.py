@@ -14,6 +14,7 @@ import numpy as np
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
+from workbench.executors.dataflow import minima
 from workbench.executors.dataflow.listings import Pair
 from workbench.executors.dataflow.machine.layout import BEGUN, HEAD, SHIFT, TAIL
 from workbench.executors.dataflow.machine.set_loops import (
@@ -57,7 +58,7 @@ def tell(sets, vertex, phase, count, pairs):
 @cache
 def telling() -> MachineLoop:
     """It as machine code, which is kept."""
-    return MachineLoop(code_of(__name__, "tell", f"{FOLDER}.layout", f"{FOLDER}.set_loops"))
+    return MachineLoop(code_of(__name__, "tell", f"{FOLDER}.layout", f"{FOLDER}.set_loops", minima.__name__))
 
 
 class ToldSets(MachineSets):

@@ -4,7 +4,7 @@ The rule of this module: after every update the sets, x and who is ready are tho
 
 - What a phase still has to do is a heap of vertices; its least, less one, is the phase's *own* bound. x_p is the least
   own bound of the phases up to p, so phases fall into runs with the same x, and an update touches only the runs whose x
-  changes. Each begins with a phase whose own bound is less than all before it; it is found in a tree (`Minima`).
+  changes. Each begins with a phase whose own bound is less than all before it; it is found in a tree (`minima`).
 - A pair is partial while its vertex is greater than m(x_p). The least partial vertices of the phases are in a second
   tree, in which those that become full are found: in a run all phases have the same m(x_p).
 - The full phases of a vertex are a heap, whose least is ready.
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush, nsmallest
 
 from workbench.executors.dataflow.listings import Listings, Pair, Variant, check_numbering
-from workbench.executors.dataflow.minima import Minima
+from workbench.executors.dataflow.minima import least_before, next_below, set_least
 from workbench.executors.dataflow.numbering import NumberedGraph
 
 ROOM = 64
@@ -60,8 +60,7 @@ class Scheduler:
         """Of each vertex its full phases, least first."""
         self._ready: set[Pair] = set()
         self._shift = 1
-        self._own = Minima(ROOM, graph.size)
-        self._least = Minima(ROOM, graph.size + 1)
+        self._own, self._least = self._trees(ROOM)
 
     # --- what is seen -------------------------------------------------------------------------------------
 
@@ -84,7 +83,8 @@ class Scheduler:
         """x_p; 0 for phases that have not begun."""
         if phase > self.begun or phase < self._shift:
             return self._size if phase < self._shift else 0
-        return min(self._own[phase - self._shift], self._own.before(phase - self._shift))
+        at = phase - self._shift
+        return min(self._own[(len(self._own) >> 1) + at], least_before(self._own, at, self._size))
 
     # --- what happens -------------------------------------------------------------------------------------
 
@@ -92,12 +92,12 @@ class Scheduler:
         """Begin a phase; the pairs that are ready now and were not."""
         self.begun += 1
         phase, sources = self.begun, self._sources
-        if phase - self._shift >= self._own.size:
+        if phase - self._shift >= len(self._own) >> 1:
             self._make_room()
         self._waiting[phase] = set(sources)
         self._heaps[phase] = list(sources)
         self._partial[phase] = []
-        self._own[phase - self._shift] = 0
+        set_least(self._own, phase - self._shift, 0)
         found: list[Pair] = []
         for v in sources:
             self._fill(v, phase, found)
@@ -115,17 +115,18 @@ class Scheduler:
         """`begin`, and `finish` of the pair of the only source, which is vertex 1: what it sends is known already."""
         self.begun += 1
         phase = self.begun
-        if phase - self._shift >= self._own.size:
+        if phase - self._shift >= len(self._own) >> 1:
             self._make_room()
         heap = sorted(set(receivers))
         self._waiting[phase], self._heaps[phase], self._partial[phase] = set(heap), heap, []
         at, cap = phase - self._shift, self._size
         if phase > self.complete + 1:
-            cap = self._own.before(at)
+            cap = least_before(self._own, at, self._size)
         elif not heap:
             self._complete()
             return []
-        self._own[at] = own = heap[0] - 1 if heap else self._size
+        own = heap[0] - 1 if heap else self._size
+        set_least(self._own, at, own)
         most = self._m[min(own, cap)]
         found: list[Pair] = []
         for w in heap:
@@ -177,12 +178,15 @@ class Scheduler:
     def _advance(self, phases: Sequence[int], found: list[Pair]) -> None:
         """Make x of these phases, in which something has run, and of those after them; move what becomes full."""
         own, shift, first = self._own, self._shift, phases[0]
-        bounds = [own[phase - shift] for phase in phases]
+        base = (len(own) >> 1) - shift
+        bounds = [own[base + phase] for phase in phases]
         for phase, before in zip(phases, bounds, strict=True):
             after = self._bound(phase)
             if after != before:
-                own[phase - shift] = after
-        old = new = own.before(first - shift) if first > self.complete + 1 else self._size  # x of the phase before
+                set_least(own, phase - shift, after)
+        old = new = self._size  # x of the phase before
+        if first > self.complete + 1:
+            old = new = least_before(own, first - shift, self._size)
         at = first - shift
         for phase, before in zip(phases, bounds, strict=True):
             here = phase - shift
@@ -190,8 +194,8 @@ class Scheduler:
                 if old != new:
                     old, new = self._advance_row(at, here, old, new, found)
                 if old == new:
-                    old = new = own.before(here)
-            after = own[here]
+                    old = new = least_before(own, here, self._size)
+            after = own[base + phase]
             old = before if before < old else old
             new = after if after < new else new
             partial = self._partial[phase]
@@ -213,11 +217,11 @@ class Scheduler:
         """
         own = self._own
         while at < stop and old != new:
-            end = min(own.next_below(at, new), stop)
+            end = min(next_below(own, at, new), stop)
             self._move(at, end, self._m[new], found)
             if end == stop:
                 break
-            new = own[end]
+            new = own[(len(own) >> 1) + end]
             old = min(old, new)
             at = end
         return old, new
@@ -231,20 +235,20 @@ class Scheduler:
 
     def _note_partial(self, phase: int) -> None:
         partial = self._partial[phase]
-        least = partial[0] if partial else self._size + 1
-        if self._least[phase - self._shift] != least:
-            self._least[phase - self._shift] = least
+        least, at = partial[0] if partial else self._size + 1, phase - self._shift
+        if self._least[(len(self._least) >> 1) + at] != least:
+            set_least(self._least, at, least)
 
     def _move(self, at: int, stop: int, most: int, found: list[Pair]) -> None:
         """Pairs of the phases from `at` to before `stop` whose vertex is `most` or less become full."""
-        at = self._least.next_below(at, most + 1)
+        at = next_below(self._least, at, most + 1)
         while at < stop:
             phase = at + self._shift
             partial = self._partial[phase]
             while partial and partial[0] <= most:
                 self._fill(heappop(partial), phase, found)
             self._note_partial(phase)
-            at = self._least.next_below(at, most + 1)
+            at = next_below(self._least, at, most + 1)
 
     def _fill(self, vertex: int, phase: int, found: list[Pair]) -> None:
         full = self._full[vertex]
@@ -261,11 +265,15 @@ class Scheduler:
 
     def _make_room(self) -> None:
         """Move the phases that are not complete to the beginning, or make twice the room where they are many."""
-        own, least = self._own, self._least
-        shift = self.complete + 1
-        kept = [(own[p - self._shift], least[p - self._shift]) for p in range(shift, self.begun)]
-        size = own.size * 2 if 2 * len(kept) > own.size else own.size
-        self._own, self._least = Minima(size, self._size), Minima(size, self._size + 1)
-        for i, (bound, vertex) in enumerate(kept):
-            self._own[i], self._least[i] = bound, vertex
+        shift, half = self.complete + 1, len(self._own) >> 1
+        kept = slice(half + shift - self._shift, half + self.begun - self._shift)
+        pairs = zip(self._own[kept], self._least[kept], strict=True)
+        self._own, self._least = self._trees(half * 2 if 2 * (self.begun - shift) > half else half)
+        for i, (bound, vertex) in enumerate(pairs):
+            set_least(self._own, i, bound)
+            set_least(self._least, i, vertex)
         self._shift = shift
+
+    def _trees(self, size: int) -> tuple[list[int], list[int]]:
+        """Those of own bounds and of least partial vertices, for so many phases."""
+        return [self._size] * (2 * size), [self._size + 1] * (2 * size)

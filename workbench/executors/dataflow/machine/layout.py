@@ -18,7 +18,7 @@ class SetArrays(NamedTuple):
     last, m: of the graph.
     waiting, vertex_levels: of each phase the vertices with a message, and how such a set lies in words.
     news, phase_levels: of each vertex the phases in which it has one, and the same of these.
-    own, least: two trees (`Minima`) of own bounds and of least partial vertices.
+    own, least: two trees (`minima`) of own bounds and of least partial vertices.
     busy: which vertices are ready or run.
     queue: the run queue.
     """

@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from workbench.executors.dataflow import minima
 from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL
 
 ONE, LOW = np.uint64(1), np.uint64(63)
@@ -81,48 +82,9 @@ def none_in(bits, row, levels):
     return bits[row, levels[0, levels.shape[1] - 1]] == 0
 
 
-@numba.njit(nogil=True)
-def set_least(tree, at, value):
-    """`Minima.__setitem__`."""
-    i = (len(tree) >> 1) + at
-    tree[i] = value
-    while i > 1:
-        least = min(value, tree[i ^ 1])
-        i >>= 1
-        if tree[i] == least:
-            return
-        tree[i] = value = least
-
-
-@numba.njit(nogil=True)
-def before(tree, at, above):
-    """`Minima.before`."""
-    i, least = (len(tree) >> 1) + at, above
-    while i > 1:
-        if i & 1:
-            least = min(least, tree[i - 1])
-        i >>= 1
-    return least
-
-
-@numba.njit(nogil=True)
-def next_below(tree, at, bound):
-    """`Minima.next_below`."""
-    size = len(tree) >> 1
-    if tree[1] >= bound:
-        return size
-    i = size + at
-    while tree[i] >= bound:
-        while i & 1:
-            i >>= 1
-            if i <= 1:
-                return size
-        i += 1
-    while i < size:
-        i *= 2
-        if tree[i] >= bound:
-            i += 1
-    return i - size
+set_least, least_before, next_below = (
+    numba.njit(nogil=True)(each) for each in (minima.set_least, minima.least_before, minima.next_below)
+)
 
 
 @numba.njit(nogil=True)
@@ -172,7 +134,7 @@ def open_phase(sets):
     if phase == h[COMPLETE] + 1 and vertex < 0:
         h[COMPLETE] = phase
     elif phase > h[COMPLETE] + 1:
-        bound = min(bound, before(sets.own, at, size))
+        bound = min(bound, least_before(sets.own, at, size))
     while 0 <= vertex <= sets.m[bound]:
         mark_full(sets, vertex)
         vertex = next_in(sets.waiting, row, vertex + 1, sets.vertex_levels)
@@ -184,7 +146,7 @@ def first_full(sets, vertex):
     """The first full phase of a vertex; 0 where it has none."""
     h, own, last = sets.head, sets.own, sets.last[vertex]
     phase = next_phase(sets, vertex, h[COMPLETE] + 1)
-    if phase and (phase == h[COMPLETE] + 1 or before(own, phase - h[SHIFT], h[SIZE]) >= last):
+    if phase and (phase == h[COMPLETE] + 1 or least_before(own, phase - h[SHIFT], h[SIZE]) >= last):
         return phase if own[(len(own) >> 1) + phase - h[SHIFT]] >= last else 0
     return 0
 
@@ -222,7 +184,9 @@ def finish_phases(sets, vertex, phases, count):
     h = sets.head
     half, mask, size, shift = len(sets.own) >> 1, len(sets.waiting) - 1, h[SIZE], h[SHIFT]
     first = phases[0]
-    old = new = before(sets.own, first - shift, size) if first > h[COMPLETE] + 1 else size  # x of the phase before
+    old = new = (
+        least_before(sets.own, first - shift, size) if first > h[COMPLETE] + 1 else size
+    )  # x of the phase before
     at = first - shift
     for i in range(count):
         phase = phases[i]
@@ -233,7 +197,7 @@ def finish_phases(sets, vertex, phases, count):
             if old != new:
                 old, new = advance_row(sets, at, here, old, new)
             if old == new:
-                old = new = before(sets.own, here, size)
+                old = new = least_before(sets.own, here, size)
         bound = sets.own[half + here]
         old = min(old, bound)
         next_one = next_in(sets.waiting, row, 0, sets.vertex_levels)

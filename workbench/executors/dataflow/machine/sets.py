@@ -13,6 +13,7 @@ import numpy as np
 from workbench.executors.compiled.code.machine import MachineLoop
 from workbench.executors.compiled.code.objects import code_of
 from workbench.executors.compiled.execute import columns
+from workbench.executors.dataflow import minima
 from workbench.executors.dataflow.listings import Variant, check_numbering
 from workbench.executors.dataflow.machine.layout import BEGUN, COMPLETE, HEAD, SHIFT, SIZE, TAIL, SetArrays
 from workbench.executors.dataflow.numbering import NumberedGraph
@@ -24,7 +25,7 @@ _FOLDER = "workbench.executors.dataflow.machine"
 def flow_loop(module: str, name: str) -> MachineLoop:
     """A function of a module here."""
     others = [f"{_FOLDER}.{each}" for each in ("layout", "set_loops") if each != module]
-    return MachineLoop(code_of(f"{_FOLDER}.{module}", name, *others))
+    return MachineLoop(code_of(f"{_FOLDER}.{module}", name, *others, minima.__name__))
 
 
 class MachineSets:
