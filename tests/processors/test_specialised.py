@@ -55,7 +55,7 @@ from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.past import Yesterday
 from workbench.processors.slices.slice import Slice
-from workbench.processors.slices.slice_machine import SliceMachine
+from workbench.processors.slices.slice_machine import MapMachine
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
@@ -144,7 +144,7 @@ KEPT = [(SUM, True), (TurnInto(1, N5), False), (Trim(1), False), (KeepLast(), Fa
 @pytest.mark.parametrize(("inner", "holds"), KEPT, ids=str)
 def test_where_a_slice_keeps_its_last_event_once(inner, holds):
     ready = typed(Slice(f.EVEN, inner), N5)
-    copies = SliceMachine(ready, ready._inner.machine((N5,)), (N5,))
+    copies = MapMachine(ready, ready._inner.machine((N5,)), (N5,))
     assert (copies.kept is not None) is holds
 
 

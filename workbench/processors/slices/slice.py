@@ -51,9 +51,12 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.holding import SingleHolder, last_event, wrapped
-from workbench.processors.slices.slice_machine import SliceMachine
+from workbench.processors.slices.slice_machine import MapMachine, SliceMachine
 from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim
+
+SliceEvent = tuple[Value, Value, bool]
+"""What a slice emits: its key, the last event of a front, and whether the slice ends with it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class Slice(SingleHolder, Divisible):
     keyword: ClassVar[str] = "slice"
     splits: ClassVar[bool] = True
     lockstep: ClassVar[bool] = True
+    copied: ClassVar[type[SliceMachine]] = MapMachine
+    """What makes the copies of finite machines."""
 
     def __post_init__(self) -> None:
         for name in ("key", "to_all", "until"):
@@ -119,36 +124,41 @@ class Slice(SingleHolder, Divisible):
     # --- meaning ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        lives, last, out = self._unfolded(streams)
-        spoke = False
-        for key, life in lives.items():
-            final = self._events(life, ended=True)[len(self._events(life)) :]
-            if final:
-                last, spoke = {**last, key: final[-1]}, True
-        return ([*out, FrozenMap(last)] if spoke else out,)
+        lives, said = self._unfolded(streams)
+        final = [(key, self._events(life, ended=True)[len(self._events(life)) :]) for key, life in lives.items()]
+        last = [(key, events[-1], False) for key, events in final if events]
+        return (self._shown([*said, last] if last else said),)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return (self._unfolded(streams)[2],)
+        return (self._shown(self._unfolded(streams)[1]),)
 
-    def _unfolded(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], dict[Value, Value], list[Value]]:
-        """The fronts that each slice has seen since it began, the last events, and the output."""
+    def _shown(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
+        """The output, given what slices emit at each front, and at the end where they do."""
+        last, out = dict[Value, Value](), list[Value]()
+        for events in said:
+            for key, value, over in events:
+                last[key] = value
+                if over and self.forget:
+                    del last[key]
+            out.append(FrozenMap(last))
+        return out
+
+    def _unfolded(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], list[list[SliceEvent]]]:
+        """The fronts that each slice has seen since it began, and what slices emit at each front."""
         lives: dict[Value, list[Any]] = {}
-        last: dict[Value, Value] = {}
-        out: list[Value] = []
+        said: list[list[SliceEvent]] = []
         for front in zip(*streams, strict=False):
             everywhere = self.to_all is not None and self.to_all(*front)
+            said.append([])
             for key in list(lives) if everywhere else [self.key(*front)]:
                 before = lives.get(key, [])
                 life = lives[key] = [*before, front]
-                fresh = self._events(life)[len(self._events(before)) :]
-                if fresh:
-                    last[key] = fresh[-1]
-                    if self.until is not None and self.until(fresh[-1]):
+                for value in self._events(life)[len(self._events(before)) :][-1:]:
+                    over = self.until is not None and bool(self.until(value))
+                    said[-1].append((key, value, over))
+                    if over:
                         del lives[key]
-                        if self.forget:
-                            del last[key]
-            out.append(FrozenMap(last))
-        return lives, last, out
+        return lives, said
 
     def _events(self, fronts: list[Any], *, ended: bool = False) -> list[Value]:
         streams = tuple([front[i] for front in fronts] for i in range(self.in_arity))
@@ -169,49 +179,57 @@ class Slice(SingleHolder, Divisible):
         return on_values(self.key)
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
-        inner, last = state
-        for key, stepped in self._stepped(inner, front, each):
-            inner, last = self._fed(inner, last, key, stepped)
-        return (inner, last), (event(last),)
+        inner = state[0]
+        said: list[SliceEvent] = []
+        if self.to_all is None and each is in_turn:
+            key = self._key(*front)
+            inner = self._fed(inner, key, self._push(inner.get(key, self._begun), front), said)
+        else:
+            for key, stepped in self._stepped(inner, front, each):
+                inner = self._fed(inner, key, stepped, said)
+        return self._told(inner, state, said)
 
     def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """What a front makes of the slices to which it goes."""
+        push = self._push
         if self.to_all is not None and self.to_all(*front):
-            return self._all_stepped(inner, front, each)
-        push = self._push if each is in_turn else stepping(self._inner, each)
+            if each is not in_turn:
+                push = begun(self._inner, each, [(before, front) for before in inner.values()])
+            return ((key, push(before, front)) for key, before in inner.items())
+        if each is not in_turn:
+            push = stepping(self._inner, each)
         key = self._key(*front)
         return ((key, push(inner.get(key, self._begun), front)),)
 
-    def _all_stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
-        push = self._push
-        if each is not in_turn:
-            push = begun(self._inner, each, [(before, front) for before in inner.values()])
-        return ((key, push(before, front)) for key, before in inner.items())
-
-    def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
-        """The maps after a slice has seen a front."""
+    def _fed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
+        """The inner states after a slice has seen a front; what it emits is put to what others have `said`."""
         after, (out,) = stepped
         present, value = last_event(out, NOTHING)
-        if not present:
-            return inner.set(key, after), last
-        if self.until is None or not self.until(value):
-            return inner.set(key, after), last.set(key, value)
-        kept = last.delete(key) if key in last else last
-        return inner.delete(key) if key in inner else inner, kept if self.forget else last.set(key, value)
+        if present:
+            over = self.until is not None and bool(self.until(value))
+            said.append((key, value, over))
+            if over:
+                return inner.delete(key) if key in inner else inner
+        return inner.set(key, after)
+
+    def _told(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
+        """The step with these inner states, in which slices have emitted this."""
+        last = state[1]
+        for key, value, over in said:
+            if not (over and self.forget):
+                last = last.set(key, value)
+            elif key in last:
+                last = last.delete(key)
+        return (inner, last), (event(last),)
 
     @property
     def finishes(self) -> int:
         return self._inner.finishes
 
     def finish(self, state: State) -> tuple[Emission, ...]:
-        inner, last = state
-        spoke = False
-        for key, before in inner.items():
-            (out,) = self._inner.finish(before)
-            found = last_event(out, NOTHING)
-            if found.present:
-                last, spoke = last.set(key, found.value), True
-        return (Maybe(spoke, last),)
+        ends = [(key, last_event(self._inner.finish(before)[0], NOTHING)) for key, before in state[0].items()]
+        said = [(key, end.value, False) for key, end in ends if end.present]
+        return self._told(state[0], state, said)[1] if said else (NOTHING,)
 
     # --- in several places: a slice lies in one of them, by its key ----------------------------------------------
 
@@ -229,20 +247,12 @@ class Slice(SingleHolder, Divisible):
                 if hash((key,)) % places != place:
                     return state, ()
                 fed = ((key, inner.get(key, self._begun)),)
-            said = []
+            said = list[SliceEvent]()
             for key, before in fed:
                 try:
-                    after, (out,) = self._push(before, front)
-                    found = last_event(out, NOTHING)
-                    over = found.present and self.until is not None and bool(self.until(found.value))
+                    inner = self._fed(inner, key, self._push(before, front), said)
                 except Exception as error:
                     raise FailedCopy(key) from error
-                if not over:
-                    inner = inner.set(key, after)
-                elif key in inner:
-                    inner = inner.delete(key)
-                if found.present:
-                    said.append((key, found.value, over))
             return (inner, *last), tuple(said)
 
         return self.initial(), step
@@ -252,13 +262,7 @@ class Slice(SingleHolder, Divisible):
 
     def joint(self, places: int) -> PlacesJoined:
         def step(state: State, said: Sequence[Said]) -> Stepped:
-            copies, last = state
-            for key, value, over in itertools.chain.from_iterable(said):
-                if not (over and self.forget):
-                    last = last.set(key, value)
-                elif key in last:
-                    last = last.delete(key)
-            return (copies, last), (event(last),)
+            return self._told(state[0], state, itertools.chain.from_iterable(said))
 
         return self.initial(), step
 
@@ -281,11 +285,13 @@ class Slice(SingleHolder, Divisible):
         """Where the maps are not finite: a table of the slices."""
         if self._inner.finishes or not scalar(self.map_of(inputs).key) or self.map_of(inputs).finite:
             return None
-        return SliceTable(SliceMachine(self, self._inner.machine(inputs), inputs)).stored()
+        return SliceTable(self.copied(self, self._inner.machine(inputs), inputs)).stored()
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        self._refuse()
-        return SliceMachine(self, self._inner.machine(inputs, horizon), inputs).machine()
+        reason = self.refusal(Form.MODEL)
+        if reason:
+            raise Refused(f"{self} has no finite machine: {reason}")
+        return self.copied(self, self._inner.machine(inputs, horizon), inputs).machine()
 
     def over(self, said: Maybe) -> Any:
         """Whether a slice ends with what it says."""
@@ -303,11 +309,6 @@ class Slice(SingleHolder, Divisible):
         computed((everywhere,))
         computed((key,), negate(everywhere))
         return key, everywhere
-
-    def _refuse(self) -> None:
-        reason = self.refusal(Form.MODEL)
-        if reason:
-            raise Refused(f"{self} has no finite machine: {reason}")
 
     def __str__(self) -> str:
         options = [f"to_all={self.to_all.name}"] if self.to_all else []

@@ -1,41 +1,131 @@
-"""The finite machine of slices: a copy of the inner one for each key."""
+"""The finite machines of slices: a copy of the inner one for each key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
-from workbench.core.processor import Emission, Machine, Maybe, Slot, State, event
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Scattered, Slot, State, event
 from workbench.core.strict import when
 from workbench.core.term import FALSE, TRUE, Entries, const, same
 from workbench.processors.held.holding import advance, ended, symbolic_step
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice import Slice
+    from workbench.processors.slices.slice_table import FedTable
 
 
-class SliceMachine:
+class FedCopy(NamedTuple):
+    """A slice at a front; all terms.
+
+    Attributes
+    ----------
+    key: which it is.
+    copy: what is kept of it then.
+    said: the last event that it emits at this front.
+    """
+
+    key: Any
+    copy: tuple[Any, ...]
+    said: Maybe
+
+
+class SliceMachine(ABC):
     """The finite machine of a slice processor.
 
-    For each key: whether the slice is there (where that is not the same as to have been fed), the inner state,
-    and the last event. What is not there holds the initial state, and the default.
+    For each key: whether the slice is there (where that is not the same as to have been fed), the inner state, and
+    what is remembered of it. What is not there holds the initial state, and the default.
     """
+
+    kept: int | None = None
+    """The inner slot that always holds the event emitted last, if that is remembered, and there is one."""
 
     def __init__(self, slice: Slice, inner: Machine, inputs: tuple[Domain, ...]) -> None:
         self.slice, self.inner = slice, inner
         self.map = slice.map_of(inputs)
         self.lives = slice.to_all is not None or inner.finish is not None
+        self.nothing = Maybe(FALSE, const(self.map.value.default, self.map.value))
+        alive = [Slot("is_alive", BOOL, False)] if self.lives else []
+        self.own = [*alive, *inner.slots, *self.memory(inputs)]
+
+    @abstractmethod
+    def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
+        """What is remembered of a slice."""
+
+    @abstractmethod
+    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
+        """What is remembered of a slice that has emitted this, and may be over."""
+
+    @abstractmethod
+    def show(self, slices: Sequence[FedCopy]) -> Emission:
+        """What is emitted at a front."""
+
+    @abstractmethod
+    def show_last(self, slices: Sequence[FedCopy]) -> Emission:
+        """What is emitted at the end of the stream."""
+
+    @abstractmethod
+    def show_table(self, table: FedTable) -> Emission | Scattered:
+        """What is emitted at a front where the copies are rows of a table."""
+
+    def machine(self) -> Machine:
+        slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in self.own)
+        return Machine(slots, self.step, self.finish if self.inner.finish else None)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        key, everywhere = self.slice.addressed(front)
+        slices = []
+        for copy, candidate in self._each(state):
+            chosen = both(negate(everywhere), equal(key, candidate))
+            fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
+            with when(fed):
+                new, said = self.fed(copy, front)
+            new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
+            slices.append(FedCopy(candidate, new, said._replace(present=both(fed, said.present))))
+        return tuple(part for each in slices for part in each.copy), (self.show(slices),)
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        slices = []
+        for copy, candidate in self._each(state):
+            alive = copy[0]
+            with when(alive):
+                final = ended(self.inner, self.inner_state(copy), self.nothing)
+            slices.append(FedCopy(candidate, copy, final._replace(present=both(alive, final.present))))
+        return (self.show_last(slices),)
+
+    def _each(self, state: State) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """The copies, each with its key."""
+        size = len(self.own)
+        for i, (candidate, _) in enumerate(self.map.slots):
+            yield tuple(state[i * size : (i + 1) * size]), const(candidate, self.map.key)
+
+    def inner_state(self, copy: tuple[Any, ...]) -> State:
+        """That of the inner processor."""
+        first = int(self.lives)
+        return copy[first : first + len(self.inner.slots)]
+
+    def fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
+        """What is kept of a slice after it has seen the front, and the last event that it has emitted at it."""
+        after, said = advance(self.inner, self.inner_state(copy), self.nothing, front)
+        over = self.slice.over(said)
+        if over is not FALSE:
+            after = ite(over, tuple(const(slot.initial, slot.domain) for slot in self.inner.slots), after)
+        alive = (negate(over),) if self.lives else ()
+        return (*alive, *after, *self.remember(copy, said, over)), said
+
+
+class MapMachine(SliceMachine):
+    """That of `Slice`: the last event of each slice is remembered."""
+
+    def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
         self.kept = self._kept(inputs)
-        own = [Slot("is_alive", BOOL, False)] if self.lives else []
-        own += [*inner.slots, Slot("is_present", BOOL, False)]
-        if self.kept is None:
-            own.append(Slot("shown", self.map.value, self.map.value.default))
-        self.own = own
+        shown = Slot("shown", self.map.value, self.map.value.default)
+        return (Slot("is_present", BOOL, False), *((shown,) if self.kept is None else ()))
 
     def _kept(self, inputs: tuple[Domain, ...]) -> int | None:
-        """The inner slot that always holds the event emitted last, if there is one: it need not be kept twice."""
         if self.slice.until is not None or self.inner.finish is not None:
             return None
         after, out = symbolic_step(self.inner, inputs)
@@ -46,64 +136,57 @@ class SliceMachine:
             (i for i, (new, slot) in enumerate(slots) if same(new, out.value) and slot.domain == self.map.value), None
         )
 
-    def machine(self) -> Machine:
-        slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in self.own)
-        return Machine(slots, self.step, self.finish if self.inner.finish else None)
-
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        key, everywhere = self.slice.addressed(front)
-        after: list[Any] = []
-        entries = []
-        for copy, (candidate, _) in zip(self._each(state), self.map.slots, strict=True):
-            chosen = both(negate(everywhere), equal(key, const(candidate, self.map.key)))
-            fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
-            with when(fed):
-                new = self.fed(copy, front)
-            new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
-            after += new
-            entries.append(self.entry(new))
-        return tuple(after), (event(Entries.of(self.map, entries)),)
-
-    def finish(self, state: State) -> tuple[Emission, ...]:
-        spoke, entries = [], []
-        for copy in self._each(state):
-            alive, inner, shown = self._parts(copy)
-            with when(alive):
-                final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
-            said = both(alive, final.present)
-            spoke.append(said)
-            entries.append((either(said, shown.present), ite(said, final.value, shown.value)))
-        return (Maybe(disjunction(spoke), Entries.of(self.map, entries)),)
-
-    def _each(self, state: State) -> Iterator[tuple[Any, ...]]:
-        size = len(self.own)
-        return (tuple(state[i : i + size]) for i in range(0, len(state), size))
-
-    def _parts(self, copy: tuple[Any, ...]) -> tuple[Any, State, Maybe]:
-        """Whether the slice is there, its inner state, and the last event."""
-        first = int(self.lives)
-        inner = copy[first : first + len(self.inner.slots)]
-        return copy[0] if self.lives else TRUE, inner, Maybe(*self.entry(copy))
-
     def entry(self, copy: tuple[Any, ...]) -> tuple[Any, Any]:
         """The slice in the map: whether it is there, and its value."""
         if self.kept is None:
             return copy[-2], copy[-1]
-        nothing = const(self.map.value.default, self.map.value)
-        return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], nothing)
+        return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], self.nothing.value)
 
-    def fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What is kept of a slice after it has seen the front."""
-        _, inner, shown = self._parts(copy)
-        nothing = Maybe(FALSE, const(self.map.value.default, self.map.value))
-        after, found = advance(self.inner, inner, nothing, front)
-        last = Maybe(either(found.present, shown.present), ite(found.present, found.value, shown.value))
-        alive: Any = TRUE
-        if self.slice.until is not None:
-            over = self.slice.over(found)
-            fresh = tuple(const(slot.initial, slot.domain) for slot in self.inner.slots)
-            alive, after = negate(over), ite(over, fresh, after)
-            if self.slice.forget:
-                last = Maybe(both(last.present, negate(over)), ite(over, nothing.value, last.value))
-        value = () if self.kept is not None else (last.value,)
-        return (*((alive,) if self.lives else ()), *after, last.present, *value)
+    def _after(self, copy: tuple[Any, ...], said: Maybe) -> tuple[Any, Any]:
+        """The slice in the map behind what it has emitted."""
+        present, value = self.entry(copy)
+        return either(said.present, present), ite(said.present, said.value, value)
+
+    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
+        present, value = self._after(copy, said)
+        if self.slice.forget:
+            present, value = both(present, negate(over)), ite(over, self.nothing.value, value)
+        return (present, value) if self.kept is None else (present,)
+
+    def show(self, slices: Sequence[FedCopy]) -> Emission:
+        return event(Entries.of(self.map, [self.entry(each.copy) for each in slices]))
+
+    def show_last(self, slices: Sequence[FedCopy]) -> Emission:
+        entries = [self._after(each.copy, each.said) for each in slices]
+        return Maybe(disjunction(each.said.present for each in slices), Entries.of(self.map, entries))
+
+    def show_table(self, table: FedTable) -> Emission:
+        return event(table.change(self))
+
+
+class LastMachine(SliceMachine):
+    """That of `SliceLast`: nothing is remembered."""
+
+    def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
+        del inputs
+        return ()
+
+    def remember(self, copy: tuple[Any, ...], said: Maybe, over: Any) -> tuple[Any, ...]:
+        del copy, said, over
+        return ()
+
+    def show(self, slices: Sequence[FedCopy]) -> Emission:
+        """Where only one slice is fed, a single event."""
+        said = [Maybe(each.said.present, (each.key, each.said.value)) for each in slices]
+        if len(said) == 1 or self.lives:
+            return said[0] if len(said) == 1 else Burst(said)
+        value = said[-1].value
+        for other in reversed(said[:-1]):
+            value = ite(other.present, other.value, value)
+        return Maybe(disjunction(slot.present for slot in said), value)
+
+    def show_last(self, slices: Sequence[FedCopy]) -> Emission:
+        return self.show(slices)
+
+    def show_table(self, table: FedTable) -> Emission | Scattered:
+        return table.emission()

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Texts
-from workbench.core.fields import Map, Tuple, parts, scalars
+from workbench.core.fields import Tuple, parts, scalars
 from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
-from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, Stored, event
+from workbench.core.processor import Machine, Maybe, Scattered, State, Stored
 from workbench.core.strict import leaves_domain, strictly, when
-from workbench.core.term import FALSE, TRUE, Change, Content, Others, Term, const
-from workbench.processors.held.holding import advance
-from workbench.processors.slices.slice_machine import SliceMachine
-
-if TYPE_CHECKING:
-    from workbench.processors.slices.slice_last import SliceLast
+from workbench.core.term import FALSE, TRUE, Change, Content, Term, const
+from workbench.processors.slices.slice_machine import MapMachine, SliceMachine
 
 
 def scalar(keys: Domain) -> bool:
@@ -43,10 +39,10 @@ class SliceTable:
     def _machine(self, cells: Sequence[Cells]) -> Machine:
         (slices,) = cells
 
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            fed = _Fed(self, slices, front)
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Any, ...]]:
+            fed = FedTable(self, slices, front)
             fed.keep()
-            return state, (event(fed.change()),)
+            return state, (self.copies.show_table(fed),)
 
         return Machine((), step)
 
@@ -61,7 +57,7 @@ class SliceTable:
         return (used, *names["is_present"], key, *names[shown])
 
 
-class _Fed:
+class FedTable:
     """A table in a step that feeds it a front."""
 
     def __init__(self, table: SliceTable, slices: Cells, front: tuple[Any, ...]) -> None:
@@ -81,21 +77,17 @@ class _Fed:
         """Whether there is a slice in a row, before the step."""
         return self.before(place)[0]
 
-    def after(self, place: Any) -> tuple[Any, ...]:
-        """The copy in a row if it sees the front."""
+    def after(self, place: Any) -> tuple[tuple[Any, ...], Maybe]:
+        """The copy in a row if it sees the front, and what its slice then emits."""
         with strictly(TRUE):  # terms are made of what is computed elsewhere
             return self.copies.fed(self.before(place), self.front)
-
-    def entry(self, place: Any, changed: Any) -> tuple[Any, Any]:
-        """Whether a slice is in the map after the step, and its value; `changed` says whether it has seen the front."""
-        return self.copies.entry(ite(changed, self.after(place), self.before(place)))
 
     def keep(self) -> None:
         """Write what the step changes."""
         size = len(self.table.slots)
-        self.slices.keep(self.place, self.key, self.after(self.place)[:size], self.one)
+        self.slices.keep(self.place, self.key, self.after(self.place)[0][:size], self.one)
         if self.everywhere is not FALSE:
-            self.slices.keep_all(self.everywhere, self.alive(ROW), self.after(ROW)[:size])
+            self.slices.keep_all(self.everywhere, self.alive(ROW), self.after(ROW)[0][:size])
         self._computed()
 
     def _computed(self) -> None:
@@ -107,78 +99,41 @@ class _Fed:
                 self.copies.fed(self.before(ROW), self.front)
             leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
 
-    def change(self) -> Change:
-        """The map."""
-        present, value = self.look(self.key)
-        content = Content(self.look, self.total, self.table.columns(self.slices), self.others())
-        return Change.of(self.copies.map, (present, self.key, value), content=content)
-
-    def look(self, key: Any) -> tuple[Any, Any]:
-        """See `Content`."""
-        place = self.slices.find(key)
-        own = both(self.one, equal(self.key, key))
-        return self.entry(
-            place, own if self.everywhere is FALSE else either(own, both(self.everywhere, self.alive(place)))
-        )
-
-    def total(self, name: str, measure: Callable[[Any], Any]) -> Any:
-        """See `Content`."""
-
-        def weigh(place: Any, later: bool) -> Any:
-            sees = TRUE if self.everywhere is FALSE else either(self.one, self.alive(place))
-            present, value = self.entry(place, sees if later else FALSE)
-            return ite(present, measure(value), 0)
-
-        return self.slices.total(name, self.everywhere, weigh, self.place)
-
-    def others(self) -> Others | None:
-        """See `Content`."""
+    def emission(self) -> Maybe | Scattered:
+        """What slices emit, beside their keys."""
+        (_, said), own = self.after(self.place), self.slices.at(ROW)[1]
         if self.everywhere is FALSE:
-            return None
-        present, value = self.entry(ROW, TRUE)
-        return self.slices.rows(self.everywhere, self.alive(ROW), (present, self.slices.at(ROW)[1], value))
+            return Maybe(said.present, (self.key, said.value))
+        _, each = self.after(ROW)
+        rows = self.slices.rows(self.everywhere, both(self.alive(ROW), each.present), (own, each.value))
+        return Scattered(both(self.one, said.present), (self.key, said.value), rows)
 
+    def change(self, copies: MapMachine) -> Change:
+        """The map from slices to what they have emitted."""
 
-class LastTable:
-    """The machine of slices of which each front shows only what they emit at it, with a row for each."""
+        def entry(place: Any, changed: Any) -> tuple[Any, Any]:
+            """Whether a slice is in the map after the step, and its value; `changed`: whether it has seen the front."""
+            return copies.entry(ite(changed, self.after(place)[0], self.before(place)))
 
-    def __init__(self, slice: SliceLast, inner: Machine, entries: Map) -> None:
-        self.slice, self.inner, self.entries = slice, inner, entries
-        self.lives = slice.to_all is not None
-        self.slots = (*([Slot("is_alive", BOOL, False)] if self.lives else []), *inner.slots)
-        self.fresh = tuple(const(slot.initial, slot.domain) for slot in self.slots)
+        def look(key: Any) -> tuple[Any, Any]:
+            place = self.slices.find(key)
+            own = both(self.one, equal(self.key, key))
+            return entry(
+                place, own if self.everywhere is FALSE else either(own, both(self.everywhere, self.alive(place)))
+            )
 
-    def stored(self) -> Stored:
-        """The machine and its table."""
-        row = Tuple((BOOL, self.entries.key, *(slot.domain for slot in self.slots)))
-        fresh = tuple(slot.initial for slot in self.slots)
-        return Stored({"slices": KeyedArray(row, fresh=fresh)}, self._machine)
+        def total(name: str, measure: Callable[[Any], Any]) -> Any:
+            def weigh(place: Any, later: bool) -> Any:
+                sees = TRUE if self.everywhere is FALSE else either(self.one, self.alive(place))
+                present, value = entry(place, sees if later else FALSE)
+                return ite(present, measure(value), 0)
 
-    def _machine(self, cells: Sequence[Cells]) -> Machine:
-        (slices,) = cells
-        return Machine((), lambda state, front: (state, (self._step(slices, front),)))
+            return self.slices.total(name, self.everywhere, weigh, self.place)
 
-    def _fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
-        """What is in a row after its slice has seen a front, and what the slice emits."""
-        nothing = Maybe(FALSE, const(self.entries.value.default, self.entries.value))
-        after, last = advance(self.inner, copy[int(self.lives) :], nothing, front)
-        over = self.slice.over(last)
-        kept = ite(over, self.fresh[int(self.lives) :], after)
-        return ((negate(over), *kept) if self.lives else kept), last
-
-    def _step(self, slices: Cells, front: tuple[Any, ...]) -> Any:
-        key, everywhere = self.slice.addressed(front)
-        place, one = slices.find(key), negate(everywhere)
-        used, _, *kept = slices.at(place)
-        with when(one):
-            new, last = self._fed(tuple(ite(used, a, b) for a, b in zip(kept, self.fresh, strict=True)), front)
-        slices.keep(place, key, new, one)
-        if everywhere is FALSE:
-            return Maybe(last.present, (key, last.value))
-        _, own, alive, *kept = slices.at(ROW)
-        with strictly(alive) as found:
-            new, each = self._fed((alive, *kept), front)
-        leaves_domain(slices.somewhere(everywhere, found.escape))
-        slices.keep_all(everywhere, alive, new)
-        rows = slices.rows(everywhere, both(alive, each.present), (own, each.value))
-        return Scattered(both(one, last.present), (key, last.value), rows)
+        others = None
+        if self.everywhere is not FALSE:
+            present, value = entry(ROW, TRUE)
+            others = self.slices.rows(self.everywhere, self.alive(ROW), (present, self.slices.at(ROW)[1], value))
+        present, value = look(self.key)
+        content = Content(look, total, self.table.columns(self.slices), others)
+        return Change.of(copies.map, (present, self.key, value), content=content)
