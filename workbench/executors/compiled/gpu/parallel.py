@@ -21,8 +21,8 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.execute.loops import LoopKind
 from workbench.executors.compiled.gpu import cuda
 from workbench.executors.compiled.gpu.available import libm_refusal
-from workbench.executors.compiled.parallel.blocks import Last, Scan
-from workbench.executors.compiled.parallel.in_blocks import Attempt, InBlocks
+from workbench.executors.compiled.parallel.blocks import Scan
+from workbench.executors.compiled.parallel.in_blocks import Attempt, InBlocks, LoopValues, row_of
 from workbench.executors.pending import Pool
 from workbench.executors.threaded.manager import ThreadManager
 
@@ -117,133 +117,75 @@ class InBlocksOnGpu(InBlocks):
 
 
 class _OnGpu(Attempt):
-    """The loop that makes steps in blocks on a GPU."""
+    """The loop that makes steps in blocks on a GPU, where arrays have a column for each block."""
 
     of: InBlocksOnGpu
 
-    def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
-        del last
-        of, (memories, self.inputs, written) = self.of, self.of.one.form.split(arrays)
-        self.state = [whole, real, *memories]
-        self.count, self.length = len(self.edges) - 1, self.edges[1] - self.edges[0]
-        levels = len(of.cuts.levels)
-        self.lead = (levels + 1) * self.shift
-        self.clocks = {position: of.clock(position, self.state) for position in of.cuts.clocks}
-        if None in self.clocks.values():
-            return False
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.length = self.edges[1] - self.edges[0]
+        self.lead = (len(self.of.cuts.levels) + 1) * self.shift
         rows = np.arange(-self.lead, self.length)[:, None] + np.array(self.edges[:-1])[None, :]
         self.columns = [cuda.sent(x[np.maximum(rows, 0)]) for x in self.inputs]
-        state = [np.repeat(array[:, None], self.count, axis=1) for array in self.state]
-        self._set_clocks(state, -self.lead)
-        for level in range(levels):
-            state = self._folded(level, state)
-        state = self._made(of.lead_kernel(self.kind.name, levels), state, levels * self.shift, self.lead)
-        for each in of.cuts.last:
-            self._set(state, each.scan.position, [each.scan.neutral] * (self.count - 1))
-        return self._finished(first, counts, state, written)
 
-    # --- states: an array per array of the state, with a column per block ----------------------------------------
-
-    def _set(self, state: Sequence[Any], position: int, values: Sequence[Value]) -> None:
-        """Change a variable in all blocks but the first one."""
-        array, index = self.of.place(position)
-        domain = self.of.one.system.variables[position].domain
-        state[array][index, 1:] = [encode_any(domain, value) for value in values]
-
-    def _values(self, state: Sequence[Any], position: int) -> list[Value]:
-        """A variable in all blocks."""
-        return [self.of.value([array[:, k] for array in state], position) for k in range(self.count)]
-
-    def _set_clocks(self, state: Sequence[Any], offset: int) -> None:
-        """Set the clocks to what they are so many steps after the start of each block."""
-        for position, clock in self.clocks.items():
-            assert clock is not None
-            self._set(state, position, [clock(edge - self.edges[0] + offset) for edge in self.edges[1:-1]])
-
-    def _made(self, kernel: Any, state: Sequence[Any], first: int, last: int) -> list[Any]:
-        """The states after these rows, of which nothing is put out; the first block stays where it was."""
+    def _made(self, level: int, states: LoopValues, first: int, last: int) -> None:
+        """Make the steps between these places of all blocks but the first, of which nothing is put out."""
         if first < last:
-            whole, real, *memories = there = [cuda.sent(array) for array in state]
+            there = [cuda.sent(array.T) for array in states]
+            whole, real, *memories = there
             counts, bad = cuda.sent(np.zeros((0, self.count), np.int64)), self._good()
-            cuda.launch(kernel, self.count, first, last, whole, real, counts, *memories, *self.columns, bad)
-            state = [array.copy_to_host() for array in there]
-        for array, content in zip(state, self.state, strict=True):
-            array[:, 0] = content
-        return list(state)
+            kernel, rows = self.of.lead_kernel(self.kind.name, level), (first + self.lead, last + self.lead)
+            cuda.launch(kernel, self.count, *rows, whole, real, counts, *memories, *self.columns, bad)
+            for array, content in zip(states, there, strict=True):
+                array[1:] = content.copy_to_host().T[1:]
 
     def _good(self) -> Any:
         return cuda.sent(np.zeros(self.count, np.bool_))
 
-    def _folded(self, level: int, state: list[Any]) -> list[Any]:
-        """The states at the next place in front of the blocks, with the scans of this level."""
-        scans, kernel = self.of.cuts.levels[level], self.of.lead_kernel(self.kind.name, level)
-        start = (level + 1) * self.shift
-        state = self._made(kernel, state, level * self.shift, start)
-        self._set_clocks(state, start - self.lead)
-        inside = [array.copy() for array in state]
+    def _totals(self, level: int, states: LoopValues, later: int) -> list[list[Value]]:
+        self._made(level, states, -later - self.shift, -later)
+        inside, scans = [array.copy() for array in states], self.of.cuts.levels[level]
         for scan in scans:
-            self._set(inside, scan.position, [scan.neutral] * (self.count - 1))
-        after = self._made(kernel, inside, start, start + self.length)
-        beginning = [array.copy() for array in self.state]  # the first block begins where its own state is known
-        loop = self.of.lead_loop(self.kind.name, level)
-        whole, real, *memories = beginning
-        stop = self.edges[1] + start - self.lead
-        loop(self.edges[0], stop, whole, real, np.zeros(0, np.int64), *memories, *self.inputs)
-        for scan in scans:
-            found = [self.of.value(beginning, scan.position)]
-            for total in self._values(after, scan.position)[1:-1]:
-                found.append(self.of.join(scan, found[-1], total))
-            self._set(state, scan.position, found)
-        return state
+            self.of.set(inside, scan.position, [scan.neutral] * (self.count - 1))
+        self._made(level, inside, -later, self.length - later)
+        loop = self.of.lead_loop(self.kind.name, level)  # the first block begins where its own state is known
+        self._steps(loop, self.edges[0], self.edges[1] - later, row_of(inside, 0))
+        return [self.of.values(inside, scan.position)[:-1] for scan in scans]
 
-    # --- outputs ------------------------------------------------------------------------------------------------
-
-    def _finished(self, first: int, counts: Any, begun: list[Any], written: Sequence[Any]) -> bool:
+    def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
         of = self.of
-        whole, real, *memories = there = [cuda.sent(array) for array in begun]
-        made, bad = cuda.sent(np.zeros((len(counts), self.count), np.int64)), self._good()
-        owners = of.one.form.owners[: len(written)]
+        self._made(len(of.cuts.levels), states, -self.shift, 0)
+        for last in of.cuts.last:
+            of.set(states, last.scan.position, [last.scan.neutral] * (self.count - 1))
+        begun, there = [array.copy() for array in states], [cuda.sent(array.T) for array in states]
+        whole, real, *memories = there
+        made, self.bad = cuda.sent(np.zeros((len(self.counts), self.count), np.int64)), self._good()
         widths = [pipe.width for _, _, pipe in of.one.results]
-        views = [
+        self.views = [
             cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
-            for j, y in zip(owners, written, strict=True)
+            for j, y in zip(self.owners, self.written, strict=True)
         ]
         cuda.launch(
             of.kernel(self.kind), self.count, self.lead, self.lead + self.length,
-            whole, real, made, *memories, *self.columns, *views, bad,
+            whole, real, made, *memories, *self.columns, *self.views, self.bad,
         )  # fmt: skip
-        ended = [array.copy_to_host() for array in there]
-        self.misfit = not of.same([a[:, :-1].copy() for a in ended], [a[:, 1:].copy() for a in begun])
-        if self.misfit or bad.copy_to_host().any():
-            return False
-        numbers = made.copy_to_host()
-        if any(self._corrected(last, numbers, views, ended, bad) for last in of.cuts.last):
-            return False
-        for position, (j, y, view) in enumerate(zip(owners, written, views, strict=True)):
-            table = view.copy_to_host()
-            if position >= len(owners) - len(counts) and self.kind.places:  # rows of the block, as steps of the piece
-                table += np.array(self.edges[:-1])[None, :] - self.lead
-            flat = table.T[np.arange(len(table))[None, :] < numbers[j][:, None]]
-            y[counts[j] : counts[j] + len(flat)] = flat
-        counts += numbers.sum(axis=1)
-        for array, content in zip(self.state, ended, strict=True):
-            array[:] = content[:, -1]
-        self.done = True
-        return False
+        for array, content in zip(states, there, strict=True):
+            array[:] = content.copy_to_host().T
+        return begun, made.copy_to_host().T, bool(self.bad.copy_to_host().any())
 
-    def _corrected(self, last: Last, numbers: Any, views: Sequence[Any], ended: list[Any], bad: Any) -> bool:
-        """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
-        of, position = self.of, last.scan.position
-        domain = of.one.system.variables[position].domain
-        totals = self._values(ended, position)
-        before = [last.scan.neutral]
-        for total in totals:
-            before.append(of.join(last.scan, before[-1], total))
-        kind = of.one._columns.dtype(domain)
-        offsets = cuda.sent(np.array([encode_any(domain, value) for value in before[:-1]], kind))
-        fields = [(j, k) for j, (_, kinds) in enumerate(of.one.form.results) for k in range(len(kinds))]
-        for j, k in last.shown:
-            made = cuda.sent(numbers[j])
-            cuda.launch(of.offset_kernel(last.scan), self.count, made, offsets, views[fields.index((j, k))], bad)
-        self._set(ended, position, before[2:])
-        return bool(bad.copy_to_host().any())
+    def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
+        domain = self.of.one.system.variables[scan.position].domain
+        kind = self.of.one._columns.dtype(domain)
+        offsets = cuda.sent(np.array([encode_any(domain, value) for value in before], kind))
+        for j, at in shown:
+            kernel = self.of.offset_kernel(scan)
+            cuda.launch(kernel, self.count, cuda.sent(made[:, j]), offsets, self.views[at], self.bad)
+        return bool(self.bad.copy_to_host().any())
+
+    def _gather(self, made: Any) -> None:
+        for position, (j, y, view) in enumerate(zip(self.owners, self.written, self.views, strict=True)):
+            table = view.copy_to_host()
+            if position >= len(self.owners) - len(self.counts) and self.kind.places:
+                table += np.array(self.edges[:-1])[None, :] - self.lead  # rows of the block, as steps of the piece
+            flat = table.T[np.arange(len(table))[None, :] < made[:, j][:, None]]
+            y[self.counts[j] : self.counts[j] + len(flat)] = flat

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from workbench.core.domain import Integer, Integers, Value
 from workbench.core.term import Term, var
 from workbench.errors import NoCapacity
@@ -185,31 +187,25 @@ class InBlocks:
         form = self.one.form
         return (0, form.whole.index(position)) if position in form.whole else (1, form.real.index(position))
 
-    def value(self, state: LoopValues, position: int) -> Value:
-        """A variable."""
+    def values(self, state: LoopValues, position: int) -> list[Value]:
+        """A variable in the states of all blocks."""
         array, index = self.place(position)
-        return decode_any(self.one.system.variables[position].domain, state[array].item(index))
+        domain = self.one.system.variables[position].domain
+        return [decode_any(domain, number) for number in state[array][:, index].tolist()]
 
-    def set(self, state: LoopValues, position: int, value: Value) -> None:
-        """Change a variable."""
+    def set(self, state: LoopValues, position: int, values: Sequence[Value]) -> None:
+        """Change a variable in the states of the last blocks, as many as there are values."""
         array, index = self.place(position)
-        state[array][index] = encode_any(self.one.system.variables[position].domain, value)
-
-    def advance(self, state: LoopValues, start: LoopValues, steps: int) -> bool:
-        """Set the clocks to what they are so many steps after the start; False where they are not on their way then."""
-        for position in self.cuts.clocks:
-            values = self.clock(position, start)
-            if values is None:
-                return False
-            self.set(state, position, values(steps))
-        return True
+        domain = self.one.system.variables[position].domain
+        count = len(state[array])
+        state[array][count - len(values) :, index] = [encode_any(domain, value) for value in values]
 
     def clock(self, position: int, start: LoopValues) -> Callable[[int], Value] | None:
         """The value of a clock so many steps after the start; None where it is not on its way then."""
         names = {v.name: i for i, v in enumerate(self.one.system.variables)}
         circle = self.cuts.clocks[position]
         column = circle.cone.index(self.one.system.variables[position].name)
-        now = tuple(self.value(start, names[name]) for name in circle.cone)
+        now = tuple(self.values(start, names[name])[0] for name in circle.cone)
         if now not in circle.values:
             return None
         time = circle.values.index(now)
@@ -223,17 +219,19 @@ class InBlocks:
         return domain.fit(exact) if isinstance(domain, Integer) else exact
 
     def same(self, a: LoopValues, b: LoopValues) -> bool:
-        """Whether two states are one, but for the scans that only outputs depend on."""
+        """Whether states are the same, but for the scans that only outputs depend on."""
         a, b = copies(a), copies(b)
         for last in self.cuts.last:
             for state in (a, b):
-                self.set(state, last.scan.position, last.scan.neutral)
+                self.set(state, last.scan.position, [last.scan.neutral] * len(state[0]))
         return all(x.tobytes() == y.tobytes() or (self._rounded and _close(x, y)) for x, y in zip(a, b, strict=True))
 
 
 @dataclass
 class Attempt:
     """The loop that makes steps in blocks. It never says that a hazard occurred: then it has done nothing.
+
+    The states of all blocks are arrays with a row for each.
 
     Attributes
     ----------
@@ -249,33 +247,30 @@ class Attempt:
 
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         del first, last
-        memories, self.inputs, written = self.of.one.form.split(arrays)
-        self.state: LoopValues = [whole, real, *memories]
-        count = len(self.edges) - 1
-        self.nothing = counts[:0]
-        self.states = [copies(self.state) for _ in range(count)]
-        lead = (len(self.of.cuts.levels) + 1) * self.shift
-        for state, edge in zip(self.states[1:], self.edges[1:], strict=False):
-            if not self.of.advance(state, self.state, edge - lead - self.edges[0]):
-                return False
-        for level in range(len(self.of.cuts.levels)):
-            self._fold(level)
-        made = [counts.copy() for _ in range(count)]
-        for each in made:
-            each[:] = 0
-        owners = self.of.one.form.owners[: len(written)]
-        starts = [self._starts(counts, k) for k in range(count)]
-        views = [[y[at[j] :] for j, y in zip(owners, written, strict=True)] for at in starts]
-        loop = self.of.one.loops.loop(self.kind)
-        runs = self._all([partial(self._run, loop, k, made[k], views[k]) for k in range(count)])
-        self.misfit = not all(
-            self.of.same(self.states[k - 1], begun) for k, (begun, _) in enumerate(runs) if begun is not None
-        )
-        if self.misfit or any(bad for _, bad in runs):
+        memories, self.inputs, self.written = self.of.one.form.split(arrays)
+        self.owners = self.of.one.form.owners[: len(self.written)]
+        now, self.count, self.counts = [whole, real, *memories], len(self.edges) - 1, counts
+        states = [np.repeat(array[None], self.count, axis=0) for array in now]
+        clocks = {position: self.of.clock(position, states) for position in self.of.cuts.clocks}
+        if None in clocks.values():
             return False
-        if any(self._shown(last, made, views) for last in self.of.cuts.last):
+        self._prepare()
+        levels = self.of.cuts.levels
+        self._set_clocks(states, clocks, -(len(levels) + 1) * self.shift)
+        for level, scans in enumerate(levels):
+            later = (len(levels) - level) * self.shift
+            totals = self._totals(level, states, later)
+            self._set_clocks(states, clocks, -later)  # those that the scans do not need stood still
+            for scan, found in zip(scans, totals, strict=True):
+                self.of.set(states, scan.position, self._joined(scan, found)[1:])
+        begun, made, bad = self._run(states)
+        self.misfit = not self.of.same([array[:-1] for array in states], [array[1:] for array in begun])
+        if self.misfit or bad or any(self._correct(last, states, made) for last in self.of.cuts.last):
             return False
-        self._finish(counts, made, starts, written, owners)
+        self._gather(made)
+        counts += made.sum(axis=0)
+        for array, content in zip(now, states, strict=True):
+            array[:] = content[-1]
         self.done = True
         return False
 
@@ -283,6 +278,102 @@ class Attempt:
     def shift(self) -> int:
         """The steps of the history, rounded up."""
         return -(-self.of.cuts.history // self.kind.size) * self.kind.size
+
+    def _set_clocks(self, states: LoopValues, clocks: Mapping[int, Any], offset: int) -> None:
+        """Set the clocks to what they are so many steps after the start of each block but the first."""
+        for position, clock in clocks.items():
+            self.of.set(states, position, [clock(edge - self.edges[0] + offset) for edge in self.edges[1:-1]])
+
+    def _joined(self, scan: Scan, totals: Sequence[Value]) -> list[Value]:
+        """A scan before each block and behind the last one, given what each block does to it."""
+        found = [scan.neutral, totals[0]]
+        for total in totals[1:]:
+            found.append(self.of.join(scan, found[-1], total))
+        return found
+
+    def _correct(self, last: Last, states: LoopValues, made: Any) -> bool:
+        """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
+        scan = last.scan
+        before = self._joined(scan, self.of.values(states, scan.position))
+        fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
+        bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.shown], made)
+        self.of.set(states, scan.position, before[-1:])
+        return bad
+
+    # --- where blocks run: in threads -----------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Before anything runs."""
+        self.nothing = self.counts[:0]
+
+    def _totals(self, level: int, states: LoopValues, later: int) -> list[list[Value]]:
+        """What each block does to the scans of a level, where it begins and ends by so many steps earlier.
+
+        The states become those at these places, but for the scans.
+        """
+        edges = [self.edges[0], *(edge - later for edge in self.edges[1:-1])]
+        inside = [array.copy() for array in states]
+        self._all([partial(self._total, level, k, edges, states, inside) for k in range(len(edges))])
+        return [self.of.values(inside, scan.position)[:-1] for scan in self.of.cuts.levels[level]]
+
+    def _total(self, level: int, k: int, edges: Sequence[int], states: LoopValues, inside: LoopValues) -> None:
+        loop = self.of.lead_loop(self.kind.name, level)
+        if k:
+            self._steps(loop, edges[k] - self.shift, edges[k], row_of(states, k))
+            for array, content in zip(inside, states, strict=True):
+                array[k] = content[k]
+            for scan in self.of.cuts.levels[level]:
+                self.of.set([array[k : k + 1] for array in inside], scan.position, [scan.neutral])
+        if k + 1 < len(edges):
+            self._steps(loop, edges[k], edges[k + 1], row_of(inside, k))
+
+    def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
+        """Run all blocks: the states in which they begin, how much each puts out, and whether a hazard occurred."""
+        begun = [array.copy() for array in states]
+        made: Any = np.zeros((self.count, len(self.counts)), np.int64)
+        widths = [pipe.width for _, _, pipe in self.of.one.results]
+        self.starts = [
+            [int(n) + (edge - self.edges[0]) * width for n, width in zip(self.counts, widths, strict=True)]
+            for edge in self.edges[:-1]
+        ]  # a block writes behind all that the blocks before it can write
+        pairs = list(zip(self.owners, self.written, strict=True))
+        self.views: list[Any] = [[y[at[j] :] for j, y in pairs] for at in self.starts]
+        found = self._all([partial(self._run_block, k, states, begun, made) for k in range(self.count)])
+        return begun, made, any(found)
+
+    def _run_block(self, k: int, states: LoopValues, begun: LoopValues, made: Any) -> bool:
+        first, cuts = self.edges[k], self.of.cuts
+        whole, real, *memories = state = row_of(states, k)
+        if k:
+            self._steps(self.of.lead_loop(self.kind.name, len(cuts.levels)), first - self.shift, first, state)
+            for last in cuts.last:
+                self.of.set([array[k : k + 1] for array in states], last.scan.position, [last.scan.neutral])
+            for array, content in zip(begun, state, strict=True):
+                array[k] = content
+        loop = self.of.one.loops.loop(self.kind)
+        last_step = self.edges[k + 1]
+        return bool(loop(first, last_step, whole, real, made[k], *memories, *self.inputs, *self.views[k]))
+
+    def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
+        """Combine what blocks have put out of a scan with what it was; `shown`: the outputs, and their arrays."""
+        domain, loop = self.of.one.system.variables[scan.position].domain, self.of.offset_loop(scan)
+        works = []
+        for k in range(1, self.count):
+            offset = encode_any(domain, before[k])
+            for j, at in shown:
+                cuts = [int(made[k][j]) * part // self.of.threads for part in range(self.of.threads + 1)]
+                works += [partial(loop, a, b, offset, self.views[k][at]) for a, b in itertools.pairwise(cuts)]
+        return any(self._all(works))
+
+    def _gather(self, made: Any) -> None:
+        """Move the outputs of the blocks together."""
+        behind = self.counts.copy()
+        for each, at in zip(made, self.starts, strict=True):
+            for j, y in zip(self.owners, self.written, strict=True):
+                first, start, n = int(behind[j]), at[j], int(each[j])
+                if first != start:
+                    y[first : first + n] = y[start : start + n]
+            behind += each
 
     def _all(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
         """Do this work, the first of it here."""
@@ -299,82 +390,10 @@ class Attempt:
         if first < last:
             loop(first, last, whole, real, self.nothing, *memories, *self.inputs)
 
-    # --- the scans of a level -------------------------------------------------------------------------------
 
-    def _fold(self, level: int) -> None:
-        """Find these scans at the start of each block, or before it, by as many steps as are still to be made."""
-        later = (len(self.of.cuts.levels) - level) * self.shift
-        edges = [self.edges[0], *(edge - later for edge in self.edges[1:-1])]
-        scans = self.of.cuts.levels[level]
-        totals = self._all([partial(self._total, level, k, edges) for k in range(len(edges))])
-        found = totals[0]
-        for state, edge, total in zip(self.states[1:], edges[1:], totals[1:], strict=True):
-            self.of.advance(state, self.state, edge - self.edges[0])  # those that the scans do not need stood still
-            for scan, value in zip(scans, found, strict=True):
-                self.of.set(state, scan.position, value)
-            found = [self.of.join(*each) for each in zip(scans, found, total, strict=True)]
-
-    def _total(self, level: int, k: int, edges: Sequence[int]) -> list[Value]:
-        """What a block does to the scans; the state is left as it is before it, but for them."""
-        loop, scans = self.of.lead_loop(self.kind.name, level), self.of.cuts.levels[level]
-        state = self.states[k]
-        if k:
-            self._steps(loop, edges[k] - self.shift, edges[k], state)
-        state = copies(state)
-        for scan in scans if k else ():
-            self.of.set(state, scan.position, scan.neutral)
-        if k + 1 < len(edges):
-            self._steps(loop, edges[k], edges[k + 1], state)
-        return [self.of.value(state, scan.position) for scan in scans]
-
-    # --- the blocks -----------------------------------------------------------------------------------------
-
-    def _run(self, loop: Loop, k: int, made: Any, views: Sequence[Any]) -> tuple[LoopValues | None, bool]:
-        """Run a block; the state in which it was begun, if that had to be found, and whether a hazard occurred."""
-        state, begun, first = self.states[k], None, self.edges[k]
-        if k:
-            self._steps(self.of.lead_loop(self.kind.name, len(self.of.cuts.levels)), first - self.shift, first, state)
-            for last in self.of.cuts.last:
-                self.of.set(state, last.scan.position, last.scan.neutral)
-            begun = copies(state)
-        whole, real, *memories = state
-        return begun, bool(loop(first, self.edges[k + 1], whole, real, made, *memories, *self.inputs, *views))
-
-    def _starts(self, counts: Any, k: int) -> list[int]:
-        """Where a block writes into each of the outputs: behind all that the blocks before it can write."""
-        before = self.edges[k] - self.edges[0]
-        return [
-            int(n) + before * pipe.width for n, (_, _, pipe) in zip(counts.tolist(), self.of.one.results, strict=True)
-        ]
-
-    def _shown(self, last: Last, made: Sequence[Any], views: Sequence[Sequence[Any]]) -> bool:
-        """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
-        scan, position, loop = last.scan, last.scan.position, self.of.offset_loop(last.scan)
-        fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
-        columns = [(j, fields.index((j, k))) for j, k in last.shown]
-        value = self.of.value(self.states[0], position)
-        works = []
-        for k in range(1, len(self.states)):
-            offset = encode_any(self.of.one.system.variables[position].domain, value)
-            for j, at in columns:
-                cuts = [int(made[k][j]) * part // self.of.threads for part in range(self.of.threads + 1)]
-                works += [partial(loop, a, b, offset, views[k][at]) for a, b in itertools.pairwise(cuts)]
-            value = self.of.join(scan, value, self.of.value(self.states[k], position))
-        self.of.set(self.states[-1], position, value)
-        return any(self._all(works))
-
-    def _finish(
-        self, counts: Any, made: Sequence[Any], starts: list[list[int]], written: Sequence[Any], owners: Sequence[int]
-    ) -> None:
-        """Move the outputs of the blocks together, and go on from where the last one ended."""
-        for each, at in zip(made, starts, strict=True):
-            for j, y in zip(owners, written, strict=True):
-                behind, start, n = int(counts[j]), at[j], int(each[j])
-                if behind != start:
-                    y[behind : behind + n] = y[start : start + n]
-            counts += each
-        for array, content in zip(self.state, self.states[-1], strict=True):
-            array[:] = content
+def row_of(states: LoopValues, k: int) -> LoopValues:
+    """The state of a block."""
+    return [array[k] for array in states]
 
 
 def _close(a: Any, b: Any) -> bool:
