@@ -11,12 +11,13 @@ MAKEFLAGS += --jobs=3
 # Hundreds of short processes run: compiling all modules in each of them takes longer than the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-all lint ruff types tests tests-all fuzz bench clean distclean
+.PHONY: help setup demo test test-all lint ruff types tests tests-all docs fuzz bench clean distclean
 
 help:
 	@echo 'make demo       show what workbench does (sets everything up first)'
 	@echo 'make test       lint, types, and the tests that are not slow'
 	@echo 'make test-all   lint, types, and every test'
+	@echo 'make docs       the site of the documentation, in build/docs'
 	@echo 'make fuzz       look for new random cases for MINUTES=10'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
@@ -46,6 +47,12 @@ tests: setup
 
 tests-all: setup
 	@$(PYTEST) --hypothesis-profile=thorough --timeout=1800
+
+# Every warning is an error, and so is a reference that leads nowhere.
+docs: setup
+	@$(VENV)/python -c 'import sphinx' 2>/dev/null || $(VENV)/python -m pip install --quiet --editable '.[docs]'
+	@$(VENV)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
+	@echo 'the site is build/docs/index.html'
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)
