@@ -125,9 +125,9 @@ INVARIANTS = [
 
 
 def decided(pipeline: Pipeline, prop: Property, q: int) -> tuple[Prepared, Any]:
-    flat = flatten(pipeline)
+    """The model, in which a run ends where a number leaves its range, and the verdict."""
     found = Settings(q=q)
-    return prepare(flat, prop, found), check(pipeline, prop, found)
+    return prepare(flatten(pipeline), prop, found, up_to_escapes=True), check(pipeline, prop, found)
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
