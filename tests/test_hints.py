@@ -293,6 +293,10 @@ def test_who_follows_a_hint_is_rid_of_the_mistake(case, of_rules):
 # --- that no hint is forgotten ----------------------------------------------------------------------------
 
 
+GIVING = ("mistake", "error")
+"""What is called with the hint as its second argument, or a later one."""
+
+
 def places(path: Path) -> Iterator[tuple[str, str, int, int]]:
     """Module, function, first and last line of each call that gives a hint."""
     module = path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -302,7 +306,8 @@ def places(path: Path) -> Iterator[tuple[str, str, int, int]]:
             inside = child.name if isinstance(child, ast.FunctionDef) else function
             if isinstance(child, ast.Call):
                 gives = any(keyword.arg == "hint" for keyword in child.keywords)
-                if gives or (isinstance(child.func, ast.Attribute) and child.func.attr == "mistake"):
+                gives |= isinstance(child.func, ast.Attribute) and child.func.attr in GIVING and len(child.args) > 1
+                if gives:
                     yield module, function, child.lineno, child.end_lineno or child.lineno
             yield from visit(child, inside)
 
@@ -316,7 +321,7 @@ def test_every_hint_is_followed(monkeypatch):
         original(self, what, where=where, hint=hint, **more)
         for frame, line in traceback.walk_stack(sys._getframe(1)) if hint else ():
             reached.add((frame.f_code.co_filename, line))
-            if frame.f_code.co_name not in ("mistake", "__init__"):
+            if frame.f_code.co_name not in (*GIVING, "__init__"):
                 break
 
     monkeypatch.setattr(WorkbenchError, "__init__", remember)

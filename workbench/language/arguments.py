@@ -134,13 +134,12 @@ class Reader(Evaluator):
         if slot.words and isinstance(e, s.Identifier):
             return self._word(cls, slot, e)
         if isinstance(e, s.Sign):
-            raise LanguageError(f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls))
+            raise e.error(f"'{slot}' of {cls.keyword} is not a function", _write(cls))
         return self._constant(cls, slot, e)
 
     def _word(self, cls: type[Processor], slot: ParameterSlot, e: s.Identifier) -> str:
         if e.name not in slot.words:
-            hint = did_you_mean(e.name, sorted(slot.words))
-            raise LanguageError(f"'{slot}' of {cls.keyword} cannot be '{e}'", where=e.where, hint=hint)
+            raise e.error(f"'{slot}' of {cls.keyword} cannot be '{e}'", did_you_mean(e.name, sorted(slot.words)))
         return e.name
 
     def _constant(self, cls: type[Processor], slot: ParameterSlot, e: s.Expression) -> Value:
@@ -149,7 +148,7 @@ class Reader(Evaluator):
         value = None if other else self.value(e)
         if other or (wanted and not any(_is(value, kind) for kind in wanted)):
             what = " or ".join(_WORDS[k] for k in wanted) or "a constant"
-            raise LanguageError(f"'{slot}' of {cls.keyword} is {what}, not '{e}'", where=e.where, hint=_write(cls))
+            raise e.error(f"'{slot}' of {cls.keyword} is {what}, not '{e}'", _write(cls))
         return value
 
     def _no_constant(self, e: s.Expression) -> bool:
@@ -178,12 +177,12 @@ class Reader(Evaluator):
             hint = AGGREGATES.get(name, did_you_mean(name, names, "functions and names are: ")) if name else hint
             if name not in AGGREGATES and not hint.startswith("did you mean"):
                 hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
-            raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
+            raise e.error(f"{what} is a function, not '{e}'", hint)
         return found
 
     def inner(self, what: str, e: s.Expression) -> Processor:
         """A processor as a parameter; pipelines are read by the subclass that knows them."""
-        raise LanguageError(f"{what} is a processor, not '{e}'", where=e.where)
+        raise e.error(f"{what} is a processor, not '{e}'")
 
 
 _WORDS = {int: "a whole number", bool: "true or false", float: "a number", str: "a text"}

@@ -67,11 +67,8 @@ class Body(StreamReader):
         for statement in self.syntax.statements:
             self.statement = statement
             if returned is not None:
-                raise LanguageError(
-                    f"pipeline {self.syntax.name} has returned already",
-                    where=statement.where,
-                    hint="'return' is the last statement; write return a, b for two outputs",
-                )
+                hint = "'return' is the last statement; write return a, b for two outputs"
+                raise statement.error(f"pipeline {self.syntax.name} has returned already", hint)
             with self.apart(*statement.names):
                 if isinstance(statement, s.Return):
                     returned = []  # it is there, whatever it means
@@ -80,7 +77,7 @@ class Body(StreamReader):
                     self._bind(statement)
         if returned is None:
             what = f"pipeline {self.syntax.name} returns nothing"
-            raise LanguageError(what, where=self.syntax.where, hint="its last statement is: return STREAM")
+            raise self.syntax.error(what, "its last statement is: return STREAM")
         if not self.sound:
             raise FollowUp
         return returned
@@ -110,11 +107,10 @@ class Body(StreamReader):
             return
         values = list(value) if is_many(value) else [value]
         if len(values) != len(statement.names):
-            raise LanguageError(
+            raise statement.error(
                 f"'{statement.value}' gives {plural(len(values) or 'no', 'stream')},"
                 f" {plural(len(statement.names) or 'no', 'name')} on the left",
-                where=statement.where,
-                hint=f"write {', '.join('abcdefgh'[: len(values)])} = ...",
+                f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
         for name, place, item in zip(statement.names, statement.places, values, strict=True):
             self.bind(name, self._give_name(item, name, place), place)
@@ -153,16 +149,11 @@ class Body(StreamReader):
                 hint = "it is defined behind this, on the same line; move its definition to the front"
             if below is self.statement:
                 hint = "a stream cannot be defined by itself; use cumulate for what depends on earlier events"
-            return LanguageError(f"'{e.name}' is used before it has a value", where=e.where, hint=hint)
+            return e.error(f"'{e.name}' is used before it has a value", hint)
         if e.name == TIME:
             hint = "make it an input: time: int; rules read it, whether it is named or not"
-            return LanguageError(f"there is no stream or parameter '{TIME}'", where=e.where, hint=hint)
+            return e.error(f"there is no stream or parameter '{TIME}'", hint)
         if e.name in self.file.callables():
-            return LanguageError(
-                f"'{e.name}' is not a stream", where=e.where, hint=f"apply it to streams: {e.name}(...)"
-            )
-        return LanguageError(
-            f"there is no stream or parameter '{e.name}'",
-            where=e.where,
-            hint=did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: "),
-        )
+            return e.error(f"'{e.name}' is not a stream", f"apply it to streams: {e.name}(...)")
+        what = f"there is no stream or parameter '{e.name}'"
+        return e.error(what, did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: "))

@@ -115,17 +115,14 @@ class Elaborator:
         for position, item in enumerate(items):
             if item.name is None and position >= len(names):
                 what = f"pipeline {syntax.name} has {plural(len(names) or 'no', 'parameter')}, {len(items)} given"
-                raise LanguageError(what, where=item.where, hint=f"write {syntax.signature}")
+                raise item.error(what, f"write {syntax.signature}")
             name = item.name or names[position]
             if name in values:
-                raise LanguageError(f"the parameter '{name}' is given twice", where=item.where)
+                raise item.error(f"the parameter '{name}' is given twice")
             value = scope.value(item.value)
             if isinstance(value, BuiltStream):
-                raise LanguageError(
-                    f"the parameter '{name}' is a stream, '{item.value}'",
-                    where=item.where,
-                    hint="parameters are constants; streams stand in the parentheses",
-                )
+                hint = "parameters are constants; streams stand in the parentheses"
+                raise item.error(f"the parameter '{name}' is a stream, '{item.value}'", hint)
             values[name] = value
         return values
 
@@ -193,7 +190,7 @@ class Elaborator:
             _check_output(syntax, port, body.domain(port.type), made.domains[pipe], returned)
             if name in made.domains and pipe != name:
                 what = f"the output '{name}' shows '{pipe}', but another pipe is called '{name}'"
-                raise LanguageError(what, where=port.where, hint="rename the pipe, or name the output: -> name: TYPE")
+                raise port.error(what, "rename the pipe, or name the output: -> name: TYPE")
 
         Findings().all(range(len(names)), check)
         return made
@@ -204,15 +201,10 @@ def _capacity(
 ) -> tuple[str, int]:
     """A queue and its capacity, as a statement gives it."""
     if statement.queue not in pipeline.every_queue:
-        raise LanguageError(
-            f"pipeline {syntax.name} has no queue '{statement.queue}'",
-            where=statement.where,
-            hint=did_you_mean(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
-        )
+        hint = did_you_mean(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues"
+        raise statement.error(f"pipeline {syntax.name} has no queue '{statement.queue}'", hint)
     if any(each.queue == statement.queue for each in syntax.capacities[: syntax.capacities.index(statement)]):
-        raise LanguageError(
-            f"the capacity of queue '{statement.queue}' is given twice", where=statement.where, hint="remove one"
-        )
+        raise statement.error(f"the capacity of queue '{statement.queue}' is given twice", "remove one")
     size = scope.value(statement.size)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         shown = "a stream" if isinstance(size, BuiltStream) else _shown(size)
@@ -229,7 +221,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     names = [p.name or (f"out{i}" if many else "out") for i, p in enumerate(syntax.outputs, 1)]
     for i, (name, port) in enumerate(zip(names, syntax.outputs, strict=True)):
         if name in names[:i]:
-            raise LanguageError(f"two outputs are called '{name}'", where=port.where, hint="rename one")
+            raise port.error(f"two outputs are called '{name}'", "rename one")
     return names
 
 
@@ -245,8 +237,7 @@ def _check_output(
         hint += "; / divides floats, and div whole numbers"
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
-    what = f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}"
-    raise LanguageError(what, where=port.where, hint=hint)
+    raise port.error(f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}", hint)
 
 
 def _listed(hint: str, known: list[str]) -> str:

@@ -98,7 +98,7 @@ class Evaluator:
             return self.call(e)
         if isinstance(e, s.Field):
             return self.field(e)
-        raise LanguageError(f"'{e}' is not a value", where=e.where, hint=_explain_misplaced(e))
+        raise e.error(f"'{e}' is not a value", _explain_misplaced(e))
 
     def values(self, parts: Iterable[s.Expression]) -> list[Any]:
         """The values of several expressions."""
@@ -122,7 +122,7 @@ class Evaluator:
         hint = did_you_mean(e.name, [*self.scope, *self.labels], "the names here are: ")
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
-        return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)
+        return e.error(f"there is no '{e.name}' here", hint)
 
     def call(self, e: s.Call) -> Any:
         """A function applied to values."""
@@ -139,10 +139,10 @@ class Evaluator:
     def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
         """A function called by name, its arguments counted."""
         if e.given:
-            raise LanguageError(f"the function '{e.name}' has no parameters in < >", where=e.where)
+            raise e.error(f"the function '{e.name}' has no parameters in < >")
         if len(arguments) != function.arity:
             what = f"the function '{e.name}' takes {plural(function.arity or 'no', 'argument')}, {len(arguments)} given"
-            raise LanguageError(what, where=e.where, hint=f"write {e.name}({', '.join('abcdefgh'[: function.arity])})")
+            raise e.error(what, f"write {e.name}({', '.join('abcdefgh'[: function.arity])})")
         return self.apply(function, arguments, e)
 
     def field(self, e: s.Field) -> Any:
@@ -152,14 +152,10 @@ class Evaluator:
         if e.name in names:
             return value[names.index(e.name)]
         if names and not e.name.isdigit():
-            hint = did_you_mean(e.name, names, "its fields are: ")
-            raise LanguageError(f"'{e.value}' has no field '{e.name}'", where=e.where, hint=hint)
+            raise e.error(f"'{e.value}' has no field '{e.name}'", did_you_mean(e.name, names, "its fields are: "))
         if not isinstance(value, tuple) or not e.name.isdigit() or int(e.name) >= len(value):
-            raise LanguageError(
-                f"'{e.value}' has no field '{e.name}' here",
-                where=e.where,
-                hint="inside a function the fields of a tuple are numbered: v.0, v.1, ...",
-            )
+            what = f"'{e.value}' has no field '{e.name}' here"
+            raise e.error(what, "inside a function the fields of a tuple are numbered: v.0, v.1, ...")
         return value[int(e.name)]
 
 

@@ -67,8 +67,7 @@ def fault(
 ) -> Fault:
     """A fault of a pipeline; `constants` are its parameters."""
     if syntax.kind not in tuple(Kind):
-        hint = did_you_mean(syntax.kind, tuple(Kind), "a pipe may: ")
-        raise LanguageError(f"there is no fault '{syntax.kind}'", where=syntax.where, hint=hint)
+        raise syntax.error(f"there is no fault '{syntax.kind}'", did_you_mean(syntax.kind, tuple(Kind), "a pipe may: "))
     kind = Kind(syntax.kind)
     known: dict[str, Domain] = {**pipeline.every_pipe, **{o: pipeline.domains[p] for o, p in pipeline.outputs}}
     if syntax.pipe not in known:
@@ -79,10 +78,9 @@ def fault(
         )
     if (kind is Kind.DELAY) != (syntax.by is not None):
         what = f"'delay {syntax.pipe}' does not say" if kind is Kind.DELAY else f"'{kind} {syntax.pipe}' cannot say"
-        raise LanguageError(
+        raise syntax.error(
             f"{what} by how many steps",
-            where=syntax.where,
-            hint=f"write {kind} {syntax.pipe}" + (" by 2, for at most 2 steps" if kind is Kind.DELAY else ""),
+            f"write {kind} {syntax.pipe}" + (" by 2, for at most 2 steps" if kind is Kind.DELAY else ""),
         )
     scope = Evaluator(constants, functions, labels)
     when = None if syntax.when is None else _condition(syntax, syntax.when, known[syntax.pipe], scope)
@@ -95,11 +93,7 @@ def _number(e: s.Expression | None, scope: Evaluator) -> int | None:
         return None
     value = scope.value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise LanguageError(
-            f"a number from 1 on is needed, not '{e}'",
-            where=e.where,
-            hint="write a whole number, such as 2",
-        )
+        raise e.error(f"a number from 1 on is needed, not '{e}'", "write a whole number, such as 2")
     return value
 
 
@@ -113,7 +107,7 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
     with at(e.where):
         typed = function.typed((domain,))
     if not isinstance(typed.result, Bool):
-        raise LanguageError(f"'{e}' is not a condition", where=e.where, hint=f"compare it, {syntax.pipe} > 0")
+        raise e.error(f"'{e}' is not a condition", f"compare it, {syntax.pipe} > 0")
     return function
 
 
@@ -122,11 +116,8 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
     first = syntax.pipe.partition(".")[0]
     for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
-            raise LanguageError(
-                f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",
-                where=part.where,
-                hint=did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels], "the names here are: "),
-            )
+            hint = did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels], "the names here are: ")
+            raise part.error(f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'", hint)
 
 
 class _Condition(FunctionBody):
@@ -144,7 +135,7 @@ class _Condition(FunctionBody):
         value, domain = self.event, self.domain
         for label in parts[len(self.pipe) :]:
             if not isinstance(domain, Tuple) or label not in domain.names():
-                raise LanguageError(f"'{'.'.join(self.pipe)}' ({domain}) has no '{label}'", where=e.where)
+                raise e.error(f"'{'.'.join(self.pipe)}' ({domain}) has no '{label}'")
             position = domain.names().index(label)
             value, domain = value[position], domain.fields[position]
         return value

@@ -13,7 +13,7 @@ from workbench.core.fields import FrozenMap, Map, within
 from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.types import constants as enumerated
@@ -43,7 +43,7 @@ class _Machine:
         assert body is not None
         taken = {*self.constants, *self.domains}
         if STATE in taken:
-            raise LanguageError(f"'{STATE}' is the machine's own state", where=syntax.where, hint="rename the input")
+            raise syntax.error(f"'{STATE}' is the machine's own state", "rename the input")
         each = self.file.findings.each
         variables = each(body.variables, lambda v: self._variable(v, taken))
         port = next(iter(syntax.outputs), None)
@@ -68,30 +68,25 @@ class _Machine:
 
     def _variable(self, v: s.VariableSyntax, taken: set[str]) -> Variable:
         if v.name in taken:
-            raise LanguageError(f"the name '{v.name}' is taken", where=v.where, hint="choose another")
+            raise v.error(f"the name '{v.name}' is taken", "choose another")
         taken.add(v.name)
         kind = domain(v.type, self.value)
         if isinstance(kind, Map) != (v.start is None):
             what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
-            raise LanguageError(what, where=v.where, hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
+            raise v.error(what, f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
         return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start), v.where)
 
     def _check_outputs(self, body: s.MachineSyntax) -> None:
         if not body.states:
-            raise LanguageError(
-                f"machine {self.syntax.name} has no state", where=self.syntax.where, hint="write state NAME: OUTPUT"
-            )
+            raise self.syntax.error(f"machine {self.syntax.name} has no state", "write state NAME: OUTPUT")
         speaking = next((state for state in body.states if state.output is not None), None)
         if self.syntax.outputs and speaking is None:
-            raise LanguageError(
-                f"no state of machine {self.syntax.name} emits anything",
-                where=self.syntax.outputs[0].where,
-                hint=f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state",
-            )
+            hint = f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state"
+            raise self.syntax.outputs[0].error(f"no state of machine {self.syntax.name} emits anything", hint)
         if not self.syntax.outputs and speaking is not None:
             what = f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits"
-            raise LanguageError(what, where=speaking.where, hint="write machine NAME(...) -> TYPE {")
+            raise speaking.error(what, "write machine NAME(...) -> TYPE {")
 
     def _transition(self, t: s.TransitionSyntax) -> Transition:
         findings = Findings()
@@ -105,11 +100,8 @@ class _Machine:
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []
         if update.name not in known:
-            raise LanguageError(
-                f"there is no variable '{update.name}'",
-                where=update.where,
-                hint=did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
-            )
+            hint = did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START"
+            raise update.error(f"there is no variable '{update.name}'", hint)
         return update.name, self._function(update.value, self.domains.get(update.name))
 
     def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import did_you_mean
 from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
@@ -79,12 +79,11 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
     row = PROPERTIES.get(check.name)
     if row is None:
         hint = did_you_mean(check.name, PROPERTIES, f"{suggest_property(check.text)}; properties are: ".lstrip("; "))
-        raise LanguageError(f"there is no property '{check.name}'", where=check.where, hint=hint)
+        raise check.error(f"there is no property '{check.name}'", hint)
     kind = row.argument
     if (kind is None) != (check.argument is None):
         what = f"takes a {kind.words}" if kind else "takes no argument"
-        hint = f"write {kind.example if kind else check.name}"
-        raise LanguageError(f"the property '{check.name}' {what}", where=check.where, hint=hint)
+        raise check.error(f"the property '{check.name}' {what}", f"write {kind.example if kind else check.name}")
     argument = None if kind is None or check.argument is None else kind.read(check, check.argument, constants)
     return s.PropertySyntax(check.name, argument, check.text, where=check.where)
 
@@ -93,9 +92,7 @@ def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) 
     """The parameters of a pipeline in a property, which must be named."""
     for item in given:
         if item.name is None:
-            raise LanguageError(
-                f"'{item}' in a property does not say its parameter", where=item.where, hint=f"write k = {item}"
-            )
+            raise item.error(f"'{item}' in a property does not say its parameter", f"write k = {item}")
     scope = Evaluator(constants, LIBRARY, {})
     return tuple((str(item.name), scope.value(item.value)) for item in given)
 
@@ -103,8 +100,7 @@ def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) 
 def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> int:
     value = Evaluator(constants, LIBRARY, {}).value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        what = f"the property '{check.name}' takes a number of steps, not {value}"
-        raise LanguageError(what, where=e.where, hint=f"write {NUMBER.example}")
+        raise e.error(f"the property '{check.name}' takes a number of steps, not {value}", f"write {NUMBER.example}")
     return value
 
 
@@ -114,7 +110,7 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
     if isinstance(e, s.Instantiation):
         return s.PipelineReference(e.name, read_parameters(e.given, constants), where=e.where)
     what = f"the property '{check.name}' takes the name of a pipeline, not '{e}'"
-    raise LanguageError(what, where=e.where, hint=f"write {check.name}(other) or {check.name}(other<k = 3>)")
+    raise e.error(what, f"write {check.name}(other) or {check.name}(other<k = 3>)")
 
 
 def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
@@ -123,8 +119,7 @@ def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) ->
         if kind is not None and isinstance(part, s.Temporal) and part.operator not in kind.operators:
             what = f"'{part.operator}' has no meaning in {check.name}(...)"
             logic = "ctl" if part.operator in CTL else "ltl"
-            hint = kind.other.format(name=check.name, operator=part.operator, logic=logic)
-            raise LanguageError(what, where=part.where, hint=hint)
+            raise part.error(what, kind.other.format(name=check.name, operator=part.operator, logic=logic))
     return substitute(e, constants)
 
 

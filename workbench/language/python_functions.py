@@ -19,7 +19,7 @@ from workbench.core.findings import Findings, FollowUp
 from workbench.core.function import Function
 from workbench.core.term import python_value
 from workbench.core.types import LITERALS
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.named_files import find_named
 from workbench.python_files import execute_file, is_python_allowed
@@ -43,19 +43,16 @@ def _load(used: s.UsedFunction) -> Function:
     InputError: the file cannot be run.
     """
     if not is_python_allowed():
-        raise LanguageError(
-            f"this program would run the Python file '{used.file}', which could do all that you can",
-            where=used.where,
-            hint="if you trust that file, add --allow-python (allow_python=True in Python)",
-        )
+        what = f"this program would run the Python file '{used.file}', which could do all that you can"
+        raise used.error(what, "if you trust that file, add --allow-python (allow_python=True in Python)")
     path = find_named(used.file, Path(used.where.file).absolute().parent, used.where)
     if not path.is_file():
         hint = "name it as it is seen from the folder of this file, or from one of --include"
-        raise LanguageError(f"there is no file '{used.file}'", where=used.where, hint=hint)
+        raise used.error(f"there is no file '{used.file}'", hint)
     found = _functions(str(path), path.stat().st_mtime_ns)
     if used.name not in found:
         hint = did_you_mean(used.name, found, "its functions are: ")
-        raise LanguageError(f"'{used.file}' has no function '{used.name}'", where=used.where, hint=hint)
+        raise used.error(f"'{used.file}' has no function '{used.name}'", hint)
     return _typed(used, found[used.name])
 
 
@@ -77,14 +74,13 @@ def _typed(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
         domains = [_domain(name, hints.get(name)) for name in (*(p.name for p in parameters), "return")]
     except (NameError, TypeError) as error:
         told = ", ".join(f"{p.name}: float" for p in parameters)
-        raise LanguageError(
+        raise used.error(
             f"'{used.name}' does not say all of its types: {error}",
-            where=used.where,
-            hint=f"write def {used.name}({told}) -> float: types are bool, int, float, str, these | None, and "
+            f"write def {used.name}({told}) -> float: types are bool, int, float, str, these | None, and "
             'Literal["a", "b"]',
         ) from error
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
-        raise LanguageError(f"'{used.name}' has arguments without a place", where=used.where, hint="leave * out")
+        raise used.error(f"'{used.name}' has arguments without a place", "leave * out")
     *takes, result = domains
 
     @functools.wraps(call)

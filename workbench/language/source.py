@@ -132,11 +132,8 @@ class Source:
 
     def _reference(self, reference: s.PipelineReference) -> s.PipelineSyntax:
         if reference.name not in self.pipelines:
-            raise LanguageError(
-                f"there is no pipeline '{reference.name}' in this file",
-                where=reference.where,
-                hint=did_you_mean(reference.name, self.pipelines, "its pipelines are: "),
-            )
+            hint = did_you_mean(reference.name, self.pipelines, "its pipelines are: ")
+            raise reference.error(f"there is no pipeline '{reference.name}' in this file", hint)
         return self._syntax(reference.name)
 
 
@@ -191,7 +188,7 @@ def _monitor(
     for wire in item.wires:
         if wire.input.partition(".")[0] not in inputs:
             what = f"pipeline {pipeline.name} has no input '{wire.input}'"
-            raise LanguageError(what, where=wire.where, hint=did_you_mean(wire.input, inputs, "its inputs are: "))
+            raise wire.error(what, did_you_mean(wire.input, inputs, "its inputs are: "))
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
     checks = tuple(properties.elaborate(check, constants) for check in item.checks)
@@ -257,4 +254,4 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
             what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
-            raise LanguageError(what, where=part.where, hint=did_you_mean(part.name, dict.fromkeys(known)))
+            raise part.error(what, did_you_mean(part.name, dict.fromkeys(known)))

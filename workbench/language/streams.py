@@ -130,11 +130,8 @@ class StreamReader(args.Reader):
         label = f"field{e.name}" if e.name.isdigit() else e.name
         if e.name in names:
             return self.add(ApplyFunction(projection(names.index(e.name), e.name)), [value], label, e.where)
-        raise LanguageError(
-            f"'{e.value}' carries {domain}, which has no field '{e.name}'",
-            where=e.where,
-            hint=did_you_mean(e.name, names, "its fields are: ") or "only tuples and records have fields",
-        )
+        hint = did_you_mean(e.name, names, "its fields are: ") or "only tuples and records have fields"
+        raise e.error(f"'{e.value}' carries {domain}, which has no field '{e.name}'", hint)
 
     # --- processors and pipelines ---
 
@@ -153,8 +150,7 @@ class StreamReader(args.Reader):
 
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
         if e.given:
-            hint = f"write {args.signature(cls)}"
-            raise LanguageError(f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint)
+            raise e.error(f"the processor '{e.name}' has no parameters in < >", f"write {args.signature(cls)}")
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self.constant_error(e.arguments[count])
@@ -179,15 +175,14 @@ class StreamReader(args.Reader):
     def _of_file(self, cls: type[FileProcessor], e: s.Call) -> Any:
         first, *rest = e.arguments or (None,)
         if e.given or not isinstance(first, s.Literal) or not isinstance(first.value, str):
-            what = f"'{e.name}' is given the name of a file first, in quotes"
-            raise LanguageError(what, where=e.where, hint=f"write {args.signature(cls)}")
+            raise e.error(f"'{e.name}' is given the name of a file first, in quotes", f"write {args.signature(cls)}")
         ordered, named = list[s.Expression](), dict[str, s.Expression]()
         for each in rest:
             name = each.operands[0] if isinstance(each, s.Operation) and each.operator == "=" else None
             if not isinstance(name, s.Identifier):
                 ordered.append(each)
             elif name.name in named:
-                raise LanguageError(f"two streams are given for '{name.name}'", where=name.where, hint="leave one out")
+                raise name.error(f"two streams are given for '{name.name}'", "leave one out")
             else:
                 named[name.name] = each.parts[1]
         streams = [self._stream(each) for each in (*ordered, *named.values())]
@@ -227,9 +222,7 @@ class StreamReader(args.Reader):
         count = found.index(False) if False in found else len(found)
         if True in found[count:]:
             late = e.arguments[count + found[count:].index(True)]
-            raise LanguageError(
-                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
-            )
+            raise late.error(f"the stream '{late}' stands after a parameter", f"write {args.signature(cls)}")
         return count
 
     def _check_parameter(self, cls: type[Processor], e: s.Expression) -> None:
@@ -237,10 +230,9 @@ class StreamReader(args.Reader):
         first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
         names = [slot.name for slot in args.slots(cls)]
         if isinstance(first, s.Identifier) and first.name not in {*self.scope, *self.labels, *names}:
-            error = LanguageError(
+            error = first.error(
                 f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
-                where=first.where,
-                hint=did_you_mean(first.name, [*names, *self.scope], "parameters and streams are: "),
+                did_you_mean(first.name, [*names, *self.scope], "parameters and streams are: "),
             )
             raise FollowUp if first.name in self.lost else error
 
@@ -284,11 +276,8 @@ class StreamReader(args.Reader):
 
     def constant_error(self, e: s.Expression) -> LanguageError:
         first = next(iter(self.builder.inputs), ("x",))[0]
-        return LanguageError(
-            f"'{e}' is a constant where a stream is needed",
-            where=e.where,
-            hint=f"a constant for every event of {first} is turn({first}, {e})",
-        )
+        hint = f"a constant for every event of {first} is turn({first}, {e})"
+        return e.error(f"'{e}' is a constant where a stream is needed", hint)
 
     def _group(self, e: s.Call) -> Any:
         syntax = self.file.pipelines[e.name]
@@ -296,7 +285,7 @@ class StreamReader(args.Reader):
         if len(e.arguments) != len(syntax.inputs):
             takes = plural(len(syntax.inputs) or "no", "stream")
             what = f"pipeline {e.name} takes {takes}, {len(e.arguments) or 'none'} given"
-            raise LanguageError(what, where=e.where, hint=f"write {syntax.signature}")
+            raise e.error(what, f"write {syntax.signature}")
         made = self.file.pipeline(e.name, given, e.where)
         return self.add(Group(made), Findings().all(e.arguments, self._stream), e.name, e.where)
 
@@ -314,14 +303,14 @@ class StreamReader(args.Reader):
         if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             if issubclass(PROCESSORS[e.name], FileProcessor):
                 hint = f"write it outside: {args.signature(PROCESSORS[e.name])}"
-                raise LanguageError(f"{what} cannot be '{e.name}', which is given streams", where=e.where, hint=hint)
+                raise e.error(f"{what} cannot be '{e.name}', which is given streams", hint)
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
         if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
         name = e.name if isinstance(e, s.Identifier | s.Call | s.Instantiation) else ""
         hint = args.AGGREGATES.get(name) or did_you_mean(name, self.file.callables())
         hint = f"write cumulate({e})" if isinstance(e, s.Sign) else hint
-        raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
+        raise e.error(f"{what} is a processor or pipeline, not '{e}'", hint)
 
 
 def _streams(cls: type[Processor]) -> int:
@@ -337,7 +326,7 @@ def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset
 def _several(e: s.Expression, value: tuple[Any, ...]) -> LanguageError:
     names = value.names if isinstance(value, NamedStreams) else ()
     hint = f"take one of them: {e}.{names[0]}" if names else "name them first: a, b = ..."
-    return LanguageError(f"'{e}' gives {len(value)} streams where one is needed", where=e.where, hint=hint)
+    return e.error(f"'{e}' gives {len(value)} streams where one is needed", hint)
 
 
 def is_many(value: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.errors import Location
+from workbench.errors import LanguageError, Location
 from workbench.language.unparse import show
 
 NOWHERE = Location()
@@ -22,6 +22,10 @@ class Placed:
     """What stands in a text, and where."""
 
     where: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+    def error(self, what: str, hint: str = "") -> LanguageError:
+        """The error about this place in the text."""
+        return LanguageError(what, where=self.where, hint=hint)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
 from workbench.core.fields import Map, Nullable, Record, Tuple
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at
 
@@ -26,7 +26,7 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
     def bound(b: s.Expression) -> int:
         value = constant(b)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise LanguageError(f"the bound '{b}' of a type is not a whole number", where=b.where)
+            raise b.error(f"the bound '{b}' of a type is not a whole number")
         return value
 
     def inner(t: s.Expression) -> Domain:
@@ -49,13 +49,13 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
             return Map(*map(inner, e.arguments))
         if isinstance(e, s.MapType):
             if e.base != "map":
-                raise LanguageError(f"'{e}' is not a type", where=e.where, hint=f"write map({e.key}, {e.value})")
+                raise e.error(f"'{e}' is not a type", f"write map({e.key}, {e.value})")
             return Map(inner(e.key), inner(e.value))
         if isinstance(e, s.NullableType):
             return Nullable(inner(e.of))
         if isinstance(e, s.TupleOf):
             return Tuple(tuple(map(inner, e.items)))
-    raise LanguageError(f"'{e}' is not a type", where=e.where, hint=EXAMPLES)
+    raise e.error(f"'{e}' is not a type", EXAMPLES)
 
 
 def is_type(e: s.Expression) -> bool:
@@ -100,13 +100,11 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
 
 def _plain(e: s.Identifier) -> Domain:
     if e.name not in PLAIN:
-        raise LanguageError(
-            f"there is no type '{e.name}'", where=e.where, hint=did_you_mean(e.name, PLAIN, EXAMPLES + "; ")
-        )
+        raise e.error(f"there is no type '{e.name}'", did_you_mean(e.name, PLAIN, EXAMPLES + "; "))
     return PLAIN[e.name]
 
 
 def _finite(e: s.FiniteType, n: int) -> Domain:
     if e.base != "int":
-        raise LanguageError(f"'{e}' is not a type", where=e.where, hint=f"write int {e.kind} {e.bound}")
+        raise e.error(f"'{e}' is not a type", f"write int {e.kind} {e.bound}")
     return Integer(n, _KINDS[e.kind])
