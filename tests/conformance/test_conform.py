@@ -11,19 +11,18 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import play
-from workbench.conformance.compare.conform import conform, conform_random
+from workbench.conformance.compare.conform import conform, conform_random, plans
 from workbench.conformance.compare.conformity import Conformity
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, choose_contenders
 from workbench.conformance.compare.executables import Blocks, Running, Seen
 from workbench.conformance.compare.explanation import account
-from workbench.conformance.compare.plans import plans
 from workbench.conformance.compare.reduction import part
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.compare.search import ROUND, Search
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.user_files import python_pipelines, subject
 from workbench.conformance.written_tests.disagreements import disagreement
-from workbench.conformance.written_tests.recipe import Recipe
+from workbench.conformance.written_tests.written_file import Recipe
 from workbench.core.determinism import Determinism
 from workbench.core.domain import FLOAT, Integer
 from workbench.core.processor import Maybe

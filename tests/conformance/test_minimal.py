@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from workbench.conformance.compare.minimal import minimize
+from workbench.conformance.compare.search import minimize
 
 Numbers = list[int]
 

@@ -36,6 +36,9 @@ Case = tuple[Fact, ...]
 Disjunction = tuple[Case, ...]
 """Cases of which one is so."""
 
+Sides = tuple[Disjunction, Disjunction]
+"""The cases in which a condition is true, and those in which it is false."""
+
 ALWAYS: Disjunction = ((),)
 WHOLE: Interval = (-math.inf, math.inf)
 EMPTY: Interval = (math.inf, -math.inf)
@@ -100,14 +103,14 @@ def _plus(a: Sum, b: Sum, times: int = 1) -> Sum:
     return {term: factor for term, factor in found.items() if factor}
 
 
-class _Conditions(Fold[tuple[Disjunction, Disjunction]]):
+class _Conditions(Fold[Sides]):
     """The cases in which a condition is true, and those in which it is false."""
 
     def __init__(self, sums: _Sums) -> None:
         super().__init__()
         self.sums = sums
 
-    def default(self, term: Term, *args: Any) -> tuple[Disjunction, Disjunction]:
+    def default(self, term: Term, *args: Any) -> Sides:
         if term is TRUE or term is FALSE:
             return (ALWAYS, ()) if term is TRUE else ((), ALWAYS)
         if term.op is not None and term.op.holds and all(is_whole(arg.domain) for arg in term.args):
@@ -116,22 +119,16 @@ class _Conditions(Fold[tuple[Disjunction, Disjunction]]):
             return _compared(difference, signs), _compared(difference, set("<=>") - signs)
         return ((Fact({term: 1}, (1, 1)),),), ((Fact({term: 1}, (0, 0)),),)  # a truth value as a number
 
-    def on_not(self, _: Term, a: tuple[Disjunction, Disjunction]) -> tuple[Disjunction, Disjunction]:
+    def on_not(self, _: Term, a: Sides) -> Sides:
         return a[1], a[0]
 
-    def on_and(
-        self, _: Term, a: tuple[Disjunction, Disjunction], b: tuple[Disjunction, Disjunction]
-    ) -> tuple[Disjunction, Disjunction]:
+    def on_and(self, _: Term, a: Sides, b: Sides) -> Sides:
         return _both(a[0], b[0]), _either(a[1], b[1])
 
-    def on_or(
-        self, _: Term, a: tuple[Disjunction, Disjunction], b: tuple[Disjunction, Disjunction]
-    ) -> tuple[Disjunction, Disjunction]:
+    def on_or(self, _: Term, a: Sides, b: Sides) -> Sides:
         return _either(a[0], b[0]), _both(a[1], b[1])
 
-    def on_implies(
-        self, _: Term, a: tuple[Disjunction, Disjunction], b: tuple[Disjunction, Disjunction]
-    ) -> tuple[Disjunction, Disjunction]:
+    def on_implies(self, _: Term, a: Sides, b: Sides) -> Sides:
         return _either(a[1], b[0]), _both(a[0], b[1])
 
 

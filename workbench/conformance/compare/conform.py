@@ -6,7 +6,7 @@ again for the same seed, and goes on from the seed at which it was interrupted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -15,8 +15,8 @@ from workbench.conformance.compare.conformity import RANDOM_PIPELINES, Conformit
 from workbench.conformance.compare.contenders import Contender, Match, choose_contenders
 from workbench.conformance.compare.differential import Disagreement, agree
 from workbench.conformance.compare.executables import InputSequence, Running
-from workbench.conformance.compare.plans import plans
 from workbench.conformance.compare.reduction import SmallestPart, smallest_part
+from workbench.conformance.compare.schedules import Switches
 from workbench.conformance.compare.search import ROUND, Search
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
@@ -180,3 +180,22 @@ def _part(match: Match, found: Disagreement, search: Search, number: int) -> Sma
         return search_round(again, search, number, ROUND) or known
 
     return smallest_part(match.flat, found, differs)
+
+
+@st.composite
+def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
+    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
+
+    def some(names: Collection[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if draw(st.booleans()))
+
+    points = st.one_of(st.integers(0, 8), st.integers(0, 60))
+    switches = st.lists(st.tuples(points, st.integers(0, 3)), max_size=6).map(tuple)
+    schedule: int | Switches = draw(st.integers(0, 2**16)) if seeded else draw(switches)
+    return Plan(
+        some([node.name for node in flat.nodes]),
+        some(certified),
+        draw(st.sampled_from((1, 2, 3, None))),
+        draw(st.sampled_from((1, 2, 5))),
+        schedule,
+    )

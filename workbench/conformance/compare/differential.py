@@ -12,13 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.budget import Interrupt
-from workbench.conformance.compare.executables import (
-    Executable,
-    InputSequence,
-    Observation,
-    name_of,
-    source_of,
-)
+from workbench.conformance.compare.executables import Executable, InputSequence, Seen, name_of, source_of
 from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.pipeline import Pipeline
@@ -39,7 +33,7 @@ class Disagreement:
     right: tuple[str, Any]
     made: tuple[str, str] = ("", "")
     """How each executable is made from `pipeline`, as Python source; empty where that is not known."""
-    shown: tuple[tuple[Observation, Observation], ...] = field(default=(), repr=False, compare=False)
+    shown: tuple[tuple[Seen, Seen], ...] = field(default=(), repr=False, compare=False)
     """What both showed in each step, as far as both did."""
     strict: bool = False
     """Whether an Overflow of one side only counts."""
@@ -91,7 +85,7 @@ def agree(
     if names[0] == names[1]:
         names = f"{names[0]} (left)", f"{names[1]} (right)"
     runs = zip(_observe(left, steps), _observe(right, steps), strict=False)
-    shown: list[tuple[Observation, Observation]] = []
+    shown: list[tuple[Seen, Seen]] = []
     for position, (ours, theirs) in zip(range(len(steps)), runs, strict=False):
         failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
         lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
@@ -135,7 +129,7 @@ def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Exe
         raise AssertionError(str(found))
 
 
-def _observe(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
+def _observe(executable: Executable, steps: InputSequence) -> Iterator[Seen | Exception]:
     """The observations; then, where the run ends early, the reason, again and again."""
     count = 0
     try:
@@ -162,7 +156,7 @@ def _interrupt(error: BaseException | None) -> BaseException | None:
 
 
 def _difference(
-    pipeline: Pipeline, left: Observation | Exception, right: Observation | Exception, terms: Terms
+    pipeline: Pipeline, left: Seen | Exception, right: Seen | Exception, terms: Terms
 ) -> tuple[str, Any, Any] | None:
     if isinstance(left, Exception) or isinstance(right, Exception):
         shown = [side if isinstance(side, Exception) else "runs on" for side in (left, right)]

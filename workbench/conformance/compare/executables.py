@@ -30,20 +30,14 @@ OutputStreams = Mapping[str, Sequence[Value]]
 """All that comes out, by the pipe that carries it."""
 
 
-class Observation(Protocol):
-    """What is seen of one step."""
-
-    @property
-    def pipes(self) -> Mapping[str, Value | None]:
-        """Pipe name to its event, None where it carries none. Pipes that cannot be seen are absent."""
-
-    @property
-    def queues(self) -> Mapping[str, int]:
-        """Queue name to the number of events waiting at the end of the step."""
-
-
 class Seen(NamedTuple):
-    """An observation."""
+    """What is seen of one step.
+
+    Attributes
+    ----------
+    pipes: pipe name to its event, None where it carries none. Pipes that cannot be seen are absent.
+    queues: queue name to the number of events waiting at the end of the step.
+    """
 
     pipes: dict[str, Value | None]
     queues: dict[str, int]
@@ -55,7 +49,7 @@ class Executable(Protocol):
     One with an attribute `lazy` that is true computes only what its outputs need, and so overflows nowhere else.
     """
 
-    def trace(self, steps: InputSequence) -> Iterable[Observation]:
+    def trace(self, steps: InputSequence) -> Iterable[Seen]:
         """What is seen at each of these steps, from the initial state on."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from workbench.conformance.compare.differential import Disagreement
 from workbench.conformance.compare.executables import InputSequence, Running
-from workbench.conformance.compare.minimal import minimize
+from workbench.conformance.compare.search import minimize
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.conformance.compare.conformity import RuleConformity
-from workbench.conformance.compare.minimal import minimize
-from workbench.conformance.compare.search import Search
+from workbench.conformance.compare.search import Search, minimize
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.conformance.generate.smaller_rules import smaller_cases
 from workbench.core.determinism import same

@@ -26,16 +26,6 @@ class Deadlock(Exception):
     """No thread can go on."""
 
 
-class _First:
-    """Always the first of what is to be chosen from."""
-
-    def choice(self, among: Sequence[T]) -> T:
-        return among[0]
-
-    def random(self) -> float:
-        return 1.0
-
-
 class Schedule:
     """One interleaving.
 
@@ -48,7 +38,7 @@ class Schedule:
 
     def __init__(self, seed: int | Switches, switching: float | None = None) -> None:
         self._switches = None if isinstance(seed, int) else list(seed)
-        self._random: random.Random | _First = random.Random(seed) if isinstance(seed, int) else _First()
+        self._random = random.Random(seed if isinstance(seed, int) else 0)
         self._switching = self._random.choice((0.05, 0.3, 0.9)) if switching is None else switching
         self._fibers: list[_Fiber] = []
         self._current = _Fiber("caller")
@@ -164,7 +154,7 @@ class Schedule:
     def _chosen(self) -> _Fiber | None:
         able = [fiber for fiber in self._fibers if fiber.blocked is None]
         if able:
-            return self._random.choice(able)
+            return self._random.choice(able) if self._switches is None else able[0]
         waiting = ", ".join(f"{fiber.name} for {fiber.blocked}" for fiber in self._fibers)
         self._die(f"nobody can go on; waiting: {waiting}")
         return None
@@ -251,26 +241,28 @@ class ScheduledThread:
 class ScheduledLock:
     """In place of `threading.Lock`."""
 
+    name = "a gate"
+
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._taken = False
+        self._owner: _Fiber | None = None
 
     def acquire(self) -> bool:
         """Take it when nobody has it. No point: who makes a lock takes it before anybody else can."""
-        while self._taken:
+        while self._owner is not None:
             self._schedule.block(self)
-        self._taken = True
+        self._owner = self._schedule.current
         return True
 
     def release(self) -> None:
         """Give it up."""
-        assert self._taken, "release of a lock that nobody has"
-        self._taken = False
+        assert self._owner is not None, "release of a lock that nobody has"
+        self._owner = None
         self._schedule.unblock(self)
 
     def locked(self) -> bool:
         """Whether somebody has it."""
-        return self._taken
+        return self._owner is not None
 
     def __enter__(self) -> bool:
         return self.acquire()
@@ -282,36 +274,24 @@ class ScheduledLock:
             self.release()
 
     def __str__(self) -> str:
-        return "a gate"
+        return self.name
 
 
-class ScheduledRLock:
-    """In place of `threading.RLock`."""
+class ScheduledRLock(ScheduledLock):
+    """In place of `threading.RLock`: its owner may take it again. Another thread may go on before it, and after it."""
 
-    def __init__(self, schedule: Schedule) -> None:
-        self._schedule = schedule
-        self._owner: _Fiber | None = None
-        self._depth = 0
+    name, _depth = "a lock", 0
 
-    def __enter__(self) -> bool:
+    def acquire(self) -> bool:
         self._schedule.point()
-        while self._owner not in (None, self._schedule.current):
-            self._schedule.block(self)
-        self._owner = self._schedule.current
+        if self._owner is not self._schedule.current:
+            super().acquire()
         self._depth += 1
         return True
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        if isinstance(error, Deadlock):
-            return
+    def release(self) -> None:
         assert self._owner is self._schedule.current
         self._depth -= 1
         if not self._depth:
-            self._owner = None
-            self._schedule.unblock(self)
+            super().release()
             self._schedule.point()
-
-    def __str__(self) -> str:
-        return "a lock"

@@ -1,12 +1,14 @@
-"""How a search for disagreements draws its examples.
+"""How a search for disagreements draws its examples, and how one that was found is made smaller, thing by thing.
 
-The rule of this module: it imports nothing, since the command line shows what is here as its defaults.
+The rule of this module: it imports nothing, since the command line shows what is here as its defaults; and it knows
+nothing of what is left out. What hypothesis draws, hypothesis makes smaller (`shrinking`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 ROUND = 100
 """Examples of a round."""
@@ -36,3 +38,22 @@ class Search:
         for number in range(self.seed, self.seed + -(-left // ROUND)):
             yield number, min(left, ROUND)
             left -= ROUND
+
+
+_Example = TypeVar("_Example")
+_Failure = TypeVar("_Failure")
+
+
+def minimize(
+    failure: _Failure, smaller: Callable[[_Failure], Iterable[_Example]], check: Callable[[_Example], _Failure | None]
+) -> _Failure:
+    """The failure of an example from which nothing can be left out without that it no longer fails.
+
+    Parameters
+    ----------
+    smaller: of a failure the examples with one thing less, in the order in which they are tried.
+    check: the failure of an example; None where it does not fail.
+    """
+    while (found := next(filter(None, map(check, smaller(failure))), None)) is not None:
+        failure = found
+    return failure

@@ -2,23 +2,26 @@
 
 The rule of this module: each processor reads earlier pipes whose domains suit it; nothing is generated and then
 rejected. Everything stays small enough for a model checker: domains of at most `MOST_VALUES` values and at most
-`max_bits` bits of state.
+`max_bits` bits of state. What is inside a processor reads all of its inputs, some, or one of them twice, in any order;
+a wide pipe may come right before. Who holds it must not be told apart from a run of what is inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from workbench.builder import Builder
+from workbench.builder import Builder, BuiltStream
 from workbench.conformance.generate import functions as g
-from workbench.conformance.generate import holders, single
-from workbench.conformance.generate.holders import DrawnNode, DrawnPipe, Holders, few
+from workbench.conformance.generate import single
+from workbench.conformance.generate.domains import values
 from workbench.conformance.generate.samples import fitting
-from workbench.conformance.generate.single import Draw
+from workbench.conformance.generate.single import Draw, cumulation, numbers
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range
+from workbench.core.fields import Map, Tuple
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot
@@ -28,18 +31,44 @@ from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.held.group import Group, flatten
 from workbench.processors.held.holding import bits
+from workbench.processors.held.quantifiers import Exists, ForAll
+from workbench.processors.held.reset_last import ResetLast
+from workbench.processors.held.window import Window
 from workbench.processors.moore import Moore, Transition, Variable
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.past import Since
+from workbench.processors.slices.slice import Slice
+from workbench.processors.slices.slice_last import SliceLast
 from workbench.processors.stutter import Stutter
 from workbench.processors.stutter_by import StutterBy
-from workbench.processors.temporal import Release, Release3, Until, Until3
+from workbench.processors.temporal import Eventually, Release, Release3, Until, Until3
+from workbench.processors.trim import Trim
 
 MOST_EVENTS = 4
 """The most events that a pipe carries in one step."""
 
 MOST_VALUES = 36
 """Size of the largest domain of a pipe: exact arithmetic on ranges makes them grow."""
+
+WIDTHS, WIDE = (2, 3), (2, 3, 4, 5, 6, 9, 11)
+"""Widths of windows, and of large ones: stacks begin at 5, sliding sums at 9."""
+PENDING = 2
+"""Most positions of a quantifier that wait for their verdict."""
+
+
+class DrawnPipe(NamedTuple):
+    """A pipe under construction and what it carries."""
+
+    stream: BuiltStream
+    domain: Domain
+
+
+DrawnNode = tuple[Processor, list[DrawnPipe]]
+
+
+def few(domain: Domain) -> bool:
+    """Whether the values may be keys of slices."""
+    return isinstance(domain, Integers) or (domain.size or 5) <= 4
 
 
 def _counts(domain: Domain) -> bool:
@@ -49,14 +78,14 @@ def _counts(domain: Domain) -> bool:
 
 RULED = {
     item
-    for module in (globals(), vars(single), vars(holders))
+    for module in (globals(), vars(single))
     for item in list(module.values())
     if isinstance(item, type) and issubclass(item, Processor)
 }
 """The classes that a kind is about; of all others there are samples."""
 
 
-class Growing(Holders):
+class Growing:
     """A pipeline that gets one processor after another."""
 
     def __init__(
@@ -214,6 +243,90 @@ class Growing(Holders):
         if self.leaves_ranges and self.widths[pipe.stream.pipe] == 1:
             found += [(None, g.NEXT), (condition, g.NEXT)] + ([(condition, g.TAKE)] if numbers else [])
         return found
+
+    # --- the kinds that hold others ---
+
+    def several(self, first: DrawnPipe) -> list[DrawnPipe]:
+        """Pipes that are read together, one of them wide perhaps."""
+        read = [first, *([self.pick()] if self.draw(st.booleans()) else [])]
+        if self.draw(st.sampled_from((False, False, False, True))):
+            place = self.draw(st.integers(0, len(read) - 1))
+            read[place] = self.widened(read[place])
+        return read
+
+    def held(self, inputs: Sequence[Domain], width: int | None = None) -> Processor | Pipeline:
+        """What is put into a processor, with one output; of several inputs it may read some only."""
+        kinds = ["cumulation", "one", "single", "pipeline"] if len(inputs) == 1 else ["one", "pipeline"]
+        kind = self.draw(st.sampled_from([*kinds, "window"] if width and len(inputs) == 1 else kinds))
+        if kind == "cumulation":
+            return cumulation(self.draw, inputs[0], width=width)
+        if kind == "single":
+            return single.single(self.draw, inputs[0])
+        if kind == "window":
+            return Window(2, cumulation(self.draw, inputs[0], width=2))
+        if kind == "pipeline":
+            return self.inner(inputs, 1)
+        if self.draw(st.booleans()):
+            return self.inner(inputs, 1, 1)
+        builder = Builder("one")
+        streams = [builder.input("xyz"[i], domain) for i, domain in enumerate(inputs)]
+        place = self.draw(st.integers(0, len(inputs) - 1))
+        return builder.build(cumulation(self.draw, inputs[place])(streams[place]))
+
+    def group(self) -> DrawnNode:
+        read = self.several(self.pick())
+        return Group(self.inner([pipe.domain for pipe in read], 2)), read
+
+    def window(self) -> DrawnNode:
+        read = self.several(self.pick())
+        width = self.draw(st.sampled_from(WIDE if self.large else WIDTHS))
+        encoding = self.draw(st.sampled_from(["auto", "events", "copies"]))
+        return Window(width, self.held([pipe.domain for pipe in read], width), encoding), read
+
+    def batches(self) -> DrawnNode:
+        read = self.several(self.pick())
+        inner = self.held([pipe.domain for pipe in read])
+        return ResetLast(inner), [*read, self.pick(lambda d: isinstance(d, Bool))]
+
+    def slice(self) -> DrawnNode:
+        read = self.several(self.pick(few))
+        domains = tuple(pipe.domain for pipe in read)
+        some = g.of_event if len(read) > 1 else lambda function: function
+        choices = [g.ITSELF, *([f.EVEN] if numbers(domains[0]) else [])]
+        keys = [some(each) for each in choices] + ([g.SECOND] if few(domains[-1]) and len(read) > 1 else [])
+        key = self.draw(st.sampled_from(keys))
+        held = self.held(domains)
+        inner = Group(held) if isinstance(held, Pipeline) else held
+        (result,) = inner.typed(domains).results(domains)
+        to_all = self.draw(st.sampled_from([None, some(self.condition(domains[0]))]))
+        until = self.draw(st.sampled_from([None, self.condition(result)]))
+        if self.draw(st.booleans()):
+            return SliceLast(key, inner, to_all, until), read
+        return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), read
+
+    def quantifier(self) -> DrawnNode:
+        """Over a number and the next one; the inner pipeline may look at another stream, and say it later."""
+        read = self.several(self.pick(lambda d: isinstance(d, Integer | Integers)))
+        domains = [pipe.domain for pipe in read]
+        kind, compared = self.draw(st.sampled_from([ForAll, Exists])), self.draw(st.sampled_from([f.LT, f.NE, f.GE]))
+        if len(read) == 1 and self.draw(st.booleans()):
+            return kind(g.NEIGHBOURS, ApplyFunction(compared)), read
+        builder = Builder("condition")
+        value, *streams = (builder.input("vxy"[i], domain) for i, domain in enumerate([domains[0], *domains]))
+        place = self.draw(st.sampled_from([i for i, each in enumerate(domains) if each == domains[0]]))
+        later = self.draw(st.sampled_from(["", "event", "verdict"]))
+        said = ApplyFunction(compared)(value, Trim(1)(streams[place]) if later == "event" else streams[place])
+        said = Eventually(2)(said) if later == "verdict" else said
+        values_of = g.NEIGHBOURS if len(read) == 1 else g.of_event(g.NEIGHBOURS)
+        return kind(values_of, builder.build(said), PENDING if later else None), read
+
+    def condition(self, domain: Domain) -> f.Function:
+        """A condition on one event of this domain."""
+        if isinstance(domain, Bool):
+            return f.NOT
+        if numbers(domain):
+            return self.draw(st.sampled_from([f.ODD, f.EVEN]))  # type: ignore[no-any-return]
+        return g.NEVER if isinstance(domain, Map | Tuple) else g.fixed_right("=", self.draw(values(domain)))
 
     def finished(self, most_outputs: int) -> Pipeline:
         """The pipeline; the latest pipe is shown, and others perhaps."""

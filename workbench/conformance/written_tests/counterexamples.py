@@ -11,11 +11,16 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
-from workbench.conformance.written_tests.rule_runs import rule_difference, rule_run, rules_in, running_rules
-from workbench.conformance.written_tests.timed_runs import timed, timed_run
-from workbench.conformance.written_tests.written_file import WrittenFile
+from workbench.conformance.written_tests.rule_runs import (
+    rule_difference,
+    rule_run,
+    rules_in,
+    running_rules,
+    timed,
+    timed_run,
+)
+from workbench.conformance.written_tests.written_file import Recipe, WrittenFile, identifier
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Outcome, Verdict

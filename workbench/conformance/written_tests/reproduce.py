@@ -1,4 +1,9 @@
-"""The body of a test that reproduces a run: the steps and the outputs seen, then what breaks the property."""
+"""The body of a test that reproduces a run: the steps and the outputs seen, then what breaks the property.
+
+A condition over pipes becomes the Python expression that the test asserts, where the two mean the same. The rule of
+this module: no arithmetic. That of a finite domain is not Python's, so a condition that computes is not translated; a
+test says then what the pipes carried.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.conformance.written_tests.asserts import Untranslated, translate
-from workbench.conformance.written_tests.recipe import as_source
+from workbench.conformance.written_tests.written_file import as_source
 from workbench.core.domain import Value
+from workbench.core.ops import AND, COMPARISONS, IMPLIES, NOT, OR
 from workbench.core.processor import END
 from workbench.errors import Overflow, WorkbenchError
 from workbench.executors.reference.executor import Reference
 from workbench.language import parse_property
-from workbench.language.syntax import Expression, PropertySyntax
+from workbench.language import syntax as s
+from workbench.language.properties import dotted
 from workbench.processors.held.group import Group
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.trace import Trace, TraceStep
@@ -43,7 +49,7 @@ class _Played:
     """The beginning of the message; empty where the run does not end that way."""
 
 
-def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> Iterator[str]:
+def single(run: Trace, function: str, asked: str, syntax: s.PropertySyntax | None = None) -> Iterator[str]:
     """The test of a run of one pipeline, which `function` builds."""
     played = _play(run)
     yield from _run(run, played, f"{function}()")
@@ -120,7 +126,7 @@ def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[Out
     return found, ""
 
 
-def _parsed(asked: str) -> PropertySyntax | None:
+def _parsed(asked: str) -> s.PropertySyntax | None:
     """A property by its name; None for one of the user's own making."""
     text = asked if "(" in asked.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", asked)
     try:
@@ -132,10 +138,10 @@ def _parsed(asked: str) -> PropertySyntax | None:
 # --- what breaks the property -----------------------------------------------------------------------------
 
 
-def _broken(run: Trace, played: _Played, asked: PropertySyntax | None) -> Iterator[str]:
+def _broken(run: Trace, played: _Played, asked: s.PropertySyntax | None) -> Iterator[str]:
     """The assertion that the property is violated."""
     name = asked.name if asked else ""
-    if name == "always" and asked and isinstance(asked.argument, Expression):
+    if name == "always" and asked and isinstance(asked.argument, s.Expression):
         yield from _condition(run, asked.argument, str(asked))
     elif name == "no-full-queues":
         yield from _full(run)
@@ -149,7 +155,7 @@ def _broken(run: Trace, played: _Played, asked: PropertySyntax | None) -> Iterat
         yield f"# so {run.shows}" if name not in ("ctl", "ltl") else f"# {run.shows}"
 
 
-def _condition(run: Trace, e: Expression, text: str) -> Iterator[str]:
+def _condition(run: Trace, e: s.Expression, text: str) -> Iterator[str]:
     assert run.pipeline is not None
     pipes = run.steps[-1].pipes
     names = {**{pipe: pipe for pipe in pipes}, **dict(run.pipeline.outputs)}
@@ -298,3 +304,69 @@ def _given(run: Trace, played: _Played, side: str) -> list[InputRow]:
         events if events is END else {names[name]: value for name, value in events.items() if name in names}
         for events in played.inputs
     ]
+
+
+# --- conditions -------------------------------------------------------------------------------------------
+
+TRANSLATED = COMPARISONS | {row.symbol: row for row in (AND, OR, NOT, IMPLIES)}
+"""The operators that compute nothing."""
+
+
+class Untranslated(Exception):
+    """The condition has something that a test cannot say plainly."""
+
+
+def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str, int]) -> str:
+    """The condition over `now` (pipe to the value it carries) and `waiting` (queue to its length).
+
+    Parameters
+    ----------
+    names: pipes and outputs, each to the pipe it means.
+    capacities: the bounded queues.
+
+    Raises
+    ------
+    Untranslated: it computes, looks into a record, or speaks of something else than pipes and queues.
+    """
+    if isinstance(e, s.Literal):
+        return as_source(e.value)
+    if isinstance(e, s.Operation):
+        return _operation(e, names, capacities)
+    if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
+        return _queue(e.value, e.name, capacities)
+    path = dotted(e)
+    if path is not None:
+        return _named(path.split("."), names)
+    raise Untranslated(str(e))
+
+
+def _operation(e: s.Operation, names: Mapping[str, str], capacities: Mapping[str, int]) -> str:
+    parts = [translate(part, names, capacities) for part in e.operands]
+    if e.operator not in TRANSLATED:
+        raise Untranslated(f"'{e.operator}' computes")
+    return TRANSLATED[e.operator].python.format(*parts)
+
+
+def _queue(call: s.Call, label: str, capacities: Mapping[str, int]) -> str:
+    queue = dotted(call.arguments[0]) or ""
+    if label == "full" and queue in capacities:
+        return f"(waiting[{as_source(queue)}] == {capacities[queue]})"
+    if label == "length":
+        return f"waiting[{as_source(queue)}]"
+    raise Untranslated(f"queue({queue}).{label}")
+
+
+def _named(parts: list[str], names: Mapping[str, str]) -> str:
+    for size in range(len(parts), 0, -1):
+        pipe = names.get(".".join(parts[:size]))
+        if pipe is None:
+            continue
+        rest = parts[size:]
+        if rest == ["present"]:
+            return f"({as_source(pipe)} in now)"
+        if rest in ([], ["value"]):
+            return f"now[{as_source(pipe)}]"
+        raise Untranslated(".".join(parts))
+    if len(parts) == 1 and parts != ["overflow"]:
+        return as_source(parts[0])  # the label of an enumeration
+    raise Untranslated(".".join(parts))

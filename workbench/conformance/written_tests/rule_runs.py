@@ -1,22 +1,29 @@
 """Runs of models of rules as tests: the rules as text, their events as rows, and what they emit at each of them.
 
-The rule of this module: what is expected comes from `meaning`; the test lets an engine run.
+The rule of this module: what is expected comes from `meaning`; the test lets an engine run. Of a pipeline with rules in
+it, run with times in place of ticks, what is expected is what execution shows. The steps are those of the run, a loop
+several times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from workbench.conformance.written_tests.recipe import Recipe, as_source, identifier
-from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS
+from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS, played
+from workbench.conformance.written_tests.written_file import Recipe, as_source, identifier
+from workbench.core.domain import FLOAT, INT, Domain, Value
+from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
-from workbench.core.units import MICROSECONDS, largest_unit
+from workbench.core.units import ELAPSED, MICROSECONDS, largest_unit
 from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 from workbench.tesla.formulas import TREX
 from workbench.tesla.meaning import meaning
+from workbench.tesla.model.encoding import ticks_of
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.model.rules_in_pipeline import RulesInPipeline
 from workbench.tesla.occurrence import Occurrence
 from workbench.verify.answer.trace import Trace
 
@@ -163,3 +170,43 @@ def _unit(model: ModelledRules) -> tuple[str | None, int]:
         return None, 1
     unit = largest_unit(model.tick)
     return unit, MICROSECONDS[unit]
+
+
+# --- of pipelines with rules in them ----------------------------------------------------------------------
+
+
+def timed(run: Trace) -> bool:
+    """Whether time passes in a run in ticks."""
+    return run.pipeline is not None and any(isinstance(node.processor, RulesInPipeline) for node in run.pipeline.nodes)
+
+
+def timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
+    """The test of a run of a pipeline, which `function` builds and which is `side`, over its domain for `int`."""
+    flat = flatten(side)
+    rows = list(_timed_rows(run, flat))
+    steps = tuple(replace(run.steps[number], inputs=row) for number, row in rows)
+    known = {queue: size for queue, size in run.capacities.items() if queue in flat.queues}
+    yield from played(replace(run, steps=steps, loop=None, pipeline=flat, capacities=known), function)
+    yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
+
+
+def _timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, Value]]]:
+    """Which step of the run comes, and what it brings; each has its time."""
+    assert run.pipeline is not None
+    tick = next(node.processor.tick for node in run.pipeline.nodes if isinstance(node.processor, RulesInPipeline))
+    numbers = list(range(len(run.steps)))
+    numbers += numbers[run.loop :] * (ROUNDS - 1) if run.loop is not None else []
+    places, now = {name: place for place, (name, _) in enumerate(run.pipeline.inputs)}, 0
+    for number in numbers:
+        given = dict(run.steps[number].inputs)
+        now += ticks_of(given.pop(ELAPSED, 0)) * tick
+        own = {side.inputs[places[name]]: value for name, value in given.items()}
+        row = {name: _meant(value, domain) for (name, domain), value in own.items()}
+        yield number, {**row, **dict.fromkeys(side.clocks, now)}
+
+
+def _meant(shown: Value, domain: Domain) -> Value:
+    """What an input carries where the pipeline runs; a model may have the names of values."""
+    if isinstance(domain, Tuple):
+        return tuple(_meant(each, part) for each, part in zip(shown, domain.fields, strict=True))
+    return float(shown) if domain == FLOAT else int(shown) if domain == INT else shown

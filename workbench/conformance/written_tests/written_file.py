@@ -5,12 +5,125 @@ The rule of this module: a file stands alone, can be read by a person, and impor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import keyword
+import math
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import workbench.conformance
-from workbench.conformance.generate.python_source import imports
-from workbench.conformance.written_tests.recipe import Recipe
+from workbench.conformance.compare.user_files import PythonPipeline
+from workbench.conformance.generate.python_source import body, imports
+from workbench.core.domain import Integer
+from workbench.core.kinds import FileProcessor
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.core.program import Program
+from workbench.errors import WorkbenchError
+from workbench.language import Loaded
+from workbench.processors.held.group import flatten
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A function of a test file that builds a pipeline over finite domains.
+
+    Parameters
+    ----------
+    name: what the function is called after.
+    result: statements that end in `return`; `SOURCE` stands for the text.
+    text: the `.pipe` text it reads, or nothing.
+    """
+
+    name: str
+    result: str
+    text: str = ""
+    doc: str = field(default="", compare=False)
+    kind: str = field(default="pipeline", compare=False)
+
+    @classmethod
+    def of(cls, subject: Program | PythonPipeline, integers: Integer | None, folder: str | Path = ".") -> Recipe:
+        """A pipeline, in a test file in this folder, with `int` resolved.
+
+        One of a `.pipe` file is built from its text. A Python file is read again, so that it can be mended.
+        """
+        if not isinstance(subject, Loaded | PythonPipeline):
+            return cls.of_pipeline(subject.pipeline if integers is None else subject.pipeline.resolve(integers))
+        domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
+        resolved = domain and f".resolve({domain})"
+        if isinstance(subject, Loaded):
+            given = "".join(f", {key}={as_source(value)}" for key, value in subject.params.items())
+            place = ""
+            if any(isinstance(each, FileProcessor) for each in flatten(subject).typed.values()):  # files beside it
+                place = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
+            made = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{given}).pipeline"
+            if subject.added:
+                made = f"wb.faulty({made}, {', '.join(map(as_source, subject.added))})"
+            made = f"wb.faultless({made})" if subject.sound else made
+            name = f"{subject.name} without faults" if subject.sound else subject.name
+            doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+            return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
+        path = as_source(_from(folder, subject.file))
+        made = f"subject(str(Path(__file__).parent / {path}), {as_source(subject.name)}).pipeline"
+        return cls(identifier(subject.name), f"return {made}{resolved}")
+
+    @classmethod
+    def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
+        """Any pipeline, by the Python program that builds it."""
+        text = body(pipeline)
+        if unsourced := re.search(r"unknown\('([^']*)'\)", text):
+            raise WorkbenchError(
+                f"{pipeline.ports.of} cannot be written as a program: its function '{unsourced[1]}' has no source",
+                hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
+            )
+        *lines, last = text.splitlines()
+        result = "\n".join([*lines, last.replace("pipeline =", "return", 1)])
+        return cls(identifier(pipeline.name), result)
+
+    def of_part(self, names: Sequence[str]) -> Recipe:
+        """Of the pipeline that is built the processors of these names (`reduction.part`)."""
+        *lines, last = self.result.splitlines()
+        made = f"return part({last.removeprefix('return ')}, {as_source(tuple(names))})"
+        return replace(self, result="\n".join([*lines, made]))
+
+    def function(self, source: str, name: str) -> str:
+        """The function; `source` is the constant that holds the text."""
+        doc = f'    """The {self.kind} {self.name}{": " + self.doc if self.doc else "."}"""'
+        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
+
+
+def _from(folder: str | Path, file: str) -> str:
+    """Where a file lies, seen from a folder."""
+    return os.path.relpath(os.path.realpath(file), os.path.realpath(folder))
+
+
+def as_source(value: Any) -> str:
+    """A value, or what comes in at a step, as Python source, strings in double quotes."""
+    if value is END:
+        return "wb.END"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{as_source(k)}: {as_source(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_source, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(as_source, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def identifier(text: str) -> str:
+    """The text as a Python name."""
+    found = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
+    return f"{found}_" if keyword.iskeyword(found) else f"_{found}" if found[0].isdigit() else found
+
 
 LOCAL = "capacities", "running", "both", "left", "right", "steps", "seen", "events", "event", "ours", "theirs", "now"
 """What tests call things of their own."""
