@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.language import (
+from workbench.language import parse_expression, parse_property
+from workbench.language.syntax import (
     Call,
     Expression,
     Field,
+    Given,
     Identifier,
+    Instantiation,
     Literal,
     Operation,
     Temporal,
     TupleOf,
-    parse_expression,
-    parse_property,
 )
-from workbench.language.syntax import Given, Instantiation
 
 PRECEDENCE = {
     "a + b * c": "a + (b * c)",

@@ -3,9 +3,9 @@
 import pytest
 
 from workbench.errors import LanguageError
-from workbench.language import Identifier, Literal, Operation, PipelineReference, parse, parse_property
+from workbench.language import PipelineReference, parse, parse_property
 from workbench.language.properties import PROPERTIES, dotted
-from workbench.language.syntax import Field, Temporal
+from workbench.language.syntax import Field, Identifier, Literal, Operation, Temporal
 
 TEXT = """
 pipeline other<k = 3>(x: int) -> int { return trim(x, k) }

@@ -15,7 +15,7 @@ from workbench.core.fields import Record
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.executors.reference.executor import Reference
-from workbench.faults.struck import place
+from workbench.faults.unreliable import place
 from workbench.processors.held.group import flatten
 from workbench.show.explorer import MOST_SLOTS, explorer
 from workbench.verify.answer.trace import Trace, TraceStep

@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.events.batch import LogBatch, RowEvents
 from workbench.executors.backend import SavedBackend
 from workbench.executors.session import COLUMNS, ROWS, BatchOutput, Session, spread_steps
-from workbench.faults.struck import struck
+from workbench.faults.unreliable import struck
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord

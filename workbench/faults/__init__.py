@@ -1,9 +1,8 @@
 """Faults that can happen: the processors on faulty pipes, and where they come in (docs/faults.md)."""
 
+from workbench.faults.copied import Duplicate, Lose
 from workbench.faults.delay import Delay
-from workbench.faults.duplicate import Duplicate
 from workbench.faults.inject import inject
-from workbench.faults.lose import Lose
-from workbench.faults.struck import Strike, struck
+from workbench.faults.unreliable import Strike, struck
 
 __all__ = ["Delay", "Duplicate", "Lose", "Strike", "inject", "struck"]

@@ -8,14 +8,15 @@ such event, the condition is false, the number is used up, the streams have ende
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import Anything, Bool, Domain, Range, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.kinds import Clocked, Happening, Tick
 from workbench.core.ops import LT, both, ite
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe, State, Stream, typed_function
 from workbench.errors import TypingError
 
@@ -129,3 +130,37 @@ class Unreliable(Clocked):
         for count in used:
             found = both(found, LT(count, self.most))
         return found if self.when is None else both(found, self.when(event.value))
+
+
+# --- which faults struck -----------------------------------------------------------------------------------
+
+
+class Strike(NamedTuple):
+    """A fault that struck."""
+
+    pipe: str
+    domain: Domain
+    event: Value
+    what: str
+    """`lost`, `duplicated`, `delayed by 2`."""
+
+    def __str__(self) -> str:
+        return f"{self.event} on {self.pipe} was {self.what}"
+
+
+def place(node: Node) -> str:
+    """The pipe that a fault is on, as the user calls it."""
+    return node.name.rpartition(".")[0]
+
+
+def struck(pipeline: Pipeline, carried: Mapping[str, Value | None]) -> Iterator[Strike]:
+    """The faults that struck in a step of a flat pipeline, in which its pipes carried this."""
+    for oracle, node in pipeline.oracles.items():
+        said, processor = carried.get(oracle), node.processor
+        if said is None or not isinstance(processor, Unreliable):
+            continue
+        events = carried[node.inputs[0]]
+        position = node.inputs.index(oracle) - 1
+        event = events[position] if isinstance(events, list) else events
+        by = f" by {said}" if isinstance(said, int) else ""
+        yield Strike(place(node), pipeline.domains[node.inputs[0]], event, f"{processor.participle}{by}")

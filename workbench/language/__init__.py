@@ -12,27 +12,15 @@ from typing import TYPE_CHECKING
 
 from workbench.language.load import load, parameters, parse, program_of, read_file, split_reference
 from workbench.language.parser import parse_expression
-from workbench.language.syntax import (
-    Call,
-    Expression,
-    Field,
-    Identifier,
-    Literal,
-    Operation,
-    PipelineReference,
-    PropertySyntax,
-    Temporal,
-    TupleOf,
-)
+from workbench.language.syntax import PipelineReference, PropertySyntax
 
 if TYPE_CHECKING:
     from workbench.language.properties import PROPERTIES, dotted, parse_property
     from workbench.language.source import Loaded, Source, WatchedPipeline
 
 __all__ = [
-    "PROPERTIES", "Call", "Expression", "Field", "Identifier", "Literal", "Loaded", "Operation", "PipelineReference",
-    "PropertySyntax", "Source", "Temporal", "TupleOf", "WatchedPipeline", "dotted", "load", "parameters", "parse",
-    "parse_expression", "parse_property", "program_of", "read_file", "split_reference",
+    "PROPERTIES", "Loaded", "PipelineReference", "PropertySyntax", "Source", "WatchedPipeline", "dotted", "load",
+    "parameters", "parse", "parse_expression", "parse_property", "program_of", "read_file", "split_reference",
 ]  # fmt: skip
 
 _MODULE = {

@@ -165,9 +165,7 @@ class StreamReader(args.Reader):
             what = f"takes {plural(processor.in_arity or 'no', 'stream')} here, {count or 'none'} given"
             error = self.count_error(type(processor), what, e.where)
             if isinstance(inner := getattr(processor, "inner", None), ApplyFunction):
-                error = LanguageError(
-                    error.what, where=e.where, hint=f"write cumulate({inner.label}), or {error.hint[6:]}"
-                )
+                error = e.error(error.what, f"write cumulate({inner.label}), or {error.hint[6:]}")
             raise error
         made = self.add(processor, Findings().all(e.arguments[:count], self._stream), e.name, e.where)
         return self._note(made, e.arguments[:count])

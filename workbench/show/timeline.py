@@ -18,7 +18,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.core.readable import show_value
-from workbench.faults.struck import place
+from workbench.faults.unreliable import place
 from workbench.processors.held.group import flatten
 from workbench.smv.terms import show_smv
 from workbench.verify.answer.trace import Trace

@@ -10,7 +10,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import plural
 from workbench.events.values import to_json
-from workbench.faults.struck import place, struck
+from workbench.faults.unreliable import place, struck
 from workbench.processors.held.group import flatten
 
 MOST_WAITING = 100
