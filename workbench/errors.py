@@ -86,6 +86,7 @@ class WorkbenchError(Exception):
     what: what is wrong, in the user's own words (names of pipes, processors, files).
     where: the place, a `Location` or a plain description.
     hint: what to do about it.
+    fields: what else is known, by the names of the class's attributes.
     """
 
     exit_code = 2
@@ -99,10 +100,11 @@ class WorkbenchError(Exception):
     by_compiled: bool = False
     """Whether compiled code has found it, of which the reference executor says more."""
 
-    def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
-        self.what = what
-        self.where = where
-        self.hint = hint
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", **fields: object) -> None:
+        if unknown := fields.keys() - set(dir(self) if fields else ()):
+            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)[0]}")
+        self.what, self.where, self.hint = what, where, hint
+        vars(self).update(fields)
         super().__init__(self.message)
 
     def at(self, *, step: int | None = None, trace: int | None = None) -> Self:
@@ -151,14 +153,10 @@ class WorkbenchError(Exception):
 
 
 class DomainError(WorkbenchError, ValueError):
-    """A value or constant does not belong to the domain it is used in.
+    """A value or constant does not belong to the domain it is used in."""
 
-    `needs` is the least N for which it would belong to the integers 0..N-1, where there is one.
-    """
-
-    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", needs: int | None = None) -> None:
-        self.needs = needs
-        super().__init__(what, where=where, hint=hint)
+    needs: int | None = None
+    """The least N for which it would belong to the integers 0..N-1, where there is one."""
 
 
 class TypingError(WorkbenchError, TypeError):
@@ -182,11 +180,10 @@ class Refused(WorkbenchError, NotImplementedError):
 
 
 class _OfQueue(WorkbenchError):
-    """What is wrong with a queue: `queue` is its name."""
+    """What is wrong with a queue."""
 
-    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
-        self.queue = queue
-        super().__init__(what, where=where, hint=hint)
+    queue = ""
+    """Its name."""
 
 
 class NoCapacity(_OfQueue, Refused):
@@ -215,25 +212,12 @@ class EndlessChain(InputError):
 
 
 class FactsError(InputError):
-    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer.
+    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer."""
 
-    Attributes
-    ----------
-    reason: `locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`.
-    passing: whether it may go right next time.
-    """
-
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: Location | str = "",
-        hint: str = "",
-        reason: str = "other",
-        passing: bool = False,
-    ) -> None:
-        self.reason, self.passing = reason, passing
-        super().__init__(what, where=where, hint=hint)
+    reason = "other"
+    """`locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`."""
+    passing = False
+    """Whether it may go right next time."""
 
 
 class EngineError(WorkbenchError, RuntimeError):
@@ -291,18 +275,13 @@ class EngineDisagreement(WorkbenchError, AssertionError):
 
 
 class EngineGap(WorkbenchError, AssertionError):
-    """An engine of rules has done something else than the formulas say, which a user has asked about.
-
-    Attributes
-    ----------
-    rule, trigger: of what it has, or has not, told.
-    """
+    """An engine of rules has done something else than the formulas say, which a user has asked about."""
 
     exit_code = 3
-
-    def __init__(self, what: str, *, hint: str = "", rule: str = "", trigger: int = -1) -> None:
-        self.rule, self.trigger = rule, trigger
-        super().__init__(what, hint=hint)
+    rule = ""
+    """The rule of what it has, or has not, told."""
+    trigger = -1
+    """The trigger of that."""
 
 
 class SuiteError(WorkbenchError, ValueError):
