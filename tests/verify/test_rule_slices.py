@@ -13,11 +13,9 @@ from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
-from workbench.verify.rules.droppable import shorter_rules
 from workbench.verify.rules.problems import rule_comparison, rule_problem, shortest_of
-from workbench.verify.rules.slicing import slice_difference
-from workbench.verify.rules.subject import WITH_TIME
-from workbench.verify.rules.variants import with_rule
+from workbench.verify.rules.subject import WITH_TIME, slice_difference
+from workbench.verify.rules.variants import shorter_rules, with_rule
 
 TYPES = ("A", "B", "P", "Q", "R")
 """In the order in which one may cause the other."""

@@ -85,12 +85,12 @@ ROWS = (
     ),
     _rules("fires", "what can fire", "fires.fires", "there are no rules"),
     _rules("covers", "rules that cover others", "covers.covers", "no two rules emit the same type"),
-    _rules("droppable", "what can be dropped", "droppable.droppable", "there is nothing but triggers"),
-    _rules("competition", "triggers that compete", "competition.competition", "no rule consumes anything"),
+    _rules("droppable", "what can be dropped", "variants.droppable", "there is nothing but triggers"),
+    _rules("competition", "triggers that compete", "variants.competition", "no rule consumes anything"),
     _rules("order", "order of rules and events", "rule_order.order"),
     _rules("cascade", "cascades", "cascade.cascade"),
     _rules("capacity", "what columns hold", "capacities.capacities", "no rule looks for events"),
-    _rules("effects", "what one event causes", "effects.effects"),
+    _rules("effects", "what one event causes", "capacities.effects"),
 )  # fmt: skip
 """Every analysis, in the order in which they are reported."""
 

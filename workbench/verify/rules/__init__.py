@@ -4,14 +4,12 @@ Each module answers one, from verdicts on models of the rules, and says which of
 bounds; `verify.analysis` lists them.
 """
 
-from workbench.verify.rules.capacities import capacities
+from workbench.verify.rules.capacities import capacities, effects
 from workbench.verify.rules.cascade import cascade
-from workbench.verify.rules.competition import competition
 from workbench.verify.rules.covers import covers
-from workbench.verify.rules.droppable import droppable
-from workbench.verify.rules.effects import effects
 from workbench.verify.rules.fires import fires
 from workbench.verify.rules.rule_order import order
 from workbench.verify.rules.subject import RuleSubject
+from workbench.verify.rules.variants import competition, droppable
 
 __all__ = ["RuleSubject", "capacities", "cascade", "competition", "covers", "droppable", "effects", "fires", "order"]

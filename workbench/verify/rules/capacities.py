@@ -2,7 +2,10 @@
 
 That a capacity is enough is told by counting, from the rates at which events come, or by the model; that less is not by
 a stream on which the running rules keep so many. Columns of which no rate bounds the events grow without end.
-Source: design of rules in the model, "how many events must be kept".
+
+The same is asked of the composites that one event causes, in one step: what rules make of the event, what that causes,
+and so on. Source: design of rules in the model, "how many events must be kept", "how many composites can one event
+cause".
 """
 
 from __future__ import annotations
@@ -15,23 +18,27 @@ from functools import partial
 from typing import Any
 
 from workbench.budget import remaining
-from workbench.core.ops import GT
+from workbench.core.domain import Range
+from workbench.core.ops import GT, both, held_in
 from workbench.errors import Refused
+from workbench.ir.system import System
 from workbench.tesla import tree as t
 from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
+from workbench.tesla.rule_processor import ALL
 from workbench.verify.answer.growth import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.ask.properties import Property, can
+from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import RULES, Finding, findings_in_turn
 from workbench.verify.most import Counted, GivenUp, Most, find_most
+from workbench.verify.rules import measurement
 from workbench.verify.rules.fires import firing
-from workbench.verify.rules.measurement import MOST_IN_TURN, MOST_TRIED, MeasuredRules
+from workbench.verify.rules.measurement import ELAPSED, MeasuredRules, StepMeasure, growths
 from workbench.verify.rules.problems import growing_problem
-from workbench.verify.rules.pumping import StepMeasure, growths
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.subject import RuleSubject
+from workbench.verify.rules.variants import count_true
 
 PATIENCE = 20.0
 """How many seconds a question to the model has where there is no other limit."""
@@ -190,14 +197,14 @@ class CapacitySearch:
         if searched.at_most == WITHOUT_END:
             searched.growth = Growth(({type: values[0]},), 0, 1)
             return
-        count = int(min(searched.at_most, MOST_TRIED)) if values else 0
+        count = int(min(searched.at_most, measurement.MOST_TRIED)) if values else 0
         inputs = self.measured.pace({type: values[number % len(values)]} for number in range(count))
         searched.learn(self.measured.measure_column(type, inputs), inputs)
 
     def _fill(self, searched: RuleMost) -> None:
         """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
         bounded = searched.at_most != WITHOUT_END
-        most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else MOST_IN_TURN
+        most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else measurement.MOST_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
         for inputs in firings:
             self._try(itertools.chain([inputs], self.measured.with_more_events(inputs, most)), searched)
@@ -344,3 +351,50 @@ def _find_full(verdict: Verdict) -> list[str]:
 
 def _longer(queue: str, length: int) -> Property:
     return can(lambda system: GT(system.queues[queue].length, length), f"queue({queue}).length > {length}")
+
+
+# --- what one event causes --------------------------------------------------------------------------------------------
+
+STATIC = "counting: a rule makes no more of a trigger than there are matches of what columns hold"
+
+
+def effects(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
+    """For each type of events from outside that triggers rules how many composites one of them causes at most.
+
+    Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
+    those of `capacities`.
+    """
+    search, rules = CapacitySearch(subject, most), subject.rules
+    at_once = {rule.trigger.type for rule in rules.rules if rule.absence is None}
+    names = [name for name in rules.primitives if name in at_once]
+    names += [ELAPSED] if any(rule.absence is not None for rule in rules.rules) else []
+    return findings_in_turn([(_name_cause(name), partial(_find_caused, search, name)) for name in names])
+
+
+def _name_cause(name: str) -> str:
+    return "a moment" if name == ELAPSED else f"one {name}"
+
+
+def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
+    countings = (RuleCounting(search.model.frame, valued) for valued in (True, False))
+    counted, surely = (each.count_due() if name == ELAPSED else each.count_caused(name) for each in countings)
+    waiting = [rule for rule in search.subject.rules.rules if rule.absence is not None]
+    at_once = [rule for rule in search.subject.rules.rules if rule not in waiting]
+    causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
+    types = search.subject.rules.graph.led_to(rule.emits for rule in causing)
+    searched = RuleMost(
+        about=_name_cause(name), unit="composite", at_most=counted, surely=surely, argument=STATIC,
+        grows=name != ELAPSED, measure=lambda step: step.caused if step.name == name else 0,
+        more_than=partial(_more, name), causing=causing,
+        looking=[rule for rule in at_once if rule.trigger.type in types],
+    )  # fmt: skip
+    return search.find(searched)
+
+
+def _more(name: str, count: int) -> Property:
+    def happens(system: System) -> Any:
+        slots = pipe_named(system, ALL).slots
+        total = held_in(count_true(slot.present for slot in slots), Range(0, len(slots)))
+        return both(system.pipes[name].present, GT(total, count))
+
+    return can(happens, f"{_name_cause(name)} causes more than {count}")

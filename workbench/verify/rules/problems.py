@@ -27,8 +27,7 @@ from workbench.verify.answer.verdict import Depth, Outcome, Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import GrowingQuestion
-from workbench.verify.rules.slicing import rules_asked_of, slice_difference
-from workbench.verify.rules.subject import WITH_TIME, RuleSubject, can_any_fire
+from workbench.verify.rules.subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
 
 SHORTER = 2.0
 """Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""

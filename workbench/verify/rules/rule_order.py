@@ -37,10 +37,9 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.measurement import MeasuredRules
-from workbench.verify.rules.multisets import carried_by, same_events
 from workbench.verify.rules.stream import RuleStream, modelled_in
 from workbench.verify.rules.subject import RuleSubject, can_any_fire
-from workbench.verify.rules.variants import Variation
+from workbench.verify.rules.variants import Variation, carried_by, same_events
 
 ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
@@ -72,7 +71,8 @@ def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
     else:
         variant = replace(rules, rules=(*before, other, one, *behind))
         says = "their order matters: exchanged, they emit something else", "their order does not matter"
-        yield Variation(variant, ("as they are", "exchanged"), ANSWERS, says, ordered=False).compare(subject, about)
+        exchanged = Variation(("as they are", "exchanged"), ANSWERS, says, ordered=False)
+        yield from exchanged.compare(subject, variant, about)
 
 
 # --- events ---------------------------------------------------------------------------------------------

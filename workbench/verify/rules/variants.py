@@ -1,49 +1,59 @@
-"""Rules beside a variant of them: whether they differ, and the shortest stream that tells them from each other."""
+"""Rules beside a variant of them: whether they differ, and the shortest stream that tells them from each other.
+
+Three questions are asked so: what rules can do without (predicates, aggregates, constraints and conditions, each left
+out alone: that two of them can be left out does not say that both can at once); whether the triggers of one rule
+compete, so that it emits something else than it would if it consumed nothing; and whether the order of two rules
+matters (`rule_order`). Source: design of rules in the model, "which rules, predicates and constraints can be dropped",
+"do triggers of one rule compete for an event that it consumes".
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from workbench.core.ops import conjunction
+from workbench.core.domain import Range
+from workbench.core.ops import ADD, EQ, GE, both, conjunction, either, ite, negate
+from workbench.core.processor import Maybe
+from workbench.core.term import FALSE, Term, const, leaves
 from workbench.ir.system import System
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, build_models
+from workbench.tesla.resolved import ResolvedRule, slots, written
+from workbench.tesla.rewriting.laws import with_part, without_part
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import check, comparison
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import side_by_side
-from workbench.verify.ask.properties import invariant
-from workbench.verify.finding import Finding, limits, report_unknown
-from workbench.verify.rules.multisets import carried_by, same_events
+from workbench.verify.ask.properties import invariant, pipe_named
+from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_comparison
-from workbench.verify.rules.slicing import slice_difference
 from workbench.verify.rules.stream import RuleStream, modelled_in
-from workbench.verify.rules.subject import RuleSubject
+from workbench.verify.rules.subject import RuleSubject, slice_difference
 
 
 @dataclass(frozen=True)
 class Variation:
-    """Rules that are compared with others.
+    """How rules are compared with variants of them.
 
     Attributes
     ----------
-    variant: over the same types.
     names: what the rules are called, and the variant.
     answers, says: where they differ, and where they do not.
     ordered: whether the order counts in which composites of a step are published.
     """
 
-    variant: RuleSet
     names: tuple[str, str]
     answers: tuple[str, str]
     says: tuple[str, str]
     ordered: bool = True
 
-    def compare(self, whole: RuleSubject, about: str) -> Finding:
+    def compare(self, whole: RuleSubject, variant: RuleSet, about: str) -> Iterator[Finding]:
         """Whether both emit the same at each step; `about`: the part of the rules of which that tells something."""
-        sides = dict(zip(self.names, (whole.rules, self.variant), strict=True))
+        sides = dict(zip(self.names, (whole.rules, variant), strict=True))
         parts, bounds = slice_difference(sides, whole.bounds, ordered=self.ordered)
         subject = replace(whole, rules=parts[self.names[0]], bounds=bounds)
         one, other = parts.values()
@@ -59,10 +69,11 @@ class Variation:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             models = zip(sides.items(), build_models((one, other), bounds), strict=True)
             streams = {name: RuleStream.of(modelled_in(each), inputs).made_by(rules) for (name, rules), each in models}
-            return Finding(about, self.answers[0], self.says[0], verdict, streams)
-        if verdict.outcome.proved:
-            return Finding(about, self.answers[1], self.says[1] + limits(verdict), verdict)
-        return report_unknown(about, verdict)
+            yield Finding(about, self.answers[0], self.says[0], verdict, streams)
+        elif verdict.outcome.proved:
+            yield Finding(about, self.answers[1], self.says[1] + limits(verdict), verdict)
+        else:
+            yield report_unknown(about, verdict)
 
 
 def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
@@ -70,10 +81,90 @@ def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
     return replace(rules, rules=(*rules.rules[:number], rule, *rules.rules[number + 1 :]))
 
 
+# --- what rules can do without ----------------------------------------------------------------------------------------
+
+DROPPED = Variation(
+    ("as it is", "without it"), ("needed", "droppable"), ("needed: without it the rules differ", "can be dropped")
+)
+
+
+def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
+    """For each part of a rule that it could be written without, whether it then emits the same; a stream if not.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    variants = (
+        (f"{rule.name}, {what}", with_rule(subject.rules, number, shorter))
+        for number, rule in enumerate(subject.rules.resolved)
+        for what, shorter in shorter_rules(rule)
+    )
+    return findings_in_turn([(about, partial(DROPPED.compare, subject, each, about)) for about, each in variants])
+
+
+def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+    """The rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
+    return ((what, written(each)) for what, each in _shorten(rule))
+
+
+def _shorten(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
+    for place, part in enumerate(rule.predicates, 1):
+        shorter = without_part(rule, place)
+        if not _is_read(shorter, part, place):
+            yield f"'{part}'", shorter
+    for place, part in enumerate(rule.parts):
+        of = f"{part.function} of {part.type}" if isinstance(part, t.Aggregate) else part.name
+        for at, constraint in enumerate(part.constraints):
+            looser = replace(part, constraints=_drop(part.constraints, at))
+            yield f"'{constraint}' of {of}", with_part(rule, place, looser)
+    for at, condition in enumerate(rule.where_clause):
+        yield f"'where {condition}'", replace(rule, where_clause=_drop(rule.where_clause, at))
+
+
+def _drop(of: tuple[t.Expression, ...], at: int) -> tuple[t.Expression, ...]:
+    return (*of[:at], *of[at + 1 :])
+
+
+def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, place: int) -> bool:
+    """Whether the rest of a rule reads what a part binds."""
+    if any(slot.place == place for slot in slots(*rest.expressions)):
+        return True
+    named = {name for each in rest.predicates if each.window is not None for name in each.window.names}
+    return t.binds(part) and part.name in named.union(rest.consuming)
+
+
+# --- triggers that compete --------------------------------------------------------------------------------------------
+
+
+def competition(subject: RuleSubject) -> tuple[Finding, ...]:
+    """For each rule that consumes whether its triggers compete, with the shortest stream on which they do.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+
+    def compare(number: int, rule: t.Rule) -> Iterator[Finding]:
+        what = ", ".join(rule.consuming)
+        says = (
+            f"triggers compete for {what}: what one consumes another would have selected",
+            f"triggers do not compete for {what}: it emits the same if it consumes nothing",
+        )
+        variation = Variation(("as it is", "consuming nothing"), ("compete", "do not compete"), says)
+        return variation.compare(subject, with_rule(subject.rules, number, replace(rule, consuming=())), rule.name)
+
+    consuming = [(number, rule) for number, rule in enumerate(subject.rules.rules) if rule.consuming]
+    return findings_in_turn([(rule.name, partial(compare, number, rule)) for number, rule in consuming])
+
+
+# --- events of one step, whatever their order -------------------------------------------------------------------------
+
+
 def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
     one, other = build_models((subject.rules, variant), subject.bounds)
-    both, _ = side_by_side(one, other, "stepwise")
-    names = [name for name, _ in both.outputs]
+    both_sides, _ = side_by_side(one, other, "stepwise")
+    names = [name for name, _ in both_sides.outputs]
     pairs = [
         pair for pair, (output, _) in zip(zip(names[::2], names[1::2], strict=True), one.outputs, strict=True)
         if output != ALL
@@ -82,4 +173,40 @@ def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
     def same(system: System) -> Any:
         return conjunction(same_events(*(carried_by(system, name) for name in pair)) for pair in pairs)
 
-    return check(both, invariant("same composites", same, "composites differ", compares=True), subject.settings)
+    prop = invariant("same composites", same, "composites differ", compares=True)
+    return check(both_sides, prop, subject.settings)
+
+
+def carried_by(system: System, output: str) -> list[Maybe]:
+    """What an output may carry in a step."""
+    return [slot for slot in pipe_named(system, output).slots if slot.present is not FALSE]
+
+
+def all_among(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
+    """Whether each event of some is among the others, as often as there."""
+    found = [either(negate(each.present), GE(_times(others, each.value), _times(some, each.value))) for each in some]
+    every: Term = conjunction(found)
+    return every
+
+
+def same_events(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
+    """Whether they are the same, whatever the order."""
+    found: Term = both(all_among(some, others), all_among(others, some))
+    return found
+
+
+def _times(slots: Sequence[Maybe], value: Any) -> Term:
+    """How often there is an event with this value."""
+
+    def equal(slot: Maybe) -> Any:
+        return conjunction(EQ(a, b) for a, b in zip(leaves(slot.value), leaves(value), strict=True))
+
+    return count_true(both(slot.present, equal(slot)) for slot in slots)
+
+
+def count_true(conditions: Iterable[Any]) -> Term:
+    """How many of the conditions are true."""
+    total: Term = const(0, Range(0, 0))
+    for each in conditions:
+        total = ADD(total, ite(each, 1, 0))
+    return total
