@@ -76,7 +76,7 @@ def test_an_analysis_that_takes_too_long_costs_no_other(
         while True:
             time.sleep(0.01)
 
-    monkeypatch.setattr(importlib.import_module("workbench.verify.analyses.latency"), "latencies", busy)
+    monkeypatch.setattr(importlib.import_module("workbench.verify.analyses.measure"), "latencies", busy)
     file = pipe("pipeline p(x: int) -> int { return x + 1 }")
     done = workbench("analyse", file, "--only", "latency,silence", "--timeout", 4)
     assert done.code == 3

@@ -12,8 +12,8 @@ from workbench.conformance.generate.pipelines import pipelines
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.verify.buffers import region as buffer_region
-from workbench.verify.buffers.question import QueueQuestion
 from workbench.verify.buffers.region import Regions
+from workbench.verify.buffers.search import QueueQuestion
 
 
 def chain(joins: int) -> wb.Pipeline:

@@ -27,8 +27,8 @@ from workbench.core.term import FALSE
 from workbench.errors import Overflow, PipelineError
 from workbench.ir.compose import outline
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.growth import Growth
 from workbench.verify.answer.replay import show_growth, show_overflow
+from workbench.verify.answer.trace import Growth
 from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits
 from workbench.verify.buffers.pumping import _same_events_taken, record_run
 from workbench.verify.buffers.search import never_ahead

@@ -16,11 +16,10 @@ from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.examine import examine
+from workbench.verify.answer.examine import enough_values, examine, uses_python
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.verdict import Ground, Reliance
 from workbench.verify.ask.from_syntax import property_from
-from workbench.verify.decide.independence import enough_values, uses_python
 
 CONFIRMED, WEAK, UNKNOWN = Reliance.CONFIRMED, Reliance.WEAK, Reliance.UNKNOWN
 

@@ -27,9 +27,8 @@ from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guarded
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
-from workbench.ir.sharing import name_shared
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
-from workbench.ir.wires import Wires
+from workbench.ir.wires import Wires, name_shared
 from workbench.processors.held.group import flatten, with_room
 
 _WAITING = "say how many positions may wait: pending = 4"

@@ -71,10 +71,10 @@ NO_MACHINE = "there is no state machine; of one in slices or windows, ask about 
 ROWS = (
     _pipelines("dead-paths", "dead paths", "dead_paths.dead_path_findings", "dead_paths.dead_path_lines", key=""),
     _pipelines(
-        "latency", "latency", "latency.latencies", key="latency", refused={"latency": []},
+        "latency", "latency", "measure.latencies", key="latency", refused={"latency": []},
         nothing="no input leads to an output",
     ),
-    _pipelines("silence", "longest silence", "silence.silences", key="silence", refused={"silence": []}),
+    _pipelines("silence", "longest silence", "measure.silences", key="silence", refused={"silence": []}),
     _pipelines("constants", "constant pipes", "constants.constants", "constants.constant_lines", key="pipes"),
     _pipelines(
         "order", "order of arrival", "order.order_findings", "order.order_lines", key="", refused={"order": None}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.verify.answer.growth import Growth, InputSteps
+from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Verdict
 
 TOGETHER = 8

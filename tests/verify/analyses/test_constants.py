@@ -15,8 +15,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses import constants
 from workbench.verify.analyses.constants import PipeBehaviour
 from workbench.verify.analyses.truncate import without_unread
-from workbench.verify.answer.larger_models import BOUNDS_EARLY
-from workbench.verify.answer.verdict import Outcome
+from workbench.verify.answer.verdict import BOUNDS_EARLY, Outcome
 from workbench.verify.finding import Finding
 
 from .brute import Explored

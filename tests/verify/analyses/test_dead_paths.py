@@ -18,10 +18,9 @@ from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
-from workbench.verify.analyses.as_good import BEHIND, FULLER, Truncated
 from workbench.verify.analyses.dead_paths import DeadPaths
-from workbench.verify.analyses.truncate import truncations, without_unread
-from workbench.verify.answer.larger_models import BOUNDS_EARLY
+from workbench.verify.analyses.truncate import BEHIND, FULLER, Truncated, truncations, without_unread
+from workbench.verify.answer.verdict import BOUNDS_EARLY
 
 from .brute import Explored
 

@@ -13,7 +13,7 @@ from workbench.core.fields import Tuple
 from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
-from workbench.verify.analyses.tagged import FirstTag, Untagged, tag_events
+from workbench.verify.analyses.tagged import UNTAGGED, FirstTag, tag_events
 from workbench.verify.answer.replay import events_of
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6)
@@ -33,9 +33,9 @@ def test_the_first_tag_passes(stream: list[tuple[bool, bool]]) -> None:
 
 
 def test_other_inputs_have_no_tags() -> None:
-    untagged = Untagged()
-    assert untagged.denote(([1, 2],)) == ([(1, False), (2, False)],)
-    assert [untagged.step((), (value,))[1][0].value for value in (1, 2)] == [(1, False), (2, False)]
+    untagged = UNTAGGED.typed((BOOL,))
+    assert untagged.denote(([True, False],)) == ([(True, False), (False, False)],)
+    assert [untagged.step((), (value,))[1][0].value for value in (True, False)] == [(True, False), (False, False)]
 
 
 @given(st.data())

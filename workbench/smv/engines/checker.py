@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.frames import Frame
 
 from .bindings import LoadedModel, ParsedQuery
+from .confinement import insert_into_main
+from .ending import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 from .engine import slowest_last
-from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 
 Emit = Callable[[Frame], None]
 _TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
@@ -227,3 +228,66 @@ def _list_values(model: LoadedModel, path: list[Any], watched: tuple[Sequence[st
         for before, after, values in zip(path, path[1:], listed[1:], strict=False):
             values.update(model.inputs(before, after))
     return listed
+
+
+# --- simulation -----------------------------------------------------------------------------------------------------
+
+
+_WATCH = "workbench_watch_{}"
+
+SmvSteps = Sequence[Mapping[str, str]]
+
+
+def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: Sequence[str], emit: Emit) -> None:
+    """Run every list of steps and emit one frame for each: the watched values.
+
+    Raises
+    ------
+    RejectedError: the model, a watched expression or a given value is defective, or no state matches.
+    """
+    model = LoadedModel(_with_watches(text, watch), order)
+    emit({"phase": "search"})
+    names = [_WATCH.format(index) for index in range(len(watch))]
+    simulator = _Simulator(model, model.symbols(names))
+    for index, steps in enumerate(runs):
+        emit({"run": index, "values": simulator.run(index, steps)})
+
+
+def _with_watches(text: str, watch: Sequence[str]) -> str:
+    """The model with one DEFINE per watched expression, so that NuSMV evaluates them like any other."""
+    if not watch:
+        return text
+    defines = " ".join(f"{_WATCH.format(index)} := ({expression});" for index, expression in enumerate(watch))
+    return insert_into_main(text, f"DEFINE {defines}")
+
+
+class _Simulator:
+    def __init__(self, model: LoadedModel, symbols: Any) -> None:
+        self.model = model
+        self.symbols = symbols
+        self.initial = model.initial
+        self.fixed: dict[tuple[tuple[str, str], ...], Any] = {}
+
+    def run(self, index: int, steps: SmvSteps) -> list[list[str]]:
+        """The watched values at each step."""
+        values, states = [], self.initial
+        for number, step in enumerate(steps):
+            matching = states & self.constraint(step) & self.model.mask
+            if matching.is_false():
+                given = ", ".join(f"{name} = {value}" for name, value in step.items())
+                raise RejectedError(f"run {index}: no state matches step {number}", where=given)
+            state = self.model.pick(matching)
+            seen = self.model.look(state, self.symbols)
+            if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
+                raise RejectedError(f"run {index}, step {number}: a watched expression has no value: {failed}")
+            values.append(seen)
+            states = self.model.post(state)
+        return values
+
+    def constraint(self, step: Mapping[str, str]) -> Any:
+        """The states with the given values; remembered, since the runs of a test repeat them."""
+        key = tuple(sorted(step.items()))
+        if key not in self.fixed:
+            formula = " & ".join(f"({name} = ({value}))" for name, value in key) or "TRUE"
+            self.fixed[key] = self.model.expression(formula)
+        return self.fixed[key]

@@ -6,20 +6,93 @@ import atexit
 import contextlib
 import importlib.util
 import os
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from workbench.budget import uninterruptible
+from workbench.budget import report, uninterruptible
 from workbench.errors import EngineError, EngineMissing
-from workbench.framed_process import ProcessLostError
+from workbench.framed_process import GRACE, FramedProcess, ProcessLostError
 from workbench.frames import Frame
 
-from .client import Worker
 from .ending import Ending, defect
-from .engine import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
+from .engine import Answer, EngineLimits, RawTrace, Reached, Task, TaskResult, unshown
+
+_START_SECONDS = 60.0  # imports take 0.2 s; a loaded machine may need many times as long
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+# The worker needs the modules of this folder only. Packages made by hand, in place of importing
+# `workbench.verify` with all that it imports, keep its start short; so does leaving out the module `site` (-S),
+# with what installed packages want done at every start.
+_BOOT = """
+import sys, types
+sys.path[:] = {path!r}
+for name, path in {packages!r}:
+    package = types.ModuleType(name)
+    package.__path__ = [path]
+    sys.modules[name] = package
+from workbench.smv.engines.worker import main
+main()
+"""
+
+
+class Worker(FramedProcess):
+    """One worker process.
+
+    Raises
+    ------
+    EngineError: it does not start (pynusmv is built wrongly); the message has its last words.
+    """
+
+    def __init__(self) -> None:
+        packages = [
+            ("workbench", str(_PACKAGE)),
+            ("workbench.smv", str(_PACKAGE / "smv")),
+            ("workbench.smv.engines", str(_PACKAGE / "smv" / "engines")),
+        ]
+        boot = _BOOT.format(path=sys.path, packages=packages)
+        super().__init__("the worker", [sys.executable, "-S", "-c", boot])
+        self._folder = ""
+        try:
+            self._folder = str(self.receive(_START_SECONDS)["folder"])
+        except ProcessLostError as error:
+            words = self.read_last_words()
+            self.kill()
+            raise EngineError(
+                f"the pynusmv worker does not start: {words[-1] if words else error}",
+                hint="pynusmv must be built with the flags of the installation guide; see `workbench doctor`",
+            ) from error
+        except BaseException:
+            self.kill()
+            raise
+
+    def call(self, job: Frame) -> Frame:
+        """Give the worker a job, whose limit of time it enforces, and wait for its reply.
+
+        Raises
+        ------
+        ProcessLostError: the worker ended without a reply. After any error it is to be killed.
+        """
+        self.send(job)
+        seconds = None if job["seconds"] is None else job["seconds"] + GRACE
+        question = "building the model"
+        report(question)
+        while "ended" not in (frame := self.receive(seconds)):
+            if "deciding" in frame:
+                question = f"question {frame['deciding'] + 1} of {len(job['queries'])}"
+            report(question + (f", the states up to {frame['depth']} steps away" if "depth" in frame else ""))
+        return frame
+
+    def kill(self) -> None:
+        """End the process and the job that it runs, now."""
+        super().kill()  # the child of the worker dies with it
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
@@ -102,7 +175,7 @@ class PynusmvEngine:
         watch: Sequence[str],
         *,
         limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
-    ) -> list[SimulatedRun]:
+    ) -> list[list[dict[str, str]]]:
         """Follow many lists of steps through a model that is loaded once.
 
         Parameters
@@ -113,7 +186,8 @@ class PynusmvEngine:
 
         Returns
         -------
-        Per run, per step, the text of each watched expression to the text of its value.
+        Per run, per step, the text of each watched expression to the text of its value; where the given values do not
+        determine a state, those of one that has them.
 
         Raises
         ------
@@ -126,11 +200,8 @@ class PynusmvEngine:
         _refuse_defects(reply, model, limits)
         if _unfinished(reply):
             raise EngineError(f"the simulation did not finish: {_read_ending(reply, limits).reason()}")
-        return [
-            SimulatedRun([dict(zip(watch, values, strict=True)) for values in frame["values"]], frame["ambiguous"])
-            for frame in reply["frames"]
-            if "run" in frame
-        ]
+        found = (frame["values"] for frame in reply["frames"] if "run" in frame)
+        return [[dict(zip(watch, values, strict=True)) for values in run] for run in found]
 
     @uninterruptible
     def close(self) -> None:

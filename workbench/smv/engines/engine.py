@@ -191,17 +191,6 @@ class TaskResult:
     peak_mb: float = 0.0
 
 
-class SimulatedRun(list[dict[str, str]]):
-    """The values of the watched expressions at each step of one simulation.
-
-    `ambiguous` lists the steps whose state the given values did not determine; one state was picked.
-    """
-
-    def __init__(self, steps: Sequence[dict[str, str]], ambiguous: Sequence[int] = ()) -> None:
-        super().__init__(steps)
-        self.ambiguous = tuple(ambiguous)
-
-
 @dataclass(frozen=True)
 class Availability:
     """What `find_engines` says of one engine: its version when usable, else why it is not."""

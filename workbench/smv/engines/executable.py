@@ -25,10 +25,9 @@ from workbench.budget import uninterruptible
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
 from .confinement import confine
-from .ending import MODEL_FILE, Deadline, Ending, defect
+from .ending import MODEL_FILE, NO_FAIR_PATH, NO_INITIAL_STATE, Deadline, Ending, deadlock, defect
 from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, slowest_last
 from .output import read_answer, read_count, read_deadlock, read_length
-from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, deadlock
 
 _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}

@@ -41,7 +41,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not get between the frames
     gc.disable()  # imports leave little behind, and looking for it would be a fifth of the start
     # Imported here, not by a job: every runner inherits them.
-    from . import bindings, checker, simulator  # noqa: F401
+    from . import bindings, checker  # noqa: F401
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's: it decides what stops
     folder = tempfile.mkdtemp(prefix="workbench-")
@@ -165,8 +165,8 @@ def _serve(jobs: int, answers: int) -> None:
 
 def _run(job: Frame, answers: int) -> bool:
     """Do one job; False when its text was at fault, and NuSMV may be in any state."""
-    from . import checker, simulator
-    from .rejected import RejectedError
+    from . import checker
+    from .ending import RejectedError
 
     def emit(frame: Frame) -> None:
         write_frame(answers, frame)
@@ -176,7 +176,7 @@ def _run(job: Frame, answers: int) -> bool:
             options = (job["required"], job["count_states"], job["watch"])
             checker.check(job["model"], job["order"], job["queries"], *options, emit)
         else:
-            simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
+            checker.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
     except RejectedError as error:
         if error.printed and out_of_memory(os.pread(2, _LOG_TAIL, 0).decode(errors="replace")):
             raise MemoryError from error  # NuSMV takes the want of memory for a fault of the text

@@ -5,9 +5,8 @@ Each module answers one, from verdicts of `verify.check`, and says which of its 
 
 from workbench.verify.analyses.constants import constants
 from workbench.verify.analyses.dead_paths import dead_paths
-from workbench.verify.analyses.latency import latencies, latency
+from workbench.verify.analyses.measure import latencies, latency, longest_silence
 from workbench.verify.analyses.order import order
-from workbench.verify.analyses.silence import longest_silence
 from workbench.verify.analyses.states import states
 
 __all__ = ["constants", "dead_paths", "latencies", "latency", "longest_silence", "order", "states"]

@@ -19,12 +19,11 @@ from workbench.core.readable import show_value
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import System
 from workbench.verify.analyses.sampling import Sampled
-from workbench.verify.answer.larger_models import discount_early
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of, run_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace, plain
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant, pipe_named
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 

@@ -24,15 +24,23 @@ from workbench.budget import Budget
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import LimitMet
-from workbench.verify.analyses.as_good import FULLER, MODES, PathMode, Truncated
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
-from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.answer.larger_models import BOUNDS_EARLY, discount_early
+from workbench.verify.analyses.truncate import (
+    FULLER,
+    MODES,
+    PathMode,
+    Truncated,
+    Truncation,
+    reached,
+    short_cut,
+    truncations,
+    without_unread,
+)
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import BOUNDS_EARLY, Outcome, Verdict, discount_early
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 

@@ -16,8 +16,7 @@ from enum import StrEnum
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.verify.answer.column_room import refuse_full_columns
-from workbench.verify.answer.problem import check
+from workbench.verify.answer.problem import check, refuse_full_columns
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment

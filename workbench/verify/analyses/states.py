@@ -17,10 +17,9 @@ from workbench.core.term import const, var
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore
-from workbench.verify.answer.larger_models import discount_early
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.properties import Property, invariant
 from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 

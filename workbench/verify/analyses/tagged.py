@@ -34,6 +34,7 @@ from workbench.core.processor import (
 )
 from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
+from workbench.processors.apply import ApplyFunction
 
 FIRST, PLAIN = "tagged", "plain"
 """Suffixes of the pipes that carry the events of the tagged input and of the others."""
@@ -158,18 +159,8 @@ class FirstTag(Processor):
         return (either(done, tag),), (event((value, both(tag, negate(done)))),)
 
 
-@dataclass(frozen=True)
-class Untagged(Processor):
-    """Pairs every event with no tag."""
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return (Tuple((inputs[0], BOOL)),)
-
-    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
-        return ([(value, False) for value in streams[0]],)
-
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        return state, (event((front[0], False)),)
+UNTAGGED = ApplyFunction(Function("untagged", 1, lambda value: (value, False)))
+"""Pairs every event with no tag."""
 
 
 def _strip_tags(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -199,9 +190,7 @@ def tag_events(pipeline: Pipeline, source: str) -> Pipeline:
     """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
     pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name in pipeline.ports.arrivals}
     inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)
-    entries = [
-        Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
-    ]
+    entries = [Node(pipe, FirstTag() if name == source else UNTAGGED, (name,), (pipe,)) for name, pipe in pairs.items()]
     nodes = [
         replace(n, processor=_tag_processor(n.processor), inputs=tuple(pairs.get(p, p) for p in n.inputs))
         for n in pipeline.nodes

@@ -1,16 +1,32 @@
 """Truncated pipelines: the same pipeline with some of its processors deleted (TIME 2021, section 4.1).
 
 A short cut from pipe i to pipe o deletes the path between them: whoever reads o reads i instead. Processors that no
-output depends on any more go with it.
+output depends on any more go with it. `dead_paths` says what it means that such a pipeline is as good as the whole:
+stepwise, or up to pace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+from workbench.core.domain import BOOL
 from workbench.core.function import same_domain
+from workbench.core.ops import EQ, LE, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
+from workbench.core.term import FALSE, var
+from workbench.ir.held import DEFAULT_CAPACITY
+from workbench.ir.reduce import FLAG
+from workbench.ir.system import System
+from workbench.processors.held.group import flatten
+from workbench.verify.analyses.constants import never_speaks
+from workbench.verify.answer.problem import check
+from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
+from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
+from workbench.verify.ask.formula import Formula, atom, build
+from workbench.verify.ask.properties import Property, always, conjoined, invariant, make_property, overflow_of
 
 
 @dataclass(frozen=True)
@@ -68,3 +84,135 @@ def without_unread(pipeline: Pipeline) -> Pipeline:
 def reached(pipeline: Pipeline, node: Node) -> tuple[str, ...]:
     """The outputs that depend on a processor."""
     return tuple(name for name, pipe in pipeline.outputs if node in pipeline.upstream([pipe]))
+
+
+# --- whether a truncated pipeline is as good ------------------------------------------------------------------------
+
+
+PathMode = Literal["stepwise", "up to pace"]
+MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
+BEHIND = "with less in it, events come that the pipeline may never emit"
+FULLER = "with less in it, the pipeline needs longer queues"
+
+
+def lead(settings: Settings) -> int:
+    """By how many events a truncation may be ahead: the capacity of queues, one at least."""
+    return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
+
+
+ROOMS = 1, 2, 4
+"""How many times the room of the pipeline's queues those of a truncation have, in turn."""
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """A truncation beside the pipeline, both flat and resolved."""
+
+    pipeline: Pipeline
+    truncated: Pipeline
+    settings: Settings
+
+    def compare(self, mode: PathMode) -> Verdict:
+        """Whether the truncation is as good as the pipeline.
+
+        Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since
+        one of the truncation overflows first whatever room it has, nothing is known.
+        """
+        for times in ROOMS:
+            verdict = discount_early(self._compare(mode, times))
+            if not verdict.meets_bounds:
+                return verdict
+            both, _, given = self._put_beside("stepwise", times)
+            if check(both, _fits(), given).outcome is Outcome.HOLDS:
+                return verdict
+        return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
+
+    def is_as_good(self, verdict: Verdict, speaking: Mapping[str, Verdict]) -> bool:
+        """Whether the verdict of a comparison is worth something.
+
+        Within bounds it is if something was compared: each output that speaks can come from both pipelines before a
+        queue overflows.
+        """
+        if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+            return verdict.outcome is Outcome.HOLDS
+        both, _, given = self._put_beside("sequence")
+        comparisons = zip((name for name, _ in self.pipeline.outputs), (name for name, _ in both.outputs), strict=True)
+        asked = [same for name, same in comparisons if name in speaking]
+        return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
+
+    def _compare(self, mode: PathMode, times: int) -> Verdict:
+        if mode == "stepwise":
+            return check(*self._put_beside("stepwise", times))
+        both, same, given = self._put_beside("sequence", times)
+        comparisons = [name for name, _ in both.outputs]
+        verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
+        for name in comparisons:
+            if verdict.outcome.proved:
+                later = check(both, _catches_up(name), given)
+                verdict = later if later.outcome is not Outcome.HOLDS else verdict
+                strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)
+                if strict and strict.outcome is not Outcome.HOLDS:  # an overflow may be all that would let it catch up
+                    verdict = replace(verdict, outcome=Outcome.UNKNOWN, reason=BEHIND)
+        return verdict
+
+    def _put_beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
+        """Both side by side, that they agree, and settings with the capacities of the queues; see `ROOMS`."""
+        whole, truncated = replace(self.pipeline, name="whole"), replace(self.truncated, name="truncated")
+        both, same = side_by_side(whole, truncated, mode)
+        sizes = _spread(flatten(both), self.settings)
+        sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
+        for node in both.nodes:  # where events meet: overflow would hide that more wait than may
+            if node.queues:
+                left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
+                sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(self.settings) + right}
+        return both, same, replace(self.settings, q=sizes)
+
+
+def _fits() -> Property:
+    """Where a queue of the truncation overflows, one of the whole pipeline does at that step, or has."""
+
+    def term(system: System) -> Any:
+        ours = [queue for name, queue in system.queues.items() if name.startswith("whole.")]
+        theirs = [queue for name, queue in system.queues.items() if not name.startswith("whole.")]
+        return either(negate(overflow_of(theirs)), overflow_of(ours))
+
+    return invariant("fits", term, "a queue of the truncation overflows first", about_overflow=True)
+
+
+def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
+    """No event of the whole pipeline waits for the truncated one, and few the other way round."""
+
+    def bounded(queue: str, size: int) -> Property:
+        return always(lambda s: LE(s.queues[queue].length, size), f"queue({queue}).length <= {size}")
+
+    for name in comparisons:
+        yield bounded(f"{name}.left", 0)
+        yield bounded(f"{name}.right", most)
+
+
+def _catches_up(name: str, *, strictly: bool = False) -> Property:
+    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them.
+
+    strictly: before a queue overflows, where else it is enough that one does.
+    """
+
+    def next_comes(system: System) -> Formula:
+        over = var(f"{FLAG}:now", BOOL) if strictly else FALSE
+        none = either(over, EQ(system.queues[f"{name}.right"].length, 0))
+        emits = build("EF", atom(conjunction([system.pipes[name].present, negate(over)])))
+        return build("AG", build("or", atom(none), emits))
+
+    failure = "the truncated pipeline has emitted what the whole one never will"
+    return make_property(f"{name} catches up", "ctl", next_comes, failure, about_overflow=strictly)
+
+
+def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
+    """Capacities of the queues side by side (`whole.add.left`), from those of the pipeline's queues (`add.left`)."""
+    found = dict(flat.capacities)
+    for queue in flat.queues:
+        own = queue.partition(".")[2]
+        if isinstance(settings.q, int):
+            found.setdefault(queue, settings.q)
+        elif own in settings.q:
+            found[queue] = settings.q[own]
+    return found

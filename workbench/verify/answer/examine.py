@@ -4,22 +4,34 @@ The sentences of a verdict say what it rests on; here each is tried. Conditions 
 must come true on some run (the witness is shown); queues are looked at for being full; and the property is decided
 again with one more value and with one more place in each queue. Where there is an argument for all larger N or Q,
 it is given.
+
+For every N: where a model does nothing with values of a type but move them and compare them for equality, any renaming
+of them is another run (P. Wolper, Expressing interesting properties of programs in propositional temporal logic, POPL
+1986). Let s variables and i inputs of the model hold such values, and c constants occur in it. Relate two states, over
+N and over N' values, if one is the other with values renamed one to one, the constants kept. If N and N' are at least s
++ i + c, there are always enough unused values left to answer each new input with one, so the relation is a
+bisimulation, and every formula about equalities of values and about anything else has the same truth value for both.
+Functions in Python, which are tabulated for each N anew, are not covered: what they do with more values is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from workbench.budget import Budget, share
-from workbench.core.domain import BOOL
-from workbench.core.fold import variables
-from workbench.core.ops import NOT, both, negate
-from workbench.core.term import var
+from workbench.core.domain import BOOL, Integer
+from workbench.core.fold import postorder, variables
+from workbench.core.function import Function, TypedFunction
+from workbench.core.ops import EQ, ITE, NE, NOT, both, negate
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.core.term import Term, var
 from workbench.errors import LimitMet, WorkbenchError
-from workbench.ir.reduce import FLAG
+from workbench.ir.reduce import FLAG, keys_in
 from workbench.ir.system import System
 from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.answer.problem import Problem, check
@@ -28,7 +40,6 @@ from workbench.verify.answer.trace import Trace
 from workbench.verify.answer.verdict import Ground, Outcome, Reliance, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, invariant, is_full
-from workbench.verify.decide.independence import enough_values, uses_python
 
 
 def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = None) -> Ground:
@@ -241,3 +252,46 @@ def _never_full(queue: str) -> Property:
         return negate(both(is_full(system.queues[queue]), negate(overflowed)))
 
     return invariant(f"{queue} is never full", term, f"'{queue}' is full", about_overflow=True)
+
+
+# --- for every N ----------------------------------------------------------------------------------------------------
+
+
+MOVES = (ITE, EQ, NE)
+"""The operators that do not look at a value but for being equal to another."""
+
+
+def enough_values(system: System, atoms: Iterable[Term], domain: Integer) -> int | None:
+    """The N from which on all verdicts are the same; None where values of `domain` are computed with, or ordered."""
+    if any(domain in keys_in(each.domain) for each in system.inputs):
+        return None  # of each key there is a variable
+    constants = {variable.initial for variable in system.variables if variable.domain == domain}
+    for term in postorder([*system.names().values(), *atoms]):
+        if term.is_const:
+            constants |= {term.payload} if term.domain == domain else set()
+        elif not term.is_var and term.op not in MOVES and _touches(term, domain):
+            return None
+    held = [variable for variable in system.variables if variable.domain == domain]
+    free = [name for name, leaf in system.free.items() if leaf == domain]
+    return len(held) + len(free) + len(constants)
+
+
+def uses_python(pipeline: Pipeline) -> bool:
+    """Whether a function in Python is used anywhere in it."""
+    return any(_uses_python(node.processor) for node in pipeline.nodes)
+
+
+def _uses_python(item: object) -> bool:
+    if isinstance(item, TypedFunction):
+        return item.function.opaque
+    if isinstance(item, Function):
+        return item.opaque
+    if isinstance(item, Pipeline):
+        return uses_python(item)
+    if isinstance(item, Processor):
+        return any(_uses_python(getattr(item, field.name)) for field in dataclasses.fields(item))
+    return False
+
+
+def _touches(term: Term, domain: Integer) -> bool:
+    return term.domain == domain or any(arg.domain == domain for arg in term.args)

@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.core.domain import BOOL, Overflowing
 from workbench.core.fold import postorder, substitute, variables
@@ -28,40 +28,6 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.decide.part import Asked, Part
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A property of a pipeline over finite domains, ready for the engine.
-
-    Attributes
-    ----------
-    main: the property on its cone.
-    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
-    ranges: whether a number leaves its range that the property does not depend on, which ends a run.
-    settled: roles that need no engine, because the term is constant.
-    structure: how structure alone proves the property; empty where it does not.
-    """
-
-    pipeline: Pipeline
-    prop: Property
-    settings: Settings
-    question: Question
-    main: Part
-    bound: Part | None
-    settled: Mapping[str, bool]
-    structure: str = ""
-    ranges: Part | None = None
-
-    @property
-    def model(self) -> Model:
-        """The cone of the property."""
-        return self.main.model
-
-    @property
-    def trivial(self) -> bool:
-        """Whether the property is the constant true."""
-        return self.question.formula.term is TRUE and self.question.kind != "longest"
-
-
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool = False) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains.
 
@@ -70,7 +36,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_esc
     up_to_escapes: whether a number that leaves its range ends a run also where the property does not depend on it.
     """
     _refuse_several_events(pipeline, settings)
-    return _Preparation(pipeline, prop, settings, up_to_escapes=up_to_escapes).prepared()
+    return Prepared(pipeline, prop, settings, up_to_escapes=up_to_escapes)
 
 
 def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
@@ -81,8 +47,18 @@ def _refuse_several_events(pipeline: Pipeline, settings: Settings) -> None:
         raise Refused(what, hint='ask with Settings(environment=Environment("one")), as `rule_problem` does')
 
 
-class _Preparation:
-    """The question that a property is, its cone, and the questions about both."""
+class Prepared:
+    """A property of a pipeline over finite domains, ready for the engine.
+
+    Attributes
+    ----------
+    model: the cone of the property.
+    main: the property on its cone.
+    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
+    ranges: whether a number leaves its range that the property does not depend on, which ends a run.
+    settled: roles that need no engine, because the term is constant.
+    structure: how structure alone proves the property; empty where it does not.
+    """
 
     def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool) -> None:
         self.pipeline, self.prop, self.settings = pipeline, prop, settings
@@ -97,25 +73,28 @@ class _Preparation:
             question = replace(question, exercised=(*question.exercised, *_find_implications(self.model.system)))
         self.question = question
         self.hidden = FALSE if question.about_overflow else self.model.overflow
+        self.bound, self.settled = self._ask_bound(), dict[str, bool]()
+        self.main, self.ranges = self._part(self.model, self._ask_all()), self._ask_ranges()
 
-    def prepared(self) -> Prepared:
-        """The questions to the engines, side questions last."""
-        bound = self._ask_bound()
-        asked, settled = self._ask_property(), dict[str, bool]()
+    @property
+    def trivial(self) -> bool:
+        """Whether the property is the constant true."""
+        return self.question.formula.term is TRUE and self.question.kind != "longest"
+
+    def _ask_all(self) -> dict[str, Asked]:
+        """The questions to the engines about the cone of the property, side questions last."""
+        asked = self._ask_property()
         if self.structure and self.settings.engine != "all":  # which asks the engines, too
-            settled["property"] = True
+            self.settled["property"] = True
             del asked["property"]
-        for role, term in self._list_limits(bound).items():
+        for role, term in self._list_limits().items():
             if term is FALSE:
-                settled[role] = False
+                self.settled[role] = False
             else:
                 # of a run that is wanted it does not count what others meet
                 unless = "property" if self.question.wanted else ""
                 asked[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
-        asked |= self._ask_besides()
-        main = self._part(self.model, asked)
-        given = self.pipeline, self.prop, self.settings, self.question
-        return Prepared(*given, main, bound, settled, self.structure, self._ask_ranges())
+        return asked | self._ask_besides()
 
     def _ask_property(self) -> dict[str, Asked]:
         """The property itself, as far as overflow does not hide it."""
@@ -126,12 +105,10 @@ class _Preparation:
             asked["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
         return asked
 
-    def _list_limits(self, bound: Part | None) -> dict[str, Term]:
+    def _list_limits(self) -> dict[str, Term]:
         """What happens where a model ends: conditions that may come true on some run."""
-        model, found = self.model, dict[str, Term]()
-        if bound is None:
-            found["overflow"] = self._find_end()
-        return {**found, "wraps": model.wraps, "clamps": model.clamps}
+        found = {} if self.bound else {"overflow": self._find_end()}
+        return {**found, "wraps": self.model.wraps, "clamps": self.model.clamps}
 
     def _find_end(self) -> Term:
         """Where the model ends but for what the property is about."""

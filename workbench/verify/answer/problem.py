@@ -10,9 +10,10 @@ from pathlib import Path
 
 from workbench.budget import Budget, remaining
 from workbench.core.fault import Fault
-from workbench.core.pipeline import Pipeline
+from workbench.core.kinds import Deferring, Keeping
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
-from workbench.errors import DomainError, InputError, LimitMet
+from workbench.errors import DomainError, InputError, LimitMet, Refused
 from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
@@ -20,14 +21,13 @@ from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
 from workbench.verify.answer.check import NO_RUN, decide, undecided
-from workbench.verify.answer.larger_models import grow
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
-from workbench.verify.ask.properties import Property
+from workbench.verify.ask.properties import Property, no_overflow
 from workbench.verify.decide.part import remaining_limits
 
 
@@ -282,3 +282,25 @@ def tolerates(
 ) -> Verdict:
     """Whether a pipeline with its faults, and `faults`, is equivalent to itself without them (`tolerating`)."""
     return check(pipeline, tolerating(mode), settings, faults)
+
+
+def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
+    """Refused where rules in a model may keep more events than it has room for: then queues hold other events.
+
+    Rules are asked by themselves, on any streams: then it is so wherever they stand.
+    """
+    free = replace(settings, q=settings.q if isinstance(settings.q, int) else {}, environment=Environment())
+    for node in flat.nodes:
+        kept = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
+        if kept and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
+            raise Refused(
+                f"{node.processor} may keep more events than there is room for, and what waits behind is not known",
+                where=node.where,
+                hint="`check -p no-overflow` answers within bounds; proofs are of rules that ask for the newest events",
+            )
+
+
+def _alone(flat: Pipeline, node: Node) -> Pipeline:
+    inputs = tuple((f"in{i}", flat.domains[pipe]) for i, pipe in enumerate(node.inputs))
+    alone = replace(node, inputs=tuple(name for name, _ in inputs))
+    return Pipeline(node.name, inputs, (alone,), tuple((pipe, pipe) for pipe in node.outputs))

@@ -31,9 +31,7 @@ from workbench.ir.system import Input, System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
-from workbench.verify.answer.growth import ROUNDS, Growth
-from workbench.verify.answer.queue_contents import Waiting
-from workbench.verify.answer.trace import Trace, TraceStep
+from workbench.verify.answer.trace import ROUNDS, Growth, Trace, TraceStep, Waiting
 from workbench.verify.ask.environment import Environment
 
 CONFIRMED = "confirmed by execution"

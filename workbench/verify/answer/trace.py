@@ -1,10 +1,14 @@
-"""Runs: what every pipe carries and every queue holds, step by step."""
+"""Runs: what every pipe carries and every queue holds, step by step, and which steps can be repeated.
+
+What waits in a queue has no copy for every step: it is a part of what has come to the queue.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple, overload
 
 from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
@@ -138,3 +142,105 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
     if isinstance(value, list):
         return [plain(event, domain) for event in value]
     return value if value is None or domain is None else to_json(value, domain)
+
+
+# --- runs that can be repeated --------------------------------------------------------------------------------------
+
+
+InputSteps = tuple[Mapping[str, Value], ...]
+"""What comes on the inputs at each step of a run."""
+ROUNDS = 4
+"""How often steps are repeated to show that something grows."""
+
+
+class Growth(NamedTuple):
+    """A run, the steps of it that can be repeated, and by how much at least something grows each time.
+
+    Attributes
+    ----------
+    start, length: the first of these steps, and how many they are.
+    endless: whether it is proved to go on for ever.
+    """
+
+    inputs: InputSteps
+    start: int
+    by: int
+    length: int = 1
+    endless: bool = True
+
+    @property
+    def again(self) -> InputSteps:
+        """The steps that are repeated."""
+        return self.inputs[self.start : self.start + self.length]
+
+    @property
+    def types(self) -> str:
+        """The inputs on which they come."""
+        return ", ".join(name for step in self.again for name in step)
+
+    @property
+    def round(self) -> str:
+        """What is repeated, in words."""
+        return self.types if self.length == 1 else f"round of {self.types}"
+
+    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
+        """The run with so many more of them."""
+        return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])
+
+
+# --- what waits in a queue ------------------------------------------------------------------------------------------
+
+
+class Waiting(Sequence[Value]):
+    """The events that wait in a queue at one moment, oldest first; equal to a tuple of them.
+
+    Parameters
+    ----------
+    line: all that came to the queue, of which these are the events from `start` on, up to `stop`.
+    """
+
+    __slots__ = ("_line", "_start", "_stop")
+
+    def __init__(self, line: list[Value], start: int = 0, stop: int | None = None) -> None:
+        self._line, self._start, self._stop = line, start, len(line) if stop is None else stop
+
+    def followed_by(self, events: Iterable[Value]) -> Waiting:
+        """These events and then others. What came to the queue is shared with the moment before."""
+        if self._stop != len(self._line):  # an event found no room
+            return Waiting([*self, *events])
+        self._line.extend(events)
+        return Waiting(self._line, self._start)
+
+    def ends_as(self, line: Sequence[Value]) -> bool:
+        """Whether a line has as many events, and the same ones at both ends."""
+        return len(line) == len(self) and (not line or (line[0] == self[0] and line[-1] == self[-1]))
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Waiting: ...
+
+    def __getitem__(self, place: int | slice) -> Value | Waiting:
+        if isinstance(place, slice):
+            start, stop, step = place.indices(len(self))
+            assert step == 1, "a queue is looked at in its order"
+            return Waiting(self._line, self._start + start, self._start + max(start, stop))
+        return self._line[range(self._start, self._stop)[place]]
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return islice(self._line, self._start, self._stop)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Waiting | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

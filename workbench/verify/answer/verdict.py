@@ -1,4 +1,7 @@
-"""Verdicts: what was decided, what it rests on, a ground each, and the run that shows it."""
+"""Verdicts: what was decided, what it rests on, a ground each, and the run that shows it.
+
+Where a verdict says little, the question is asked again of models with larger bounds as long as there is time (`grow`).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ from workbench.verify.answer.trace import Trace
 if TYPE_CHECKING:
     from workbench.smv.engines.engine import Reached
     from workbench.verify.answer.problem import Problem
+import time
+from collections.abc import Callable
+
+from workbench.budget import Budget, phase
+from workbench.errors import Refused
 
 
 class Outcome(StrEnum):
@@ -318,3 +326,51 @@ class Verdict(Displayed):
             "assumptions": list(self.rests_on),
             **{name: value for name, value in where_known.items() if value is not None},
         }
+
+
+EARLY = 8
+"""Where no queue overflows in so many steps, bounds are not met in the first ones."""
+BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
+
+
+def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: float) -> Verdict:
+    """The verdict of the first model that says enough, else of the largest one that is decided in time.
+
+    Parameters
+    ----------
+    larger: the same question of larger and larger models.
+    seconds: for all of them together.
+    """
+    end = time.monotonic() + seconds
+    for number, decide in enumerate(larger, 1):
+        left = end - time.monotonic()
+        if says_enough(verdict) or left <= 0:
+            break
+        try:
+            with Budget(left, soft=True), phase(f"larger model {number}", part=True):
+                found = decide()
+        except (LimitMet, Refused):  # with larger bounds there may be too many values
+            break
+        if found.outcome is Outcome.UNKNOWN and not found.within_bounds and found.vacuity is None:  # a limit was met
+            return replace(verdict, depth=deeper(verdict.depth, found.depth))
+        verdict = found
+    return verdict
+
+
+def says_enough(verdict: Verdict) -> bool:
+    """Whether nothing is to be expected of longer queues."""
+    known = verdict.known_steps
+    return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
+
+
+def discount_early(verdict: Verdict) -> Verdict:
+    """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
+    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.proved:
+        return verdict.mark_vacuous(verdict.vacuity, unknown=True)
+    early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
+    return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict
+
+
+def deeper(*found: Depth | None) -> Depth | None:
+    """What says something of the longest runs."""
+    return max(filter(None, found), key=lambda each: each.steps, default=None)

@@ -25,17 +25,15 @@ from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import with_room
-from workbench.verify.answer.column_room import refuse_full_columns
 from workbench.verify.answer.grounds import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
-from workbench.verify.answer.growth import ROUNDS
+from workbench.verify.answer.problem import refuse_full_columns
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.buffers.pending import search_waiting
-from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import QueueSearch
+from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch, depends_on
 from workbench.verify.finding import Finding
 
 MOST = 64

@@ -18,14 +18,13 @@ from workbench.ir.compose import outline
 from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
 from workbench.processors.held.waiting_copies import waiting_place
-from workbench.verify.answer.growth import Growth
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.trace import Trace
+from workbench.verify.answer.trace import Growth, Trace
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import cone, find_growth, record_run
-from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
+from workbench.verify.buffers.search import QueueMost, QueueQuestion, depends_on
 from workbench.verify.most import Counted, GivenUp, find_most
 
 LEFT = "a number can leave its checked domain, and nothing is concluded from what follows"

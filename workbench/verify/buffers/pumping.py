@@ -24,7 +24,7 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
-from workbench.verify.answer.growth import Growth, InputSteps
+from workbench.verify.answer.trace import Growth, InputSteps
 
 SeenEvents = tuple[tuple[Value, ...], ...]
 """Events as what the cone sees of them; an empty tuple each where it sees nothing."""

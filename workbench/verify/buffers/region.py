@@ -22,10 +22,9 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import domains_in
 from workbench.ir.system import System
-from workbench.verify.answer.growth import InputSteps
+from workbench.verify.answer.trace import InputSteps
 from workbench.verify.ask.environment import Environment
-from workbench.verify.buffers.question import QueueMost, QueueQuestion
-from workbench.verify.buffers.search import QueueSearch
+from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch
 
 LONG = 12
 """From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""

@@ -8,8 +8,8 @@ everything; only what then happens counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from workbench.budget import phase, share
 from workbench.core.domain import BOOL
@@ -18,19 +18,80 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.errors import LimitMet
 from workbench.ir.compose import compose, outline
-from workbench.ir.reduce import focus
+from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
-from workbench.verify.answer.growth import InputSteps
 from workbench.verify.answer.replay import inputs_of
+from workbench.verify.answer.settings import Settings
+from workbench.verify.answer.trace import InputSteps, Trace
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
-from workbench.verify.buffers.question import QueueMost, QueueQuestion, depends_on
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Asked, Part, remaining_limits
-from workbench.verify.most import Counted, GivenUp, find_most
+from workbench.verify.most import Counted, GivenUp, Most, find_most
+
+
+@dataclass(kw_only=True)
+class QueueMost(Most):
+    """What is known of the length of one queue.
+
+    Attributes
+    ----------
+    shortest: whether no shorter run reaches it.
+    model: the last model that was asked.
+    wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
+    region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
+    witness: of a queue inside a processor, the run that overflows the next smaller capacity.
+    part: of such a queue, the pipeline up to that processor.
+    """
+
+    shortest: bool = True
+    model: Model | None = None
+    wraps: bool | None = False
+    engine: str = "none needed"
+    region: str = ""
+    witness: Trace | None = None
+    part: Pipeline | None = None
+
+
+@dataclass(frozen=True)
+class QueueQuestion:
+    """The question for the smallest capacity of a queue.
+
+    Attributes
+    ----------
+    pipeline: flat and resolved.
+    proven: capacities known to be enough, of other queues.
+    settings: how to ask; what is left to the work that this belongs to limits it.
+    most: the largest capacity to ask about.
+    """
+
+    pipeline: Pipeline
+    queue: str
+    proven: Mapping[str, int]
+    settings: Settings
+    most: int
+
+    def upstream(self, source: str = "") -> Pipeline:
+        """The part of the pipeline that ends with the processor of this queue, and begins with `source` if it is given.
+
+        That is a pipe, which becomes the input.
+        """
+        pipeline = self.pipeline
+        last = next(node for node in pipeline.nodes if self.queue in (*node.queues, node.pending))
+        nodes = (*pipeline.upstream(last.inputs, source), last)
+        read = {pipe for node in nodes for pipe in node.inputs}
+        inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in read)
+        inputs = ((source, pipeline.domains[source]),) if source else inputs
+        return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
+
+
+def depends_on(queues: list[str]) -> str:
+    """Why nothing is known of a queue."""
+    return f"it depends on queues that have no proven capacity: {', '.join(queues)}"
+
 
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""

@@ -27,7 +27,7 @@ from workbench.tesla.model.counting import WITHOUT_END, RuleCounting
 from workbench.tesla.model.frame import waiting_of
 from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.rule_processor import ALL
-from workbench.verify.answer.growth import Growth, InputSteps
+from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.properties import Property, can, pipe_named
 from workbench.verify.finding import RULES, Finding, findings_in_turn

@@ -14,8 +14,7 @@ from typing import Any
 from workbench.budget import Budget, phase, share
 from workbench.errors import LimitMet, Refused
 from workbench.tesla.model.build import RuleBounds
-from workbench.verify.answer.larger_models import deeper
-from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict
+from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict, deeper
 from workbench.verify.rules.subject import RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))

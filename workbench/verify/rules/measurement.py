@@ -26,7 +26,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.growth import ROUNDS, Growth, InputSteps
+from workbench.verify.answer.trace import ROUNDS, Growth, InputSteps
 
 MOST_TRIED = 512
 """The most events of a type that are tried."""

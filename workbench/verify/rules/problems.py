@@ -20,10 +20,9 @@ from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.tesla.model.needs import computes
 from workbench.tesla.rule_set import RuleSet
-from workbench.verify.answer.larger_models import deeper
 from workbench.verify.answer.problem import Problem, comparison
 from workbench.verify.answer.settings import Settings
-from workbench.verify.answer.verdict import Depth, Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property
 from workbench.verify.rules.growing_question import GrowingQuestion

@@ -29,9 +29,8 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.needs import computes, growth_for
 from workbench.tesla.model.swap import SwappedEvents, both_orders
 from workbench.tesla.rule_processor import ALL
-from workbench.verify.answer.larger_models import deeper
 from workbench.verify.answer.problem import check
-from workbench.verify.answer.verdict import Depth, Outcome, Verdict
+from workbench.verify.answer.verdict import Depth, Outcome, Verdict, deeper
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
