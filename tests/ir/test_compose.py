@@ -43,12 +43,17 @@ def delayed_sum(x):
 
 def run(system: System, values: list[int]) -> list[int | None]:
     (_, pipe), *_ = system.outputs
-    return [step.pipes[pipe] for step in Simulator(system).trace([{"x": v} for v in values])]
+    simulator, found = Simulator(system), []
+    for step in simulator.trace([{"x": v} for v in values]):
+        found.append(step.pipes[pipe])
+        for variable, value in zip(system.variables, simulator.state, strict=True):
+            assert value in variable.domain or step.overflows
+    return found
 
 
 def test_figure_2a_emits_x3j_plus_xj_and_its_lower_queue_grows() -> None:
     system = compose(figure_2a.resolve(Integer(100)), 10)
-    steps = Simulator(system).trace([{"x": i} for i in range(10)])
+    steps = list(Simulator(system).trace([{"x": i} for i in range(10)]))
     assert [s.pipes["add"] for s in steps] == [0, None, None, 4, None, None, 8, None, None, 12]
     assert [s.queues["add.right"] for s in steps] == [0, 1, 2, 2, 3, 4, 4, 5, 6, 6]
     assert all(s.queues["add.left"] == 0 for s in steps)
@@ -95,7 +100,7 @@ def test_an_enumeration_through_a_filter() -> None:
     builder = Builder("only_red")
     x, b = builder.input("x", colour), builder.input("keep", BOOL)
     system = compose(builder.build(Filter()(x, b)))
-    steps = Simulator(system).trace([{"x": "green"}, {"keep": True}, {"x": "red", "keep": False}])
+    steps = list(Simulator(system).trace([{"x": "green"}, {"keep": True}, {"x": "red", "keep": False}]))
     assert [s.pipes["filter"] for s in steps] == [None, "green", None]
 
 

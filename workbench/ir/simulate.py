@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
@@ -12,7 +13,6 @@ from workbench.core.evaluate import compile_terms
 from workbench.core.fields import scalars, split
 from workbench.core.processor import END, carried
 from workbench.core.term import Term, concrete, var
-from workbench.errors import DomainError
 from workbench.ir.system import Holding, System
 
 
@@ -126,32 +126,20 @@ class Simulator:
         self.state = tuple(after)
         return Step(pipes, lengths, overflows, before, tuple(flat))
 
-    def trace(self, steps: Sequence[Mapping[str, Value]]) -> list[Step]:
-        """Run from the initial state; variables that leave their domain are a defect and raise."""
+    def trace(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Step]:
+        """Run from the initial state."""
         self.reset()
-        found = []
-        for events in steps:
-            found.append(self.step(events))
-            for variable, value in zip(self.system.variables, self.state, strict=True):
-                if value not in variable.domain and not found[-1].overflows:
-                    raise DomainError(f"{variable.name} became {value!r}, outside {variable.domain}")
-        return found
+        return map(self.step, steps)
 
     def trace_before(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[Step]:
         """Run from the initial state, up to before a queue overflows or the first of the labels is true."""
-        self.reset()
-        for events in steps:
-            found = self.step(events)
-            if found.overflows or found.labels[0]:
-                return
-            yield found
+        return takewhile(lambda step: not step.overflows and not step.labels[0], self.trace(steps))
 
-    def trace_to_overflow(self, steps: Sequence[Mapping[str, Value]]) -> list[Step]:
+    def trace_to_overflow(self, steps: Iterable[Mapping[str, Value]]) -> list[Step]:
         """Run from the initial state up to and including the first step at which a queue overflows."""
-        self.reset()
         found = []
-        for events in steps:
-            found.append(self.step(events))
-            if found[-1].overflows:
+        for step in self.trace(steps):
+            found.append(step)
+            if step.overflows:
                 break
         return found

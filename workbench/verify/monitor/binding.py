@@ -9,9 +9,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from workbench.core.domain import Bool, Domain, Enum, Integer, Range
+from workbench.core.domain import Bool, Enum, Integer, Range
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
@@ -71,31 +70,18 @@ def drive(
     )  # fmt: skip
 
 
-class _Wanted(NamedTuple):
-    """A leaf of an input, before it is typed: `of` is the input, `shown` the name people know it by."""
-
-    of: str
-    shown: str
-    local: str
-    domain: Domain
-    text: str
-
-    def wire(self, given: str) -> Wire:
-        return Wire(self.local, self.domain, self.text, given)
-
-
-def _bind_term(source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]) -> list[_Wanted]:
+def _bind_term(source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]) -> list[Wire]:
     """Of each input its presence, and then its parts."""
-    found = list[_Wanted]()
+    found = list[Wire]()
     for name in ports.arrivals:
         condition = when.pop(name, "TRUE")
         given = expression(condition, f"when {name}", source)
-        found.append(_Wanted(name, f"the presence of {name}", f"{name}:present", Bool(), given))
+        found.append(Wire(name, f"the presence of {name}", f"{name}:present", Bool(), given))
         for path, part in scalars(ports.domains[name]):
             label = ".".join((name, *path))
             text = bind.pop(label) if label in bind else _bind_by_name(source, label)
             local = f"{name}:{'.'.join(('value', *path))}"
-            found.append(_Wanted(name, label, local, part, expression(text, label, source)))
+            found.append(Wire(name, label, local, part, expression(text, label, source)))
     for left in (*bind, *when):
         raise InputError(
             f"{ports.of} has no input '{left}' that could be bound",
@@ -115,7 +101,7 @@ def _bind_by_name(source: SmvSystem, name: str) -> str:
     )
 
 
-def _words(presence: _Wanted, *parts: _Wanted) -> str:
+def _words(presence: Wire, *parts: Wire) -> str:
     said = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
     return said if presence.text == "TRUE" else f"{said} when {presence.text}"
 
@@ -128,23 +114,22 @@ class _Driver:
         self.name, self.module = source.fresh("system"), source.fresh("System")
         self.definitions: dict[str, str] = {}
 
-    def wires(self, wanted: Sequence[_Wanted]) -> tuple[Wire, ...]:
+    def wires(self, wanted: Sequence[Wire]) -> tuple[Wire, ...]:
         # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
         self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
-        names = {leaf.local: self._name(leaf) for leaf in wanted}
-        if self._fits([(leaf, names[leaf.local]) for leaf in wanted]):
-            return tuple(leaf.wire(names[leaf.local]) for leaf in wanted)
-        return tuple(self._fit(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in wanted)
+        named = tuple(leaf._replace(given=self._name(leaf)) for leaf in wanted)
+        presence = {leaf.of: leaf.given for leaf in named if leaf.is_presence}
+        return named if self._fits(named) else tuple(self._fit(leaf, presence[leaf.of]) for leaf in named)
 
-    def _name(self, leaf: _Wanted) -> str:
+    def _name(self, leaf: Wire) -> str:
         """How a model speaks of an expression: a name of the system as it is, anything else by a DEFINE."""
         if leaf.text in ("TRUE", "FALSE"):
             return leaf.text
         first = leaf.text.partition(".")[0]
         if re.fullmatch(r"[\w$#.]+", leaf.text) and first in self.source.names:
             return f"{self.name}.{leaf.text}"
-        what = "when" if leaf.local.endswith(":present") else "is"
-        name = self.source.fresh(re.sub(r"\W", "_", f"{leaf.of if what == 'when' else leaf.shown}_{what}"))
+        what = f"{leaf.of}_when" if leaf.is_presence else f"{leaf.shown}_is"
+        name = self.source.fresh(re.sub(r"\W", "_", what))
         while name in self.definitions:
             name = self.source.fresh(f"{name}_")
         self.definitions[name] = f"({leaf.text})"
@@ -157,61 +142,62 @@ class _Driver:
             ) from error
         return f"{self.name}.{name}"
 
-    def _fits(self, leaves_of: Sequence[tuple[_Wanted, str]]) -> bool:
+    def _fits(self, leaves: Sequence[Wire]) -> bool:
         """Whether the types alone say that these values lie in their domains: NuSMV then takes the assignment."""
         fit = self.source.fresh("fit")
         lines = []
-        for number, (leaf, given) in enumerate(leaves_of):
+        for number, leaf in enumerate(leaves):
             labels = {label: label for label in getattr(leaf.domain, "labels", ())}
-            lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {given};")
+            lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {leaf.given};")
         return not self._find_error("\n".join(lines), "FALSE")
 
-    def _fit(self, leaf: _Wanted, given: str, present: str) -> Wire:
+    def _fit(self, leaf: Wire, present: str) -> Wire:
         """A leaf that may need a conversion, or a proof that its values lie in its domain."""
-        if self._fits([(leaf, given)]):
-            return leaf.wire(given)
+        if self._fits([leaf]):
+            return leaf
+        given = leaf.given
         if isinstance(leaf.domain, Enum):
             inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
             self._check_type(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
-            self._stays(leaf, inside, given, present)
-            return leaf.wire(f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
+            self._stays(leaf, inside, present)
+            return leaf._replace(given=f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = self._read_word(leaf, given) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
+            number = self._read_word(leaf) if self._find_error("", f"({given} + 0 = 0) & FALSE") else given
             self._check_type(leaf, "", f"{number} >= 0", "numbers")
             if not self._find_error("", f"({given} -> TRUE) & FALSE"):
                 raise self._report_type(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
-            self._stays(leaf, inside, given, present)
-            return leaf.wire(_convert_number(leaf.domain, number, inside))
+            self._stays(leaf, inside, present)
+            return leaf._replace(given=_convert_number(leaf.domain, number, inside))
         raise self._report_type(leaf, "truth values", "compare it, e.g. count > 0")
 
-    def _read_word(self, leaf: _Wanted, given: str) -> str:
+    def _read_word(self, leaf: Wire) -> str:
         """A word as a number, which takes a case for each of its values."""
-        if not self._find_error("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+        if not self._find_error("", f"({leaf.given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
                 f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
                 where=self.source.path,
                 hint=f"bind some of its bits: {leaf.text}[3:0]",
             )
-        return f"toint({given})"
+        return f"toint({leaf.given})"
 
-    def _check_type(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
+    def _check_type(self, leaf: Wire, sections: str, formula: str, what: str) -> None:
         if error := self._find_error(sections, f"({formula}) & FALSE"):
             raise self._report_type(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
 
-    def _report_type(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
+    def _report_type(self, leaf: Wire, what: str, hint: str) -> TypingError:
         return TypingError(
             f"{_name_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' does not give {what}",
             where=self.source.path,
             hint=hint,
         )
 
-    def _stays(self, leaf: _Wanted, inside: str, given: str, present: str) -> None:
+    def _stays(self, leaf: Wire, inside: str, present: str) -> None:
         """That the values stay in the domain whenever the input carries an event."""
         constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
-        answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
+        answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (leaf.given,)).answers[0]
         if answer.trace is not None:
-            value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
+            value, step = show_smv(answer.trace.steps[-1][leaf.given]), len(answer.trace.steps) - 1
             wider = "choose a larger -N" if isinstance(leaf.domain, Integer) else "widen the type of the input"
             raise DomainError(
                 f"{_name_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
@@ -240,8 +226,8 @@ class _Driver:
         return result
 
 
-def _name_carrier(leaf: _Wanted) -> str:
-    return leaf.shown if leaf.local.endswith(":present") else f"input '{leaf.shown}'"
+def _name_carrier(leaf: Wire) -> str:
+    return leaf.shown if leaf.is_presence else f"input '{leaf.shown}'"
 
 
 def _convert_number(domain: Integer | Range, number: str, inside: str) -> str:

@@ -27,16 +27,27 @@ from workbench.verify.decide.table import complete_engine
 
 
 class Wire(NamedTuple):
-    """One scalar part of an input: what gives it.
+    """One scalar part of an input, or its presence, and what gives it.
 
-    `local` is the qualified name of the leaf in the pipeline's system, `text` the SMV expression over the states of the
-    system, `given` the same over the instance of the system in a model, and fitted to the domain.
+    Attributes
+    ----------
+    of, shown: the input, and the name that people know the part by.
+    local: the qualified name of the leaf in the pipeline's system.
+    text: the SMV expression over the states of the system.
+    given: the same over the instance of the system in a model, and fitted to the domain; empty before it is typed.
     """
 
+    of: str
+    shown: str
     local: str
     domain: Domain
     text: str
-    given: str
+    given: str = ""
+
+    @property
+    def is_presence(self) -> bool:
+        """Whether it says that the input carries an event."""
+        return self.local.endswith(":present")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +111,7 @@ class Driven(Environment):
 
     @property
     def _always_present(self) -> bool:
-        return any(wire.local.endswith(":present") and wire.text == "TRUE" for wire in self.wires)
+        return any(wire.is_presence and wire.text == "TRUE" for wire in self.wires)
 
     def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
         """The model of the system and the pipeline; every input is in it, so that traces show them all."""
