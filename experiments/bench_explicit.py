@@ -27,7 +27,7 @@ import workbench as wb
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.explicit.machine import CompiledSearch, version

@@ -33,7 +33,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.ask.equivalence import side_by_side
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Part

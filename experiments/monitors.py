@@ -23,7 +23,7 @@ import workbench as wb
 from workbench.language import Source, read_file
 from workbench.smv.engines.engine import Query, Task
 from workbench.verify.answer.verdict import Verdict
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.decide.table import get_engine
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,7 +31,7 @@ from workbench.language.load import parameters
 from workbench.language.parser import parse_check, parse_expression, parse_trouble
 from workbench.language.properties import elaborate
 from workbench.stored import MAGIC, SIZE, mark_of, sealed
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = [path.read_text() for path in sorted(ROOT.glob("models/**/*.pipe"))]

@@ -136,7 +136,7 @@ if TYPE_CHECKING:
     from workbench.verify.ask.equivalence import (
         equivalent_to as equivalent_to, side_by_side as side_by_side, tolerating as tolerating,
     )
-    from workbench.verify.ask.from_syntax import property_from as property_from
+    from workbench.verify.ask.labels import property_from as property_from
     from workbench.verify.ask.properties import (
         Property as Property, always as always, bounded_liveness as bounded_liveness, liveness as liveness,
         never_false as never_false, no_full_queues as no_full_queues, no_overflow as no_overflow,

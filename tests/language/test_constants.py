@@ -9,7 +9,7 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 ALONE = {
     "a choice": "pipeline p(x: 0..3) -> {lo, hi} { return if x > 1 then hi else lo }",

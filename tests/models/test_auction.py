@@ -14,7 +14,7 @@ from workbench.executors.reference.executor import Reference
 from workbench.language import read_file
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))

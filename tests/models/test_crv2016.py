@@ -24,7 +24,7 @@ from workbench.executors.reference.refutation import Refutations
 from workbench.language import parse, read_file
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models" / "crv2016"

@@ -12,7 +12,7 @@ from workbench.errors import LanguageError, Refused, TypingError
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 # query 6 of the competition on runtime verification of 2016: what comes from outside is dirty until it is sanitised,
 # what is derived from something dirty is dirty, and what is dirty is not used

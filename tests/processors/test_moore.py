@@ -20,7 +20,7 @@ from workbench.processors.moore import Moore, Transition, Variable
 from workbench.show.draw import draw
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 T, F = True, False
 

@@ -38,7 +38,7 @@ from workbench.processors.temporal import (
 from workbench.processors.trim import Trim
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 BITS = (False, True)
 

@@ -11,9 +11,8 @@ from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten
-from workbench.verify.buffers import region as buffer_region
-from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import QueueQuestion
+from workbench.verify.buffers import search as buffer_search
+from workbench.verify.buffers.search import QueueQuestion, Regions
 
 
 def chain(joins: int) -> wb.Pipeline:
@@ -39,14 +38,14 @@ def test_a_long_chain() -> None:
 
 def test_a_short_pipeline_as_if_it_were_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part begins behind `c`; the pipeline is short, but is asked about as if it were long."""
-    monkeypatch.setattr(buffer_region, "LONG", 0)
+    monkeypatch.setattr(buffer_search, "LONG", 0)
     source = "pipeline p(x: int) -> int { c = decimate(x, 2)  return trim(c, 2) - c }"
     assert [b.capacity for b in wb.buffers(wb.parse(source).get().pipeline).queues] == [0, 2]
 
 
 def test_a_number_that_overflows_on_the_busy_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum in the window leaves its domain at the third event; by then what came second has waited."""
-    monkeypatch.setattr(buffer_region, "LONG", 0)
+    monkeypatch.setattr(buffer_search, "LONG", 0)
     source = """
         pipeline p(x: 0..1) -> 0..2 {
             one = cast(turn(x, 1), int checked 2)
@@ -74,7 +73,7 @@ def test_random_pipelines_have_the_same_capacities(data: st.DataObject) -> None:
         return
     whole = wb.buffers(pipeline, most=8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buffer_region, "LONG", 0)
+        patch.setattr(buffer_search, "LONG", 0)
         parts = wb.buffers(pipeline, most=8)
     for one, two in zip(whole.queues, parts.queues, strict=True):
         if one.status != "unknown":  # a part can settle what the whole leaves open

@@ -19,7 +19,7 @@ from workbench.errors import EngineDisagreement, EngineMissing
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, unshown
 from workbench.verify.answer.prepare import prepare
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.decide import deciders
 from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
 from workbench.verify.decide.explicit.decider import ExplicitDecider

@@ -19,7 +19,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.examine import enough_values, examine, uses_python
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.verdict import Ground, Reliance
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 
 CONFIRMED, WEAK, UNKNOWN = Reliance.CONFIRMED, Reliance.WEAK, Reliance.UNKNOWN
 

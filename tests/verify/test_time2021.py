@@ -20,7 +20,7 @@ from workbench.smv.printer import print_model
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.table import get_engine
 

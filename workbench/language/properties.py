@@ -145,7 +145,7 @@ def _asks(function: str, *given: Any, module: str = "properties") -> Callable[..
 
 
 def _written(function: str, *given: Any) -> Callable[..., Any]:
-    return _asks(function, *given, module="from_syntax")
+    return _asks(function, *given, module="labels")
 
 
 ROWS = (

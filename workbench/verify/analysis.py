@@ -88,7 +88,7 @@ ROWS = (
     _rules("droppable", "what can be dropped", "variants.droppable", "there is nothing but triggers"),
     _rules("competition", "triggers that compete", "variants.competition", "no rule consumes anything"),
     _rules("order", "order of rules and events", "rule_order.order"),
-    _rules("cascade", "cascades", "cascade.cascade"),
+    _rules("cascade", "cascades", "fires.cascade"),
     _rules("capacity", "what columns hold", "capacities.capacities", "no rule looks for events"),
     _rules("effects", "what one event causes", "capacities.effects"),
 )  # fmt: skip

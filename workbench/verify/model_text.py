@@ -21,7 +21,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.verify.answer.grounds import misfortunes
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.formula import to_smv, weaken
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.ask.properties import Question
 
 RUN = "Printed by `workbench export`. Run: NuSMV FILE"

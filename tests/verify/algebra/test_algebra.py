@@ -24,9 +24,8 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
-from workbench.verify.decide.algebra.decider import AlgebraDecider
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial, Rules
-from workbench.verify.decide.algebra.relations import MonomialKind, Relations
+from workbench.verify.decide.algebra.relations import AlgebraDecider, MonomialKind, Relations
 from workbench.verify.decide.algebra.translate import Translation
 from workbench.verify.decide.explicit.decider import ExplicitDecider
 

@@ -23,7 +23,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.prepare import Prepared, prepare
 from workbench.verify.ask.environment import Arrivals
-from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.labels import property_from
 from workbench.verify.ask.properties import (
     Property,
     bounded_liveness,

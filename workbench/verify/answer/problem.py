@@ -26,7 +26,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
-from workbench.verify.ask.from_syntax import asked_by
+from workbench.verify.ask.labels import asked_by
 from workbench.verify.ask.properties import Property, no_overflow
 from workbench.verify.decide.part import remaining_limits
 

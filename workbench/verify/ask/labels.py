@@ -1,4 +1,4 @@
-"""Expressions over pipe and queue names (`y.present`, `y.value`, `queue(add.left).length`) as terms of a system.
+"""Properties as written (`check ...` lines, `-p`): their expressions, over pipe and queue names, as terms of a system.
 
 A pipe that carries no event has no value. A condition of `ctl` and `ltl` that looks at values is therefore false
 where one of its pipes carries none, and `always` speaks of the steps at which all pipes whose values it mentions
@@ -7,7 +7,9 @@ carry an event. Of a pipe that carries several events at a step, `always` means 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Bool, Domain, Enum
 from workbench.core.fields import parts, within
@@ -18,10 +20,17 @@ from workbench.errors import LanguageError, did_you_mean
 from workbench.ir.system import System
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, at
-from workbench.language.properties import dotted
+from workbench.language.properties import PROPERTIES, dotted
+from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
 from workbench.language.types import constants
+from workbench.smv.engines.engine import QueryKind
+from workbench.verify.ask.equivalence import Equivalence
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
-from workbench.verify.ask.properties import queue_named
+from workbench.verify.ask.properties import Exercised, Property, always, can, never, queue_named, temporal
+from workbench.verify.ask.scope import conditions_of
+
+if TYPE_CHECKING:
+    from workbench.language import Loaded
 
 OPERATORS = {"->": "implies", "R": "V"}
 """What formulas call operators that are written in another way."""
@@ -183,3 +192,60 @@ def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) ->
         raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
     position = names.index(label)
     return value[position], parts(domain)[position][1]
+
+
+# --- properties as written ------------------------------------------------------------------------------------------
+
+
+def property_from(syntax: PropertySyntax) -> Property:
+    """The property of one pipeline that `syntax` writes."""
+    row = PROPERTIES[syntax.name]
+    if row.mode:
+        raise LanguageError(
+            f"'{syntax}' compares two pipelines: it is no property of one",
+            where=syntax.where,
+            hint="from Python: check(pipeline, equivalent_to(other))",
+        )
+    found: Property = row.made(*([] if row.argument is None else [syntax.argument]))
+    return replace(found, conditions=partial(conditions_of, syntax))
+
+
+def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
+    """What `syntax` asks; `loaded` is the pipeline of a file that it is asked of, where other pipelines are found."""
+    row = PROPERTIES[syntax.name]
+    found: Equivalence
+    if row.mode and row.argument is None:
+        found = row.made()
+        return found
+    if row.mode and loaded is not None and isinstance(syntax.argument, PipelineReference):
+        found = row.made(loaded.other(syntax.argument), row.mode)
+        return replace(found, name=str(syntax))
+    return property_from(syntax)
+
+
+def _cases(e: Expression) -> Exercised:
+    return lambda system: Labels(system).cases(e)
+
+
+def _looked_at(e: Expression) -> Exercised:
+    return lambda system: Labels(system).looked_at(e)
+
+
+def always_expressed(e: Expression) -> Property:
+    """`always (e)`."""
+    return always(lambda system: Labels(system).invariant(e), str(e), _cases(e))
+
+
+def never_expressed(e: Expression) -> Property:
+    """`never(e)`."""
+    return never(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
+
+
+def can_expressed(e: Expression) -> Property:
+    """`can(e)`."""
+    return can(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
+
+
+def formula_expressed(kind: QueryKind, e: Expression) -> Property:
+    """`ctl(e)` or `ltl(e)`."""
+    return temporal(kind, lambda system: Labels(system).formula(e), str(e), _cases(e))

@@ -32,8 +32,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import ROUNDS, Trace
 from workbench.verify.answer.verdict import Outcome, worst_exit_code
 from workbench.verify.buffers.pending import search_waiting
-from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch, depends_on
+from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearch, Regions, depends_on
 from workbench.verify.finding import Finding
 
 MOST = 64

@@ -4,21 +4,32 @@ A queue is asked about on a model of its own: what decides its length, with ever
 proven before, or open (`ir.relax`) where none is. Nothing therefore overflows but the queue in question, and what
 the model rules out is ruled out for unbounded queues. A run that the engine finds is run again with room for
 everything; only what then happens counts.
+
+In a long pipeline a queue is asked about on a part: what lies between it and a pipe that all its events come from. If
+nothing but the events of that pipe decides what a queue holds, then a capacity that is enough for any events on it is
+enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event on each
+input at every step: where that reaches the capacity, both sides are proven, at a cost for the model checker that does
+not depend on how long the pipeline is. Where it does not, all that lies before the queue is asked about. Capacities
+proven of queues in the part may be too small for some events on the pipe, but not for those that come.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from workbench.budget import phase, share
-from workbench.core.domain import BOOL
+from workbench.core.domain import BOOL, Integer, SomeFloats, SomeTexts
 from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
-from workbench.errors import LimitMet
+from workbench.errors import LimitMet, Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose, outline
-from workbench.ir.reduce import Model, focus
+from workbench.ir.reduce import Model, domains_in, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
@@ -26,6 +37,7 @@ from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.replay import inputs_of
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import InputSteps, Trace
+from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom
 from workbench.verify.buffers.pumping import Course
 from workbench.verify.decide.deciders import get_decider
@@ -247,3 +259,75 @@ class QueueSearch:
             return None
         env, steps = self.settings.environment, answer.trace.steps if answer.trace else ()
         return tuple(inputs_of(system, smv, state, env) for state in steps)
+
+
+# --- on a part of a long pipeline -----------------------------------------------------------------------------------
+
+
+LONG = 12
+"""From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
+
+
+class Regions:
+    """The parts of a flat pipeline, resolved to finite domains, without capacities."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+
+    def find(self, question: QueueQuestion) -> QueueMost | None:
+        """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
+        before = question.upstream()
+        if len(before.nodes) < LONG or before.late or before.oracles:
+            return None
+        source = self._find_source(before.nodes[-1])
+        if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
+            return None
+        free = replace(question.settings, environment=Environment())
+        found = QueueSearch(replace(question, pipeline=question.upstream(source), settings=free)).run()
+        if found.at_most == math.inf or found.reason or found.model is None:
+            return None
+        if found.model.integers or found.model.instead:
+            return None
+        lengths = [held[question.queue] for held in self._busy]
+        if max(lengths, default=-1) < found.at_most:
+            return None
+        capacity = int(found.at_most)
+        reaching: InputSteps = (self._events,) * (1 + lengths.index(capacity)) if capacity else ()
+        return replace(found, at_least=capacity, reaching=reaching, shortest=False, region=source)
+
+    def _find_source(self, last: Node) -> str | None:
+        """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""
+        common = set.intersection(*(self._through[pipe] for pipe in last.inputs))
+        return next((pipe for pipe in reversed(list(self.pipeline.domains)) if pipe in common), None)
+
+    @cached_property
+    def _through(self) -> dict[str, set[str]]:
+        """Per pipe, itself and the pipes that every path to it goes through."""
+        found = {name: {name} for name, _ in self.pipeline.inputs}
+        for node in self.pipeline.nodes:
+            shared = set.intersection(*(found[pipe] for pipe in node.inputs))
+            found.update((pipe, shared | {pipe}) for pipe in node.outputs)
+        return found
+
+    def _depends_on_integers(self, pipe: str) -> bool:
+        """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
+        names = self._system.cone((self._system.pipes[pipe].present,))
+        return any(isinstance(each, Integer | SomeTexts | SomeFloats) for each in domains_in(self._system, names))
+
+    @cached_property
+    def _system(self) -> System:
+        return compose(self.pipeline, 1)
+
+    @cached_property
+    def _events(self) -> dict[str, object]:
+        return {name: domain.default for name, domain in self.pipeline.inputs}
+
+    @cached_property
+    def _busy(self) -> list[Mapping[str, int]]:
+        """The lengths of all queues on a run with events on all inputs at every step, until a number overflows."""
+        executor = Reference(self.pipeline, {})
+        found: list[Mapping[str, int]] = []
+        with suppress(Overflow):
+            for _ in range(len(self.pipeline.nodes) + LONG):
+                found.append(executor.step(self._events).queues)
+        return found

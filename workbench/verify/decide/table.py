@@ -72,7 +72,7 @@ ENGINES = (
     EngineRow(
         "algebra", "equations between the numbers in a state, as polynomials; always there",
         "proves invariants and equivalences, whatever N is; refutes nothing",
-        decider=later("workbench.verify.decide.algebra.decider", "AlgebraDecider"), complete=False,
+        decider=later("workbench.verify.decide.algebra.relations", "AlgebraDecider"), complete=False,
         turn=Turn(0.25, 10.0),
     ),
     EngineRow(

@@ -5,9 +5,8 @@ bounds; `verify.analysis` lists them.
 """
 
 from workbench.verify.rules.capacities import capacities, effects
-from workbench.verify.rules.cascade import cascade
 from workbench.verify.rules.covers import covers
-from workbench.verify.rules.fires import fires
+from workbench.verify.rules.fires import cascade, fires
 from workbench.verify.rules.rule_order import order
 from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import competition, droppable

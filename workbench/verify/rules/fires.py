@@ -1,7 +1,11 @@
-"""Which rules can fire, and what nothing can emit.
+"""Which rules can fire, what nothing can emit, and whether composites cause composites without end.
 
 A rule whose model has room for all that is ever kept, and on no run emits anything, never fires; else nothing is known
-of it. Source: design of rules in the model, "can it fire".
+of it.
+
+Where there is no circle of triggers, chains of causes are no longer than the rules that lead from one type to the next.
+Else a chain of a given length is looked for; an engine, which stops at 1000, says of the stream whether it goes on.
+Source: design of rules in the model, "can it fire", "does a cascade end".
 """
 
 from __future__ import annotations
@@ -10,9 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from workbench.tesla.model.frame import CHAIN
+from workbench.tesla.rule_graph import LONGEST_CHAIN
 from workbench.tesla.tree import Rule
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.finding import Finding, findings_in_turn, report_unknown
+from workbench.verify.ask.properties import Property, can, pipe_named
+from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_problem
 from workbench.verify.rules.stream import RuleStream, stream_of
 from workbench.verify.rules.subject import RuleSubject, can_fire
@@ -57,3 +64,48 @@ def _report_firing(subject: RuleSubject, rule: Rule) -> Iterator[Finding]:
         yield Finding(rule.name, "never", "never fires, with these values", verdict)
     else:
         yield report_unknown(rule.name, verdict)
+
+
+# --- composites that cause composites -------------------------------------------------------------------------------
+
+
+CHAINS = "chains of causes"
+
+
+def cascade(subject: RuleSubject) -> tuple[Finding, ...]:
+    """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
+
+    A chain of one more composite than the `depth` of the bounds is long.
+
+    Raises
+    ------
+    Refused: the rules have no finite model.
+    """
+    longest = subject.rules.graph.longest_chain
+    if longest is not None:
+        return (Finding(CHAINS, "end", f"they end: none has more than {longest} composites, whatever comes"),)
+    return findings_in_turn([(CHAINS, partial(_find_long_chain, subject))])
+
+
+def _find_long_chain(subject: RuleSubject) -> Iterator[Finding]:
+    length = subject.bounds.depth + 1
+    subject = subject.within(replace(subject.bounds, depth=length, chain=length))
+    names = subject.rules.rule_names
+    verdict = growing_problem(subject, _chain(length), names, about=names).decide()
+    stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
+    if stream is not None:
+        answer, says = ("long", f"one has {length} composites, and ends")
+        if stream.meant is None:
+            answer, says = "do not end", f"one goes on without end: more than {LONGEST_CHAIN} composites"
+        yield Finding(CHAINS, answer, says, verdict, {"": stream})
+    elif verdict.within_bounds or verdict.outcome is Outcome.FAILS:
+        words = limits(verdict) or ", with these values"
+        yield Finding(CHAINS, "end", f"none has {length} composites{words}", verdict)
+    else:
+        yield report_unknown(CHAINS, verdict)
+
+
+def _chain(length: int) -> Property:
+    """A chain has so many composites; one that goes on leaves the model at the same step, and counts."""
+    long = can(lambda system: pipe_named(system, CHAIN).present, f"a chain of {length} composites")
+    return Property(str(long), lambda system: replace(long.question(system), about_overflow=True))

@@ -1,7 +1,14 @@
 """Deciding a part by exploring its system.
 
-All questions of a part are labels of one search. It begins in plain Python, which small models need no longer than
-a moment for, and starts again as machine code when they turn out to be larger and numba is there.
+All questions of a part are goals over labels of the steps of one search:
+
+- `Never`: no step has a label (an invariant);
+- `Soon`: from every step that does not have the label `escape`, some run has the label (AG (p | EF q));
+- `Recurring`: no run has certain labels again and again and from some step on no longer certain others. What is made of
+  GF p and FG p by conjunction and disjunction is that.
+
+The search begins in plain Python, which small models need no longer than a moment for, and starts again as machine code
+when they turn out to be larger and numba is there.
 """
 
 from __future__ import annotations
@@ -9,18 +16,128 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from workbench.budget import free_mb, report
-from workbench.core.term import FALSE
+from workbench.core.ops import NOT
+from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import Refused
 from workbench.executors.compiled.code import ir
 from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
+from workbench.verify.ask.formula import Formula, nnf
 from workbench.verify.decide.explicit import machine
-from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
 from workbench.verify.decide.explicit.machine import CompiledSearch
-from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
+from workbench.verify.decide.explicit.search import Edge, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
-from workbench.verify.decide.part import Decision, Part
+from workbench.verify.decide.part import Asked, Decision, Part
+
+REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
+ALWAYS = {"ctl": "AG", "ltl": "G"}
+"""The operator that makes an invariant of a condition."""
+MOST_CASES = 64
+"""Most ways in which a formula over GF and FG may be violated."""
+
+
+class Never(NamedTuple):
+    """The label that no step may have."""
+
+    label: int
+
+
+class Soon(NamedTuple):
+    """The label that can always still come, but for steps with the label `escape`."""
+
+    label: int
+    escape: int | None
+
+
+class Recurrence(NamedTuple):
+    """Labels that occur again and again on a run, and labels that do not occur from some step on."""
+
+    needed: tuple[int, ...]
+    avoided: tuple[int, ...]
+
+
+class Recurring(NamedTuple):
+    """What no run may do."""
+
+    cases: tuple[Recurrence, ...]
+
+
+Goal = Never | Soon | Recurring
+
+
+class Agenda:
+    """The questions of a part as goals over labels; `refused` are the roles of those that are none."""
+
+    def __init__(self, part: Part) -> None:
+        self.fair, self.labels = part.fair, list[Term]()
+        found = {role: self._make_goal(asked) for role, asked in part.asked.items()}
+        self.goals = {role: goal for role, goal in found.items() if goal is not None}
+        self.refused = found.keys() - self.goals.keys()
+
+    def _make_goal(self, asked: Asked) -> Goal | None:
+        formula, invariant = asked.formula, asked.kind == "invar"
+        if asked.kind in ALWAYS and formula.op == ALWAYS[asked.kind]:
+            formula, invariant = formula.args[0], True
+        if invariant and formula.term is not None:
+            return Never(self._number_label(NOT(formula.term)))
+        if asked.kind == "ltl":
+            cases = _list_violations(nnf(asked.formula, negated=True))
+            return None if cases is None else Recurring(tuple(self._make_case(*case) for case in cases))
+        soon = _read_recurrence(formula) if asked.kind == "ctl" and invariant else None
+        if soon is None:
+            return None
+        escape, target = soon
+        return Soon(self._number_label(target), None if escape is None else self._number_label(escape))
+
+    def _make_case(self, again: Sequence[Term], finally_: Sequence[Term]) -> Recurrence:
+        needed = [self._number_label(term) for term in (*again, *self.fair)]
+        return Recurrence(tuple(dict.fromkeys(needed)), tuple(self._number_label(NOT(term)) for term in finally_))
+
+    def _number_label(self, term: Term) -> int:
+        """The number of a label, a new one if need be."""
+        for number, label in enumerate(self.labels):
+            if label is term:
+                return number
+        self.labels.append(term)
+        return len(self.labels) - 1
+
+
+def _read_recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
+    """The p and q of `p | EF q`, or of `EF q` alone."""
+    parts = formula.args if formula.op == "or" else (formula,)
+    escapes = [part.term for part in parts if part.term is not None]
+    soon = [part.args[0].term for part in parts if part.op == "EF" and part.args[0].term is not None]
+    if len(parts) > 2 or len(soon) != 1 or len(escapes) != len(parts) - 1 or soon[0] is None:
+        return None
+    return (escapes[0] if escapes else None), soon[0]
+
+
+TermTuple = tuple[Term, ...]
+
+
+def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
+    """The cases of a formula in negation normal form over GF p and FG p: the p of each; None where it is another."""
+    if formula.term is TRUE:
+        return [((), ())]
+    if formula.term is FALSE:
+        return []
+    inner = formula.args[0] if len(formula.args) == 1 else None
+    if inner is not None and inner.args and (term := inner.args[0].term) is not None:
+        if (formula.op, inner.op) == ("G", "F"):
+            return [((term,), ())]
+        if (formula.op, inner.op) == ("F", "G"):
+            return [((), (term,))]
+    if formula.op not in ("and", "or"):
+        return None
+    left, right = (_list_violations(arg) for arg in formula.args)
+    if left is None or right is None or len(left) * len(right) > MOST_CASES:
+        return None
+    if formula.op == "or":
+        return left + right
+    return [(a + c, b + d) for (a, b), (c, d) in itertools.product(left, right)]
+
 
 PLAIN_SECONDS = 0.5
 """How much time the search in Python may use before machine code does: about what the latter needs to get ready, where
@@ -53,10 +170,7 @@ class ExplicitDecider:
         if part.driven:
             reason = "the explicit engine knows pipelines, not the SMV system that drives the inputs"
             return Decision(dict.fromkeys(part.asked, Answer(None, reason=reason)), self.name)
-        plan = Agenda(part.fair)
-        for role, asked in part.asked.items():
-            plan.add(role, asked)
-        run = _Run(part, plan, limits, self.plain_seconds)
+        run = _Run(part, limits, self.plain_seconds)
         answers = run.answers(count_states)
         return Decision(
             {role: answers[role] for role in part.asked},
@@ -70,8 +184,8 @@ class ExplicitDecider:
 class _Run:
     """One search for the answers to a part."""
 
-    def __init__(self, part: Part, plan: Agenda, limits: EngineLimits, plain_seconds: float | None) -> None:
-        self.part, self.plan, self.limits = part, plan, limits
+    def __init__(self, part: Part, limits: EngineLimits, plain_seconds: float | None) -> None:
+        self.part, self.plan, self.limits = part, Agenda(part), limits
         self.begin = self.reported = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
         self.too_late = limits.time
@@ -83,10 +197,10 @@ class _Run:
 
     def answers(self, count_states: bool) -> dict[str, Answer]:
         """The answers by role."""
-        found = {role: Answer(None, reason=reason) for role, reason in self.plan.refused.items()}
+        found = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
         goals = self.plan.goals
         required = {role: goal for role, goal in goals.items() if not self.part.asked[role].side}
-        if self.plan.refused.keys() & set(self.part.required):  # nothing is gained by the rest
+        if self.plan.refused & set(self.part.required):  # nothing is gained by the rest
             required = {}
             if not count_states:
                 return found | {role: Answer(None, reason="asked besides") for role in goals}
@@ -95,7 +209,7 @@ class _Run:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)
         except Refused as error:
             return found | {role: Answer(None, reason=error.what) for role in goals}
-        self.search: Exploration = PlainSearch(self.space)
+        self.search: PlainSearch | CompiledSearch = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = ir.count_statements(self.space.code)
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)

@@ -110,6 +110,7 @@ class CompiledSearch(Exploration):
         self._listed.states[:, 0] = [_to_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
         self._counts = np.array([1, 0], np.int64)
+        """How many states were found, and of how many the steps have been taken."""
         if self._bitmap:
             self._found = self._make_set(BITMAP, self._reserve)
             self._reserve[space.initial // WORD] = _to_signed(1 << space.initial % WORD)
@@ -119,11 +120,11 @@ class CompiledSearch(Exploration):
         self._graph: Graph | None = None
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         return int(self._counts[0])
 
     @property
-    def done(self) -> int:
+    def done(self) -> int:  # type: ignore[override]
         return int(self._counts[1])
 
     def advance(self, states: int) -> None:
@@ -190,7 +191,7 @@ class CompiledSearch(Exploration):
             yield BlockSteps(after, flags, first, count, apart, self._many)
 
     def graph(self) -> Graph:
-        """See `Exploration.graph`.
+        """See `PlainSearch.graph`.
 
         Raises
         ------
