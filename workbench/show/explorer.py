@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.core.kinds import Keeping
@@ -32,16 +32,13 @@ _CHARACTER, _LEAST, _MOST = 6, 30, 132
 
 def explorer(verdicts: Sequence[Verdict]) -> str:
     """The page: one tab for each verdict, with its run if it has one; it opens on one that fails, or that has a run."""
-    drawings = _Drawings()
-    objects = []
-    for verdict in verdicts:
-        place = drawings.place(verdict.run) if verdict.run else None
-        objects.append({**_describe(verdict), "sign": verdict.outcome.sign, "drawing": place})
+    drawn: list[tuple[Pipeline, list[Trace]]] = []
+    objects = [{**_describe(v), "sign": v.outcome.sign, "drawing": _place(v.run, drawn)} for v in verdicts]
     title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
     return "\n".join(
         [
             begin_page(f"{title} - workbench", "explorer"),
-            *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
+            *(f'<template id="drawing-{i}">{_draw(*each)}</template>' for i, each in enumerate(drawn)),
             f'<script type="application/json" id="verdicts">{_embed(objects)}</script>',
             f'<main id="page" data-first="{_first(verdicts)}">',
             "<noscript>This page needs JavaScript to walk through the runs.</noscript></main>",
@@ -82,33 +79,22 @@ def _embed(data: object) -> str:
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
-class _Drawings:
-    """The drawings of a page; runs of the same pipeline share one."""
+def _place(run: Trace | None, drawn: list[tuple[Pipeline, list[Trace]]]) -> int | None:
+    """The number of the drawing of a run's pipeline, which runs of it share; None where it is not known."""
+    if run is None or run.pipeline is None:
+        return None
+    place = next((number for number, (pipeline, _) in enumerate(drawn) if pipeline == run.pipeline), len(drawn))
+    drawn += [(run.pipeline, [])] if place == len(drawn) else []
+    drawn[place][1].append(run)
+    return place
 
-    def __init__(self) -> None:
-        self.pipelines: list[Pipeline] = []
-        self.runs: list[list[Trace]] = []
 
-    def place(self, run: Trace) -> int | None:
-        """The number of the drawing of this run's pipeline; None where the pipeline is not known."""
-        if run.pipeline is None:
-            return None
-        if run.pipeline not in self.pipelines:
-            self.pipelines.append(run.pipeline)
-            self.runs.append([])
-        place = self.pipelines.index(run.pipeline)
-        self.runs[place].append(run)
-        return place
-
-    def texts(self) -> Iterator[str]:
-        """The drawings; empty texts where graphviz is missing."""
-        for pipeline, runs in zip(self.pipelines, self.runs, strict=True):
-            try:
-                text = svg(pipeline, _room_on_pipes(runs), _room_in_queues(pipeline, runs))
-            except WorkbenchError:
-                yield ""
-            else:
-                yield inline(_name_parts(text))
+def _draw(pipeline: Pipeline, runs: Sequence[Trace]) -> str:
+    """The drawing of a pipeline with room for what these runs show; empty where graphviz is missing."""
+    try:
+        return inline(_name_parts(svg(pipeline, _room_on_pipes(runs), _room_in_queues(pipeline, runs))))
+    except WorkbenchError:
+        return ""
 
 
 def _name_parts(text: str) -> str:

@@ -33,7 +33,7 @@ def computed(term: Term, given: dict[str, Domain], values: Sequence[tuple[Value,
     states = np.array([[*words, *[0] * 8]], np.int64)
     after, flags = np.zeros((1, len(words) + 8), np.int64), np.zeros(len(words) + 8, np.int64)
     inputs = np.zeros((0, 1), np.int64)
-    search_loop("expand")(code.address("expand"), states, 0, len(words), inputs, after, flags)
+    search_loop("expand")(code.expand, states, 0, len(words), inputs, after, flags)
     shift, mask, low = space.layout.fields[-1]
     return [decode(term.domain, (int(word) >> shift & mask) + low) for word in after[0, : len(words)]]
 

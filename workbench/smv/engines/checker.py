@@ -230,8 +230,7 @@ def _list_values(model: LoadedModel, path: list[Any], watched: tuple[Sequence[st
     return listed
 
 
-# --- simulation -----------------------------------------------------------------------------------------------------
-
+# --- simulation: a model is loaded once and serves many runs ----------------------------------------------------------
 
 _WATCH = "workbench_watch_{}"
 
@@ -247,10 +246,27 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: S
     """
     model = LoadedModel(_with_watches(text, watch), order)
     emit({"phase": "search"})
-    names = [_WATCH.format(index) for index in range(len(watch))]
-    simulator = _Simulator(model, model.symbols(names))
+    symbols = model.symbols([_WATCH.format(index) for index in range(len(watch))])
+
+    @functools.cache  # the runs of a test repeat them
+    def having(values: frozenset[tuple[str, str]]) -> Any:
+        """The states with these values."""
+        return model.expression(" & ".join(f"({name} = ({value}))" for name, value in sorted(values)) or "TRUE")
+
     for index, steps in enumerate(runs):
-        emit({"run": index, "values": simulator.run(index, steps)})
+        values, states = [], model.initial
+        for number, step in enumerate(steps):
+            matching = states & having(frozenset(step.items())) & model.mask
+            if matching.is_false():
+                given = ", ".join(f"{name} = {value}" for name, value in step.items())
+                raise RejectedError(f"run {index}: no state matches step {number}", where=given)
+            state = model.pick(matching)
+            seen = model.look(state, symbols)
+            if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
+                raise RejectedError(f"run {index}, step {number}: a watched expression has no value: {failed}")
+            values.append(seen)
+            states = model.post(state)
+        emit({"run": index, "values": values})
 
 
 def _with_watches(text: str, watch: Sequence[str]) -> str:
@@ -259,35 +275,3 @@ def _with_watches(text: str, watch: Sequence[str]) -> str:
         return text
     defines = " ".join(f"{_WATCH.format(index)} := ({expression});" for index, expression in enumerate(watch))
     return insert_into_main(text, f"DEFINE {defines}")
-
-
-class _Simulator:
-    def __init__(self, model: LoadedModel, symbols: Any) -> None:
-        self.model = model
-        self.symbols = symbols
-        self.initial = model.initial
-        self.fixed: dict[tuple[tuple[str, str], ...], Any] = {}
-
-    def run(self, index: int, steps: SmvSteps) -> list[list[str]]:
-        """The watched values at each step."""
-        values, states = [], self.initial
-        for number, step in enumerate(steps):
-            matching = states & self.constraint(step) & self.model.mask
-            if matching.is_false():
-                given = ", ".join(f"{name} = {value}" for name, value in step.items())
-                raise RejectedError(f"run {index}: no state matches step {number}", where=given)
-            state = self.model.pick(matching)
-            seen = self.model.look(state, self.symbols)
-            if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
-                raise RejectedError(f"run {index}, step {number}: a watched expression has no value: {failed}")
-            values.append(seen)
-            states = self.model.post(state)
-        return values
-
-    def constraint(self, step: Mapping[str, str]) -> Any:
-        """The states with the given values; remembered, since the runs of a test repeat them."""
-        key = tuple(sorted(step.items()))
-        if key not in self.fixed:
-            formula = " & ".join(f"({name} = ({value}))" for name, value in key) or "TRUE"
-            self.fixed[key] = self.model.expression(formula)
-        return self.fixed[key]

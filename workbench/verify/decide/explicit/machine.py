@@ -96,7 +96,7 @@ class CompiledSearch(Exploration):
         np = self._np
         inputs = np.array(space.moves.columns(), np.int64).reshape(len(space.moves.names), self._many)
         buffers = np.empty((words, steps), np.int64), np.empty(steps, np.int64)
-        self._expander = Expander(self._code.address("expand"), inputs, block, *buffers)
+        self._expander = Expander(self._code.expand, inputs, block, *buffers)
         self._state_bytes = 8 * words + 4
         try:  # memory that nothing was written to takes no room yet, so arrays have their full size at once
             capacity = steps + min(self._budget // self._state_bytes, _MOST, 1 << bits)

@@ -9,7 +9,7 @@ computed and one is selected: the code has no jumps. `refuse_large` says what do
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 
@@ -30,8 +30,15 @@ INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "
 """The operators that one instruction computes, but for what is to be fitted, and what llvmlite calls it."""
 
 
+class MachineCode(NamedTuple):
+    """The function `expand` compiled for this machine: its address, and what it lives as long as."""
+
+    expand: int
+    engine: Any
+
+
 def compile_steps(space: Space) -> MachineCode:
-    """Machine code with the function `expand`.
+    """Machine code of the function `expand`.
 
     `expand(words, stride, count, inputs, moves, after, plane, flags)` takes a block of `count` states, a multiple of
     `LANES`, whose words lie `stride` apart, through every move. For move m of state j it writes the next state to
@@ -44,63 +51,63 @@ def compile_steps(space: Space) -> MachineCode:
     for argument in function.args:
         if argument.type is NUMBERS:
             argument.add_attribute("noalias")
-    _Body(space, function).write()
-    return MachineCode(module)
+    _write_loops(space, function)
+    machine = host_machine()
+    parsed = binding.parse_assembly(str(module))
+    parsed.verify()
+    optimised(parsed, machine)
+    engine = binding.create_mcjit_compiler(parsed, machine)
+    engine.finalize_object()
+    return MachineCode(int(engine.get_function_address("expand")), engine)
 
 
-class _Body:
-    """The two loops of `expand`: over states, as many as a vector has lanes together, and over moves."""
+def _write_loops(space: Space, function: Any) -> None:
+    """The two loops of `expand`: over states, as many as a vector has lanes together, and over moves.
 
-    def __init__(self, space: Space, function: Any) -> None:
-        self.space = space
-        self.early, self.late = ir.IRBuilder(function.append_basic_block()), ir.IRBuilder()
-        self.words, self.stride, self.count, self.inputs, self.moves, self.after, self.plane, self.flags = function.args
+    What needs the states only is computed before the loop over moves (`early`).
+    """
+    early, late, layout = ir.IRBuilder(function.append_basic_block()), ir.IRBuilder(), space.layout
+    words, stride, count, inputs, moves, after, plane, flags = function.args
 
-    def write(self) -> None:
-        """All of it."""
-        loop(self.early, self.early.sdiv(self.count, number(LANES)), self._step_states)
-        self.early.ret_void()
+    def address(make: Any, array: Any, index: Any) -> Any:
+        return make.gep(array, [index], source_etype=NUMBER)
 
-    def _step_states(self, group: Any) -> None:
-        """What needs the states only is computed before the loop over moves."""
-        make, layout = self.early, self.space.layout
-        j = make.mul(group, number(LANES))
-        starts = [make.add(make.mul(number(i), self.stride), j) for i in range(layout.words)]
-        words = [make.load(self._address(make, self.words, start), align=8, typ=VECTOR) for start in starts]
+    def step_states(group: Any) -> None:
+        j = early.mul(group, number(LANES))
+        starts = [early.add(early.mul(number(i), stride), j) for i in range(layout.words)]
+        loaded = [early.load(address(early, words, start), align=8, typ=VECTOR) for start in starts]
         given = {}
         for variable, (shift, mask, low) in zip(layout.variables, layout.fields, strict=True):
-            field = make.lshr(words[min(shift // WORD, layout.words - 1)], same(shift % WORD))
-            given[var(variable.name, variable.domain)] = make.add(make.and_(field, same(mask)), same(low))
-        self.late.position_at_end(make.block)
-        loop(self.late, self.moves, lambda move: self._step_move(move, j, given))
-        make.position_at_end(self.late.block)
+            field = early.lshr(loaded[min(shift // WORD, layout.words - 1)], same(shift % WORD))
+            given[var(variable.name, variable.domain)] = early.add(early.and_(field, same(mask)), same(low))
+        late.position_at_end(early.block)
+        loop(late, moves, lambda move: step_move(move, j, given))
+        early.position_at_end(late.block)
 
-    def _step_move(self, move: Any, j: Any, given: dict[Term, Any]) -> None:
-        make, layout = self.late, self.space.layout
-        self.early.position_before(self.early.block.terminator)
+    def step_move(move: Any, j: Any, given: dict[Term, Any]) -> None:
+        early.position_before(early.block.terminator)
         chosen = {}
-        for i, (name, domain) in enumerate(zip(self.space.moves.names, self.space.moves.domains, strict=True)):
-            place = make.add(make.mul(number(i), self.moves), move)
-            chosen[var(name, domain)] = spread(make, make.load(self._address(make, self.inputs, place), typ=NUMBER))
-        instructions = Instructions(self.early, make, given | chosen, chosen)
-        roots = [*(v.next for v in self.space.system.variables), *self.space.seen]
-        results = [instructions(root) for root in self.space.system.inlined(tuple(roots))]
+        for i, (name, domain) in enumerate(zip(space.moves.names, space.moves.domains, strict=True)):
+            place = late.add(late.mul(number(i), moves), move)
+            chosen[var(name, domain)] = spread(late, late.load(address(late, inputs, place), typ=NUMBER))
+        instructions = Instructions(early, late, given | chosen, chosen)
+        roots = [*(v.next for v in space.system.variables), *space.seen]
+        results = [instructions(root) for root in space.system.inlined(tuple(roots))]
         packed = [same(0)] * layout.words
         for value, (shift, mask, low) in zip(results, layout.fields, strict=False):
             if mask:
-                field = make.shl(make.sub(value, same(low)), same(shift % WORD))
-                packed[shift // WORD] = make.or_(packed[shift // WORD], field)
-        k = make.add(make.mul(move, self.count), j)
+                field = late.shl(late.sub(value, same(low)), same(shift % WORD))
+                packed[shift // WORD] = late.or_(packed[shift // WORD], field)
+        k = late.add(late.mul(move, count), j)
         for i, word in enumerate(packed):
-            place = self._address(make, self.after, make.add(make.mul(number(i), self.plane), k))
-            make.store(word, place, align=8)
-        flags = same(0)
+            late.store(word, address(late, after, late.add(late.mul(number(i), plane), k)), align=8)
+        labels = same(0)
         for bit, label in enumerate(results[len(layout.fields) :]):
-            flags = make.or_(flags, make.shl(label, same(bit)))
-        make.store(flags, self._address(make, self.flags, k), align=8)
+            labels = late.or_(labels, late.shl(label, same(bit)))
+        late.store(labels, address(late, flags, k), align=8)
 
-    def _address(self, make: Any, array: Any, index: Any) -> Any:
-        return make.gep(array, [index], source_etype=NUMBER)
+    loop(early, early.sdiv(count, number(LANES)), step_states)
+    early.ret_void()
 
 
 class Instructions(Fold[Any]):
@@ -258,19 +265,3 @@ def loop(builder: Any, count: Any, body: Callable[[Any], None]) -> None:
     turn.add_incoming(builder.add(turn, number(1)), builder.block)
     builder.branch(head)
     builder.position_at_end(behind)
-
-
-class MachineCode:
-    """A module compiled for this machine; its functions live as long as this object."""
-
-    def __init__(self, module: Any) -> None:
-        machine = host_machine()
-        parsed = binding.parse_assembly(str(module))
-        parsed.verify()
-        optimised(parsed, machine)
-        self._engine = binding.create_mcjit_compiler(parsed, machine)
-        self._engine.finalize_object()
-
-    def address(self, name: str) -> int:
-        """Where a function is."""
-        return int(self._engine.get_function_address(name))
