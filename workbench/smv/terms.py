@@ -8,7 +8,7 @@ because NuSMV evaluates the branch not taken and ends the process on a zero divi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.fold import Fold
@@ -70,18 +70,6 @@ def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
     return found
 
 
-def _write_comparison(sign: str) -> Callable[[Fold[str], Term, str, str], str]:
-    """What is written for a comparison: numbers of unequal width are compared as integers."""
-
-    def on_comparison(_: Fold[str], term: Term, a: str, b: str) -> str:
-        left, right = (arg.domain for arg in term.args)
-        if word_width(left) != word_width(right):
-            a, b = _as_number(left, a), _as_number(right, b)
-        return f"({a} {sign} {b})"
-
-    return on_comparison
-
-
 class SmvTerms(Fold[str]):
     """The SMV text of terms; `names` translates qualified names, `labels` enumeration constants."""
 
@@ -136,7 +124,14 @@ class SmvTerms(Fold[str]):
 
     # --- comparison ---
 
-    on_eq, on_ne, on_lt, on_le, on_gt, on_ge = map(_write_comparison, ("=", "!=", "<", "<=", ">", ">="))
+    def on_eq(self, term: Term, a: str, b: str) -> str:
+        """A comparison, with the sign that pipelines have, too; numbers of unequal width are compared as integers."""
+        left, right = (arg.domain for arg in term.args)
+        if word_width(left) != word_width(right):
+            a, b = _as_number(left, a), _as_number(right, b)
+        return f"({a} {term.op} {b})"
+
+    on_ne = on_lt = on_le = on_gt = on_ge = on_eq
 
     def on_even(self, term: Term, a: str) -> str:
         return f"({a}[0:0] = 0ud1_0)" if word_width(term.args[0].domain) else f"(({a}) mod 2 = 0)"

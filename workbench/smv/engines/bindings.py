@@ -52,10 +52,9 @@ from pynusmv_lower_interface.nusmv.parser import parser as ns_parser  # noqa: E4
 from pynusmv_lower_interface.nusmv.prop import prop as ns_prop  # noqa: E402
 from pynusmv_lower_interface.nusmv.utils import utils as ns_utils  # noqa: E402
 
-from .ending import RejectedError  # noqa: E402
+from .ending import MODEL_FILE, RejectedError  # noqa: E402
 from .lasso import Fairness, SymbolicGraph, fair_lasso  # noqa: E402
 
-MODEL_FILE = "model.smv"  # relative: NuSMV's messages repeat it, and should show no folder
 _ORDER_FILE = "model.ord"
 _TYPES = {"invar": "Invariant", "ctl": "CTL", "ltl": "LTL", "longest": "CTL"}
 _CTL_OPERATORS = frozenset(

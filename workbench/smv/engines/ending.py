@@ -16,7 +16,7 @@ from workbench.errors import EngineError, Location
 from .engine import EngineLimits, patience
 
 MODEL_FILE = "model.smv"
-"""The name under which an engine reads the model, and its messages speak of it."""
+"""The name under which an engine reads the model, and its messages speak of it; relative, so they show no folder."""
 
 TIME, PATIENCE = "time", "patience"
 """Which limit of time was met."""

@@ -196,19 +196,14 @@ def _make_simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int,
 
     Labels: a checked number that the model sees, if there is one, leaves its domain; any checked number does.
     """
-    everything = _give_room(pipeline, bounds, longest)
+    widest = max(width or 1 for width in pipeline.widths.values())
+    everything = outline(pipeline, {**dict.fromkeys(pipeline.queues, longest * widest), **bounds})
     if model is not None:
         counted = everything.names().keys()
         looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
         everything = everything.with_held(dict.fromkeys(looked_at & everything.holding.keys()))
     escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
     return Simulator(everything, [FALSE if model is None else model.escapes, escapes])
-
-
-def _give_room(pipeline: Pipeline, bounds: Mapping[str, int], steps: int) -> System:
-    """The system of a pipeline, in which queues without a bound have room for a run of so many steps."""
-    widest = max(width or 1 for width in pipeline.widths.values())
-    return outline(pipeline, {**dict.fromkeys(pipeline.queues, steps * widest), **bounds})
 
 
 def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
