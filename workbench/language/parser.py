@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from lark import Token
 
 from workbench.errors import LanguageError, Location
+from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
 from workbench.language.lalr import Extent, Reduction, Unread
@@ -254,22 +256,17 @@ class _PipeDialect(Dialect):
         line = getattr(found.where, "text", "").partition("#")[0].strip()
         if start != "property" and not line.startswith("check "):
             return found
-        return LanguageError(
-            found.what, where=found.where, hint=suggest_property(line.removeprefix("check ")) or found.hint
-        )
+        suggest: Callable[[str], str] = later("workbench.language.properties", "suggest_property")
+        return LanguageError(found.what, where=found.where, hint=suggest(line.removeprefix("check ")) or found.hint)
 
 
-def suggest_property(text: str) -> str:
-    """A hint for a condition that stands for a property, with or without its name; empty where it would be none."""
-    from workbench.language.properties import PROPERTIES
-
-    word, _, rest = text.partition(" ")
-    text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
+def is_property(text: str) -> bool:
+    """Whether a text can stand after `check`."""
     try:
         LANGUAGE.reader.read(text, "property", Reduction)
     except Unread:
-        return ""
-    return f"write {text}"
+        return False
+    return True
 
 
 LANGUAGE = _PipeDialect(

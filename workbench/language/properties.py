@@ -13,7 +13,7 @@ from workbench.errors import did_you_mean
 from workbench.extensions import later
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
-from workbench.language.parser import parse_check, suggest_property
+from workbench.language.parser import is_property, parse_check
 
 OBLIGATION = "stays-in-range"
 """The property that a program needs whose types do not show that its numbers stay in their ranges."""
@@ -86,6 +86,13 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
         raise check.error(f"the property '{check.name}' {what}", f"write {kind.example if kind else check.name}")
     argument = None if kind is None or check.argument is None else kind.read(check, check.argument, constants)
     return s.PropertySyntax(check.name, argument, check.text, where=check.where)
+
+
+def suggest_property(text: str) -> str:
+    """A hint for a condition that stands for a property, with or without its name; empty where it would be none."""
+    word, _, rest = text.partition(" ")
+    text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
+    return f"write {text}" if is_property(text) else ""
 
 
 def read_parameters(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
