@@ -241,7 +241,9 @@ class LimitMet(WorkbenchError, TimeoutError):
         self.limit, self.phase = limit, phase
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
-            hint="more time or memory (--timeout, --memory), or something smaller: a smaller N, smaller queues, fewer "
+            hint="more time or memory (--timeout, --memory), or fewer rows; with --state FILE the next run goes on"
+            if phase.startswith("running the log")
+            else "more time or memory (--timeout, --memory), or something smaller: a smaller N, smaller queues, fewer "
             "properties or rows",
         )
 

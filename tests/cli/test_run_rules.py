@@ -123,6 +123,15 @@ def test_the_clock_moves_to_the_end_where_it_is_told_to(run):
     assert "--until x: expected a number" in run(start, "--until", "x", code=2)[1]
 
 
+def test_until_is_refused_at_the_first_row():
+    """Where the log has times with a zone, and it has none."""
+    rows = iter([event("A", f"2026-01-01T00:00:0{second}Z", x=1) for second in range(9)])
+    rules = wb.rules("declare A(x: int) declare Told(x: int) from A emit Told(x = 1)")
+    with pytest.raises(wb.errors.InputError, match="expected a date with a time zone, as in the rows before"):
+        list(wb.run(rules, rows, until="2026-01-01T00:00:09"))
+    assert len(list(rows)) > 5
+
+
 def test_late_events_are_waited_for(run, tmp_path):
     late = [PAIR[2], PAIR[0], PAIR[1], event("A", 30, x=1)]
     _, told = run(late, code=2)
@@ -157,7 +166,10 @@ def test_what_a_log_lacks_is_told(run):
     rows, told = run([event("Z", 0), event("A", 1, y=7), *PAIR[2:]])
     assert rows == []
     assert "rows of types that are not declared are passed over: Z (1)" in told
-    assert "no event of type A has a 'x'" in told
+    assert "no event of type A has a 'x': it is null in all of them" in told
+    _, told = run([event("A", 1, y=7), event("A", 2, y=7)])
+    assert "no event of type A has a 'x' so far: it is null" in told
+    assert "in all of them" not in told
     assert "ignored columns: y" in told
     assert "has no 'time'" in run([{"type": "A", "x": 1}], code=2)[1]
     _, told = run([event("A", 1, x="seven")], code=2)

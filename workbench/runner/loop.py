@@ -135,6 +135,8 @@ class LogRun:
         pace = BatchPace(min(session.size, self._rows.size), waited=waited)
         for batch in self._rows.batches(pace, blocks):
             begun = monotonic()
+            if self._until is not None and len(batch):
+                self._until()  # refused at once where the rows have another kind of times
             yield from self._step(batch) if state is None else state.step(batch, self._step)
             if waited:
                 pace.see(len(batch), monotonic() - begun)

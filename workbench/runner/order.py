@@ -183,13 +183,14 @@ class LateRows(Generic[R]):
         self._count = 0
         self._writer: RowWriter | None = None
 
-    def __call__(self, row: R) -> None:
+    def __call__(self, row: R, where: str = "") -> None:
+        """Take a late row; `where` is the log that it is from."""
         if self._state is not None and not self._state.position.is_new_late(self._start.reporter.account):
             return
         path, time = self._start.options.late_output, self._clock.show(row.time)
         if path is None:
             what = f"{self._name(row)}, of {time}, came later than --late {self._clock.late}"
-            raise InputError(what, hint="wait longer, or keep such rows: --late-output FILE")
+            raise InputError(what, where=where, hint="wait longer, or keep such rows: --late-output FILE")
         if self._writer is None:
             from workbench.events.write import write_events
 

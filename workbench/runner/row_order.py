@@ -105,7 +105,7 @@ class RowOrder:
         several = len(logs) > 1
         reading = replace(self._reading, head=None) if several else self._reading  # which are the first, times tell
         own = [replace(reporter, keep=lambda row: reporter.keep(row), account=Account()) for _ in logs]
-        late = (lambda _: None) if again else self.late
+        late = (lambda *_: None) if again else self.late
         with ExitStack() as closing:
             pieces = [self._log(log, reading, each, closing, late) for log, each in zip(logs, own, strict=True)]
             ordered = self._blocks(merged(pieces, self._form) if several else pieces[0])
@@ -116,7 +116,7 @@ class RowOrder:
             reporter.say(note)
 
     def _log(
-        self, log: LogSource, reading: Reading, reporter: Reporter, closing: ExitStack, late: Callable[[RowAtTime], Any]
+        self, log: LogSource, reading: Reading, reporter: Reporter, closing: ExitStack, late: Callable[..., Any]
     ) -> Iterator[RowPiece]:
         """One log in order."""
         times = self._clock.of_rows()
@@ -124,7 +124,9 @@ class RowOrder:
         blocks = log.blocks(ports, reading, reporter)
         closing.callback(cast("Generator[LogBlock]", blocks).close)
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
-        return pieces if self._clock.late is None else HoldBack(self._form, self._clock, late).ordered(pieces)
+        if self._clock.late is None:
+            return pieces
+        return HoldBack(self._form, self._clock, lambda row: late(row, log.shown)).ordered(pieces)
 
     def _pieces(
         self, blocks: Iterator[LogBlock], times: Times | None, log: LogSource, account: Account

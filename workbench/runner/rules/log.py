@@ -21,7 +21,7 @@ from workbench.events.account import UNDECLARED, Reporter
 from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
-from workbench.events.rows import InputEvents, LogBlock
+from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.runner.order import SIZE, HoldBack, first_rows, merged
 from workbench.runner.rules.columns import TYPE, EventColumns
@@ -57,8 +57,9 @@ class RuleLog:
     unknown: Counter[str] = field(default_factory=Counter)
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
+    lacking: set[tuple[str, str]] | None = field(default=None, init=False)
     key: str = ""
-    late: Callable[[Occurrence], object] = lambda _: None
+    late: Callable[[Occurrence, str], object] = lambda *_: None
     state: RunState | None = None
 
     def __post_init__(self) -> None:
@@ -116,7 +117,7 @@ class RuleLog:
         if self.clock.late is None:
             return found
         ends = (lambda: True) if self.state is None else self.state.end_log
-        hold_back = HoldBack(event_form(self.rules), self.clock, self.late, ends)
+        hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, shown), ends)
         if self.state is not None:
             self.state.hold_back(hold_back)
         return hold_back.ordered(found)
@@ -131,15 +132,16 @@ class RuleLog:
             columns = block.columns()
             found = None if columns is None else self._of_columns(columns, made)
             if found is None:
-                yield from batches(self._of_rows(block.steps(), readers, declared, shown), size)
+                yield from batches(self._of_rows(block, readers, declared, shown), size)
             else:
+                self._warn(block)
                 yield found
 
     def _of_rows(
-        self, rows: Iterator[InputEvents], readers: Mapping[str, Any], declared: Declaration | None, shown: str
+        self, block: LogBlock, readers: Mapping[str, Any], declared: Declaration | None, shown: str
     ) -> Iterator[Occurrence]:
         time = self.clock.column
-        for row in rows:
+        for row in block.steps():
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
                 self.pass_over(name)
@@ -148,6 +150,19 @@ class RuleLog:
                 raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint=WRITE_TIME)
             self._see(name, row)  # other columns than those of the type do no harm
             yield Occurrence(name, row[time], readers[name](row))
+        self._warn(block)
+
+    def _warn(self, block: LogBlock) -> None:
+        """Report attributes that the first rows lack, before anything comes of these, unless they come one by one."""
+        if self.lacking is None and (block.rows or 0) > 1:
+            known = {attribute for _, attribute in self.seen}
+            self.lacking = {each for each in self._lacking() if each[1] not in known}
+            for name, attribute in sorted(self.lacking):
+                self.reporter.say(f"no event of type {name} has a '{attribute}' so far: it is null")
+
+    def _lacking(self) -> set[tuple[str, str]]:
+        """Types that have come, and attributes that no event of them has had."""
+        return {(name, each) for name in self.types for each in self.rules.declarations[name].positions} - self.seen
 
     def _of_columns(self, columns: Mapping[str, EventArray], made: EventColumns) -> EventBlock | None:
         """The same of the columns of rows; None where rows must tell."""
@@ -181,10 +196,8 @@ class RuleLog:
         if self.unknown:
             shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
             yield f"rows of types that are not declared are passed over: {shown}"
-        for name in sorted(self.types):
-            for attribute in self.rules.declarations[name].positions:
-                if (name, attribute) not in self.seen:
-                    yield f"no event of type {name} has a '{attribute}': it is null in all of them"
+        for name, attribute in sorted(self._lacking() - (self.lacking or set())):
+            yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
 
 def infer_types(
