@@ -108,7 +108,7 @@ def write(rows: list[dict[str, object]], path, random: Random) -> None:
     path.write_text(text, "utf-8")
 
 
-def refuse(event):
+def refuse(event, _):
     raise InputError(f"late: {event}")
 
 
@@ -125,7 +125,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
     reporter.keep = told.append
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
-        source.late = lates.append if keep else refuse
+        source.late = (lambda event, _: lates.append(event)) if keep else refuse
         for piece in given(source):
             told += map(repr, event_form(RULES).rows(piece))
     except WorkbenchError as error:

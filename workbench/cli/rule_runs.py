@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.core.program import Ports
@@ -116,8 +116,10 @@ def types_of_log(options: RunOptions, say: Callable[[str], object]) -> Mapping[s
     return infer_types(options.input, column, options.reading(), rows, say)
 
 
-def ports_of_log(rules: RuleSet, options: RunOptions) -> Ports:
-    """What the columns of a log are for."""
-    from workbench.runner.rules.log import log_ports
+def logs_of_rules(rules: RuleSet, options: RunOptions) -> list[tuple[list[Any], Ports]]:
+    """The files of each type of events that is named, or of all, and what their columns are for."""
+    from workbench.events.account import Reporter
+    from workbench.runner.rules.log import RuleLog, log_ports
 
-    return log_ports(rules, options.clock("0"))
+    log = RuleLog(rules, options.clock("0"), options.reading(), Reporter())
+    return [([path], log_ports(rules, log.clock, declared)) for declared, path in map(log.named, options.input)]

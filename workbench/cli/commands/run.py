@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.help_pages import Page, PagedParser
-from workbench.cli.rule_runs import all_fact_options, ports_of_log, rule_options, types_of_log
+from workbench.cli.rule_runs import all_fact_options, logs_of_rules, rule_options, types_of_log
 from workbench.cli.run_options import (
     backend_options,
     backend_pages,
@@ -119,14 +119,15 @@ def _run(found: Pipeline | RuleSet, args: argparse.Namespace, options: RunOption
         from workbench.events.look import look
 
         if rules is not None:
-            ports = ports_of_log(rules, options)
+            logs = logs_of_rules(rules, options)
         else:
             ports = (pipeline if options.integers is None else pipeline.resolve(options.integers)).ports
             if options.time is not None and not any(port.clock for port in ports.inputs):
                 from workbench.runner.row_order import add_times
 
                 ports = add_times(ports, options.time, options.clock("0").of_rows())
-        print("\n\n".join(map(str, look(args.input, ports, options.reading()))))
+            logs = [(args.input, ports)]
+        print("\n\n".join(str(each) for inputs, ports in logs for each in look(inputs, ports, options.reading())))
     elif rules is not None:
         from workbench.runner.rules.opening import run_rules
 

@@ -57,7 +57,7 @@ class RuleLog:
     unknown: Counter[str] = field(default_factory=Counter)
     seen: set[tuple[str, str]] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
-    lacking: set[tuple[str, str]] | None = field(default=None, init=False)
+    warned: bool = field(default=False, init=False)
     key: str = ""
     late: Callable[[Occurrence, str], object] = lambda *_: None
     state: RunState | None = None
@@ -154,11 +154,11 @@ class RuleLog:
 
     def _warn(self, block: LogBlock) -> None:
         """Report attributes that the first rows lack, before anything comes of these, unless they come one by one."""
-        if self.lacking is None and (block.rows or 0) > 1:
-            known = {attribute for _, attribute in self.seen}
-            self.lacking = {each for each in self._lacking() if each[1] not in known}
-            for name, attribute in sorted(self.lacking):
+        known = {attribute for _, attribute in self.seen}
+        for name, attribute in sorted(self._lacking()) if not self.warned and (block.rows or 0) > 1 else ():
+            if attribute not in known:
                 self.reporter.say(f"no event of type {name} has a '{attribute}' so far: it is null")
+        self.warned = True
 
     def _lacking(self) -> set[tuple[str, str]]:
         """Types that have come, and attributes that no event of them has had."""
@@ -196,7 +196,7 @@ class RuleLog:
         if self.unknown:
             shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
             yield f"rows of types that are not declared are passed over: {shown}"
-        for name, attribute in sorted(self._lacking() - (self.lacking or set())):
+        for name, attribute in sorted(self._lacking()):
             yield f"no event of type {name} has a '{attribute}': it is null in all of them"
 
 
@@ -220,14 +220,15 @@ def infer_types(
 
     found: dict[str, dict[str, set[str]]] = {}
     empty: set[str] = set()
-    read = 0
+    read, named = 0, {column: name for name, column in reading.columns.items()}
     for given in inputs:
         name, _, path = str(given).rpartition("=")
         if path == "-":
             raise InputError("the types of the standard input are not known beforehand", hint="declare them")
-        for shown, cells, kind_of in samples(path, Ports("log", ()), reading, rows):
+        for shown, given_cells, kind_of in samples(path, Ports("log", ()), replace(reading, columns={}), rows):
+            cells = {named.get(column, column): each for column, each in given_cells.items()}
             if not name and TYPE not in cells:
-                hint = f"name the type of its events: --input Smoke={shown}"
+                hint = f"name the type of its events, --input TYPE={shown}, or the column: --column type=COLUMN"
                 raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
             count = max(map(len, cells.values()), default=0)
             read += count
