@@ -104,7 +104,7 @@ def test_what_is_no_program_is_not_shown(folder: Path, way: Way) -> None:
     for name in ("secret.txt", "text.tesla", "../other/secret.txt"):
         with pytest.raises(WorkbenchError) as found:
             way(home, name, [folder / "other"])
-        told = f"{found.value} {[str(each) for each in found.value.others]}"
+        told = f"{found.value} {[str(each) for each in found.value.others]}".replace(str(folder), "")
         assert "secret.txt" in told or "text.tesla" in told
         assert not any(word in told for word in ("hidden", "word", "never"))
 
