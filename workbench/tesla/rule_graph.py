@@ -110,20 +110,33 @@ class CauseGraph:
     @property
     def circles(self) -> Iterator[list[t.Rule]]:
         """Rules that trigger each other in a circle: of each strongly connected component one, of its first rule."""
-        component = components({type: list(self.caused(type)) for type in self._triggered})
-        met = set[int]()
+        component, met = self._components, set[int]()
         for rule in self._rules:
-            number = component.get(rule.emits, -1)
-            if component[rule.trigger.type] == number and number not in met:
+            number = component.get(rule.emits)
+            if number is not None and number not in met and component[rule.trigger.type] == number:
                 met.add(number)
-                yield self._way_back(rule, component)
+                yield self._way_back(rule)
 
-    def _way_back(self, start: t.Rule, component: Mapping[str, int]) -> list[t.Rule]:
-        """A shortest way from a rule to its own trigger, within its component."""
+    @property
+    def _components(self) -> Mapping[str, int]:
+        """The number of the strongly connected component of each type; none where nothing leads in a circle."""
+        causes = {type: list(self.caused(type)) for type in self._triggered}
+        try:
+            TopologicalSorter(causes).prepare()
+        except CycleError:
+            import networkx as nx  # most rules do not wait for it
+
+            graph: nx.DiGraph[str] = nx.DiGraph((type, each) for type, some in causes.items() for each in some)
+            parts = enumerate(nx.strongly_connected_components(graph))
+            return {type: number for number, part in parts for type in part}
+        return {}
+
+    def _way_back(self, start: t.Rule) -> list[t.Rule]:
+        """A shortest way from a rule to its own trigger."""
         last, todo = {start.emits: start}, [start.emits]
         for type in todo:
-            for rule in map(self._rules.__getitem__, self._triggered[type]):
-                if rule.emits not in last and component.get(rule.emits) == component[type]:
+            for rule in map(self._rules.__getitem__, self._triggered.get(type, ())):
+                if rule.emits not in last:
                     last[rule.emits] = rule
                     todo.append(rule.emits)
         way = [last[start.trigger.type]]
@@ -141,38 +154,6 @@ def reached(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, No
         found |= new
         todo += new
     return found
-
-
-def components(after: Mapping[N, Sequence[N]]) -> dict[N, int]:
-    """The number of the strongly connected component of each node that something follows.
-
-    Source: R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972.
-    """
-    met: dict[N, int] = {}
-    low: dict[N, int] = {}
-    component: dict[N, int] = {}
-    path: list[N] = []
-    for root in after:
-        calls = [] if root in met else [(root, iter(after[root]))]
-        while calls:
-            here, others = calls[-1]
-            if here not in met:
-                met[here] = low[here] = len(met)
-                path.append(here)
-            for there in others:
-                if there in after and there not in met:
-                    calls.append((there, iter(after[there])))
-                    break
-                if there in met and there not in component:
-                    low[here] = min(low[here], met[there])
-            else:
-                calls.pop()
-                if calls:
-                    low[calls[-1][0]] = min(low[calls[-1][0]], low[here])
-                if low[here] == met[here]:
-                    while here not in component:
-                        component[path.pop()] = met[here]
-    return component
 
 
 def endless_chain(names: Sequence[str]) -> EndlessChain:

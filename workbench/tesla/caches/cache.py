@@ -22,7 +22,7 @@ SIZED = 1000
 
 
 class FactCache:
-    """Remembers what has been answered; the database stands behind it.
+    """Remembers what has been answered; the database stands behind it. This one gives nothing up; policies do.
 
     Parameters
     ----------
@@ -30,6 +30,7 @@ class FactCache:
 
     Attributes
     ----------
+    entries: what is kept, by the key that it is found by.
     rows: of the answers that it keeps.
     stored: how many answers have been kept; not counted are those that a change has emptied it of.
     """
@@ -37,14 +38,15 @@ class FactCache:
     def __init__(self, capacity: int) -> None:
         self.capacity, self.rows, self.stored = capacity, 0, 0
         self.lock = Lock()
+        self.entries: dict[Hashable, CachedAnswer] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether the answer is kept; asking for it is no request."""
-        raise NotImplementedError
+        return key in self.entries
 
     def answers(self) -> Collection[Any]:
         """All that are kept."""
-        raise NotImplementedError
+        return [entry.answer for entry in list(self.entries.values())]
 
     @property
     def size(self) -> int:
@@ -55,7 +57,11 @@ class FactCache:
 
     def fetch(self, key: Hashable) -> Any:
         """What was answered; None where that is not known."""
-        raise NotImplementedError
+        entry = self.entries.get(key)
+        if entry is None:
+            return None
+        entry.hits += 1
+        return entry.answer
 
     def store(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
         """Remember an answer.
@@ -72,18 +78,33 @@ class FactCache:
 
     def keep(self, entry: CachedAnswer) -> None:
         """Make room for an answer that is not there and is not too large, and keep it, as the policy has it."""
+        while self.rows + entry.size > self.capacity:
+            self.evict()
+        self.rows += entry.size
+        self.entries[entry.key] = entry
+        self.kept(entry)
+
+    def kept(self, entry: CachedAnswer) -> None:
+        """Write down a new entry; a dict has it at its end already."""
+
+    def evict(self) -> None:
+        """Give up an answer."""
         raise NotImplementedError
+
+    def forget(self, key: Hashable) -> None:
+        """The answer that is found by this key is no longer kept."""
+        self.rows -= self.entries.pop(key).size
 
     def clear(self) -> None:
         """Nothing is known any more."""
         with self.lock:
-            self.stored -= len(self.answers())
+            self.stored -= len(self.entries)
             self.rows = 0
             self.empty()
 
     def empty(self) -> None:
         """Forget all answers."""
-        raise NotImplementedError
+        self.entries.clear()
 
 
 class CachedAnswer:
@@ -102,49 +123,6 @@ class CachedAnswer:
 
     def __init__(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
         self.key, self.answer, self.size, self.cost, self.hits = key, answer, size, cost, 0
-
-
-class KeyedCache(FactCache):
-    """A cache that finds its answers by a dict of entries."""
-
-    def __init__(self, capacity: int) -> None:
-        super().__init__(capacity)
-        self.entries: dict[Hashable, CachedAnswer] = {}
-
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self.entries
-
-    def answers(self) -> Collection[Any]:
-        return [entry.answer for entry in list(self.entries.values())]
-
-    def fetch(self, key: Hashable) -> Any:
-        entry = self.entries.get(key)
-        if entry is None:
-            return None
-        entry.hits += 1
-        return entry.answer
-
-    def keep(self, entry: CachedAnswer) -> None:
-        while self.rows + entry.size > self.capacity:
-            self.evict()
-        self.rows += entry.size
-        self.entries[entry.key] = entry
-        self.kept(entry)
-
-    def kept(self, entry: CachedAnswer) -> None:
-        """Write down a new entry; a dict has it at its end already."""
-
-    def evict(self) -> None:
-        """Give up an answer."""
-        raise NotImplementedError
-
-    def forget(self, entry: CachedAnswer) -> None:
-        """This one is no longer kept."""
-        del self.entries[entry.key]
-        self.rows -= entry.size
-
-    def empty(self) -> None:
-        self.entries.clear()
 
 
 def _size(answer: Any) -> int:

@@ -11,11 +11,11 @@ from heapq import heappop, heappush, heapreplace
 from itertools import count
 from typing import Any
 
-from workbench.tesla.caches.cache import CachedAnswer, KeyedCache
+from workbench.tesla.caches.cache import CachedAnswer, FactCache
 from workbench.tesla.caches.table import CachePolicy
 
 
-class GreedyDualCache(KeyedCache):
+class GreedyDualCache(FactCache):
     """Keeps what has the greatest priority; of equal ones what was asked for later.
 
     A hit only raises a priority: the heap has the one of some time before, and an entry that comes out of it is put
@@ -63,7 +63,7 @@ class GreedyDualCache(KeyedCache):
             heapreplace(self._heap, (entry.since + self.worth(entry), entry.stamp, entry))
         heappop(self._heap)
         self.clock = priority
-        self.forget(entry)
+        self.forget(entry.key)
 
     def empty(self) -> None:
         super().empty()

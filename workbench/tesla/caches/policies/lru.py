@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
-from workbench.tesla.caches.cache import CachedAnswer, KeyedCache
+from workbench.tesla.caches.cache import CachedAnswer, FactCache
 from workbench.tesla.caches.table import CachePolicy
 
 
-class LruCache(KeyedCache):
+class LruCache(FactCache):
     """Keeps what was asked last."""
 
     entries: OrderedDict[Hashable, CachedAnswer]

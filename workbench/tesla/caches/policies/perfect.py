@@ -2,7 +2,7 @@
 
 import sys
 
-from workbench.tesla.caches.cache import KeyedCache
+from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import CachePolicy
 
-ROW = CachePolicy("perfect", "everything is kept, whatever the capacity", lambda _: KeyedCache(sys.maxsize), rank=91)
+ROW = CachePolicy("perfect", "everything is kept, whatever the capacity", lambda _: FactCache(sys.maxsize), rank=91)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from workbench.tesla.caches.cache import CachedAnswer, KeyedCache
+from workbench.tesla.caches.cache import CachedAnswer, FactCache
 from workbench.tesla.caches.table import CachePolicy
 
 
-class SieveCache(KeyedCache):
+class SieveCache(FactCache):
     """Keeps what was asked for since the hand came by."""
 
     _hand: CachedAnswer
@@ -33,7 +33,7 @@ class SieveCache(KeyedCache):
             at = at.newer
         at.older.newer, at.newer.older = at.newer, at.older
         self._hand = at.newer
-        self.forget(at)
+        self.forget(at.key)
 
     def empty(self) -> None:
         super().empty()
