@@ -79,17 +79,17 @@ def _negation(rule: t.Rule, rng: random.Random) -> t.Rule:
     place = rng.randrange(len(rule.parts))
     part = rule.parts[place]
     window, named = part.window, {each.name for each in _events(rule)}
-    if not isinstance(part, t.Predicate) or not isinstance(window, t.WithinWindow):
+    if not isinstance(part, t.Predicate) or window is None or not window.before:
         return rule
     least = t.Duration(Decimal(rng.choice((0, 1, 2))), window.most.unit if window.most else "")
     shut: t.EventWindow = rng.choice((window, replace(window, least=least)))
     if part.policy.binds and part.name in named and window.of in named and rng.random() < 0.6:
-        shut = t.BetweenWindow(part.name, window.of)
-    elif isinstance(shut, t.WithinWindow) and shut.most and shut.least and shut.most.amount < shut.least.amount:
+        shut = t.EventWindow((part.name, window.of))
+    elif shut.before and shut.most and shut.least and shut.most.amount < shut.least.amount:
         return rule
     simple = tuple(each for each in part.constraints if not _reads(each, part))
     added = t.Predicate(t.Policy.NOT, part.type, (), simple if rng.random() < 0.7 else simple[:1], None, shut)
-    later = place + 1 if isinstance(shut, t.BetweenWindow) else rng.randint(max(place, 1), len(rule.parts))
+    later = place + 1 if shut.between else rng.randint(max(place, 1), len(rule.parts))
     return replace(rule, predicates=(*rule.predicates[: later - 1], added, *rule.predicates[later - 1 :]))
 
 

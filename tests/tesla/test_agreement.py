@@ -32,6 +32,7 @@ from workbench.tesla.occurrence import Occurrence
 ROOT = Path(workbench.tesla.__file__).parent
 SOME = scaled(80, 400)
 """Cases by their numbers, which take a fraction of the time of drawn ones; those do not shrink to smaller ones."""
+WINDOWS = ("before", "after", "between")
 
 
 def agrees(case: RuleCase) -> None:
@@ -185,11 +186,11 @@ def test_every_operator_is_among_random_rules():
         for rule in random_case(seed).rules.rules:
             met.update(part.policy for part in rule.parts)
             met.update(part.function for part in rule.parts if isinstance(part, t.Aggregate))
-            met.update(type(part.window) for part in rule.parts)
+            met.update(kind for part in rule.parts for kind in WINDOWS if getattr(part.window, kind, False))
             met.update(t.EVENTS for part in rule.parts if getattr(part.window, "counted", False))
             met.update(name for name in ("limit", "pause", "per", "consuming", "where_clause") if getattr(rule, name))
     expected = {
-        *t.Policy, *aggregate_rows(), "PRODUCT", "TOTAL", t.WithinWindow, t.BetweenWindow, t.EVENTS, t.AfterWindow,
+        *t.Policy, *aggregate_rows(), "PRODUCT", "TOTAL", *WINDOWS, t.EVENTS,
         "limit", "pause", "per", "consuming", "where_clause",
     }  # fmt: skip
     assert {each for each in expected if met[each] < 10} == set()

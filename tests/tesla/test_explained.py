@@ -159,7 +159,7 @@ def changes(
         if found.kind == "policy":
             yield ["policy"], with_rule(case, number, each_of(rule)), everything
         elif found.kind == "clock":
-            longest: int = max(int(part.window.most.amount) for part in rule.parts if is_after(part))
+            longest = rule.timeout
             until = told.trigger.event.time + longest
             yield ["clock"], replace(case, until=until), everything
     if stopped.candidates is not None and not stopped.finished and stopped.candidates.near:
@@ -187,10 +187,6 @@ def changes(
         yield kinds, with_rule(case, number, plain), everything
 
 
-def is_after(part: t.Predicate | t.Aggregate) -> bool:
-    return isinstance(part.window, t.AfterWindow)
-
-
 def with_rule(case: RuleCase, number: int, rule: t.Rule) -> RuleCase:
     found = (*case.rules.rules[:number], rule, *case.rules.rules[number + 1 :])
     return replace(case, rules=replace(case.rules, rules=found))
@@ -213,7 +209,7 @@ def without(rule: t.Rule, place: int, found: Hindrance, told: TriggerReason) -> 
         left = tuple(each for each in part.constraints if str(each) != found.condition.text)
         part = replace(part, constraints=left)
     elif found.kind == "window" and found.events[0] < told.trigger.number:
-        part = replace(part, window=t.WithinWindow(None, rule.trigger.name))
+        part = replace(part, window=t.EventWindow((rule.trigger.name,)))
     elif found.kind == "consumed":
         return replace(rule, consuming=(), consuming_at=())
     else:

@@ -40,12 +40,12 @@ def _windows(number: int, rule: t.Rule) -> Iterator[str]:
     """Where each predicate looks, seen from the events that bound its window."""
     for position, (part, places) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window, here, anchors = part.window, _id(number, position), [_id(number, place) for place in places]
-        if isinstance(window, t.BetweenWindow):
+        if window is not None and window.between:
             yield f'    {anchors[0]} -> {here} [label="between", dir=none, style=bold];'
             yield f"    {anchors[1]} -> {here} [dir=none, style=bold];"
-        elif isinstance(window, t.AfterWindow):
+        elif window is not None and window.after:
             yield f'    {here} -> {anchors[0]} [dir=back, label="within {window.most} after"];'
-        elif isinstance(window, t.WithinWindow):
+        elif window is not None:
             least = f"{window.least} .. " if window.least else ""
             yield f'    {anchors[0]} -> {here} [label="{least}{window.most or "forever"}"];'
         elif position:

@@ -230,7 +230,7 @@ class _RuleChecker:
                 if self.scope.event(name, window).declared.fact:
                     hint = "windows lie between events"
                     raise LanguageError(f"'{name}' is a fact, which has no time", where=window.where, hint=hint)
-        if isinstance(window, t.AfterWindow) and window.of != next(iter(self.scope.bound), window.of):
+        if window.after and window.of != next(iter(self.scope.bound), window.of):
             hint = f"write after {next(iter(self.scope.bound))}"
             what = f"what is absent is absent after the trigger, not after '{window.of}'"
             self.findings.add(LanguageError(what, where=window.where, hint=hint))

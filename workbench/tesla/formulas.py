@@ -76,15 +76,14 @@ class PlacedPredicate:
 
 def in_window(window: t.EventWindow | None, event: Occurrence, selected: Selected, compat: str) -> bool:
     """Whether an event lies in a window; the names in it stand for events that are selected."""
-    if isinstance(window, t.WithinWindow):
-        return within_window(window, event, selected.named[window.of], compat)
-    if isinstance(window, t.BetweenWindow):
-        return between_window(event, selected.named[window.one], selected.named[window.two], compat)
-    assert isinstance(window, t.AfterWindow)
-    return after_window(window, event, selected.named[window.of])
+    assert window is not None
+    one, *others = (selected.named[name] for name in window.names)
+    if window.between:
+        return between_window(event, one, others[0], compat)
+    return after_window(window, event, one) if window.after else within_window(window, event, one, compat)
 
 
-def within_window(window: t.WithinWindow, event: Occurrence, anchor: Occurrence, compat: str) -> bool:
+def within_window(window: t.EventWindow, event: Occurrence, anchor: Occurrence, compat: str) -> bool:
     """WithinP(Occurs(B, l1), time(l0), x): earlier than the anchor, and its time at least time(l0) - x.
 
     Source: thesis, 2.3.1 (WithinP, closed) and 2.3.3. In compatibility with T-Rex both ends are open, and only times
@@ -107,9 +106,9 @@ def between_window(event: Occurrence, one: Occurrence, two: Occurrence, compat: 
     return min(one.number, two.number) < event.number < max(one.number, two.number)
 
 
-def after_window(window: t.AfterWindow, event: Occurrence, start: Occurrence) -> bool:
+def after_window(window: t.EventWindow, event: Occurrence, start: Occurrence) -> bool:
     """Futr: later than the start, and its time at most x after it."""
-    return start.number < event.number and event.time <= start.time + window.most.amount
+    return start.number < event.number and event.time <= start.time + (window.far or 0)
 
 
 # --- what a predicate is about --------------------------------------------------------------------------

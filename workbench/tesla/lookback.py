@@ -31,11 +31,10 @@ class Lookback:
         """Whether neither time nor count bounds it."""
         return self.time is None and self.count is None
 
-    def further(self, window: t.WithinWindow) -> Lookback:
+    def further(self, window: t.EventWindow) -> Lookback:
         """That of what lies in a window before what has this one."""
-        if window.most is None:
+        if (far := window.far) is None:
             return ENDLESS
-        far = int(window.most.amount)
         if window.counted:
             return Lookback(None, None if self.count is None else self.count + far, self.bounded)
         return Lookback(None if self.time is None else self.time + far, None, self.bounded)
@@ -60,14 +59,16 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
     found = {0: Lookback()}
     for place, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
         window = part.window
-        if isinstance(window, t.BetweenWindow):
+        if window is None:
+            continue
+        if window.between:
             one, other = anchors
             far = found[one] | found[other]
             found[place] = ENDLESS if trex and far.time is None else far
-        elif isinstance(window, t.WithinWindow):
-            found[place] = found[anchors[0]].further(window)
-        elif window is not None:
+        elif window.after:
             found[place] = Lookback(rule.timeout, None)  # what must not come later is looked for then
+        else:
+            found[place] = found[anchors[0]].further(window)
     return found
 
 

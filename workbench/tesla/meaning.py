@@ -141,7 +141,7 @@ class _Course:
             if window is None:
                 found += self._decide(number, selected, event.time, caused.chain)
             else:
-                deadline = event.time + int(window.most.amount)
+                deadline = event.time + window.far
                 chain = caused.chain if deadline == event.time else ()  # what comes later is caused by the clock
                 self._awaiting.append(_Awaiting(deadline, number, event.number, selected, chain))
         self.past.history.append(event)

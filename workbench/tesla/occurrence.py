@@ -102,17 +102,17 @@ def _scale_rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
 
 
 def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
-    if isinstance(window, t.AfterWindow):
+    if window is None or window.between or window.counted:
+        return window
+    if window.after and window.most is not None:
         most = scaled(window.most)
         if most != int(most):
             hint = "write a whole number of units of time"
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
         return replace(window, most=t.Duration(most, where=window.most.where))
-    if isinstance(window, t.WithinWindow) and not window.counted:
-        up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
-        least = window.least and _round(window.least, scaled, up)
-        return replace(window, most=window.most and _round(window.most, scaled, down), least=least)
-    return window
+    up, down = (math.floor, math.ceil) if trex else (math.ceil, math.floor)
+    least = window.least and _round(window.least, scaled, up)
+    return replace(window, most=window.most and _round(window.most, scaled, down), least=least)
 
 
 def _round(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:

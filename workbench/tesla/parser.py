@@ -129,7 +129,7 @@ _ROWS: dict[str, SemanticAction] = {
     "constraints": lambda c, *_: of_type(c, t.Expression),
     "ordering": lambda c, *_: of_type(c, t.OrderedBy),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
-    "between": lambda c, extent, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(extent)),
+    "between": lambda c, extent, at: t.EventWindow((str(c[1]), str(c[3])), where=at(extent)),
     "named": lambda c, *_: replace(c[2], new=replace(c[2].new, parameter=str(c[0])[1:])),
     # expressions
     "parameter": lambda c, extent, at: t.BoundParameter(str(c[0])[1:], where=at(extent)),
@@ -249,15 +249,15 @@ class _RuleBuilder(TreeBuilder):
     def absence(self, children: list[Any], extent: Extent) -> t.Predicate:
         _, body, _, duration, _, name = children
         assert isinstance(body, t.Predicate)
-        window = t.AfterWindow(duration, str(name), where=self.locate(name))
+        window = t.EventWindow((str(name),), duration, after=True, where=self.locate(name))
         return replace(body, policy=t.Policy.ABSENT, window=window)
 
-    def within(self, children: list[Any], extent: Extent) -> t.WithinWindow:
+    def within(self, children: list[Any], extent: Extent) -> t.EventWindow:
         _, least, _, most, _, name = children
         most = most if isinstance(most, t.Duration) else None  # forever
         if least is not None and most is not None and not least.unit:
             least = replace(least, unit=most.unit)
-        return t.WithinWindow(most, str(name), least, where=self.locate(name))
+        return t.EventWindow((str(name),), most, least, where=self.locate(name))
 
     def plain(self, children: list[Any], extent: Extent) -> OlderAggregate | None:
         return self._aggregate(extent, children[0])

@@ -20,7 +20,7 @@ from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, P
 from workbench.language.syntax import walk as within
 from workbench.tesla.declared import NAMED, SPELLED, Attribute, Declaration, DeclaredAggregate
 from workbench.tesla.declared import listed as _listed
-from workbench.tesla.windows import EVENTS, AfterWindow, BetweenWindow, Duration, EventWindow, WithinWindow
+from workbench.tesla.windows import EVENTS, Duration, EventWindow
 
 # --- expressions ----------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class Rule(Placed):
     def timeout(self) -> int:
         """How long after its trigger what must not come decides about a match; 0 where nothing does."""
         window = self.absence.window if self.absence is not None else None
-        return int(window.most.amount) if isinstance(window, AfterWindow) else 0
+        return (window and window.far) or 0
 
     @property
     def types(self) -> Iterator[str]:
@@ -358,7 +358,7 @@ def binds(part: Predicate | Aggregate) -> TypeGuard[Predicate]:
 
 def counts_events(part: Predicate | Aggregate) -> bool:
     """Whether a part's window counts events, those of all types."""
-    return isinstance(part.window, WithinWindow) and part.window.counted
+    return part.window is not None and part.window.counted
 
 
 def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:
@@ -376,8 +376,8 @@ def conjuncts(*expressions: Expression) -> Iterator[Expression]:
 
 
 __all__ = [
-    "EVENTS", "NAMED", "SPELLED", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow",
-    "BoundParameter", "Declaration", "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression",
-    "Literal", "Operation", "OrderedBy", "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule",
-    "RuleFile", "TimeOf", "WithinWindow", "binds", "conjuncts", "counts_events", "expressions_of", "within",
+    "EVENTS", "NAMED", "SPELLED", "Aggregate", "Assigned", "Attribute", "BoundParameter", "Declaration",
+    "DeclaredAggregate", "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation", "OrderedBy",
+    "OtherAttribute", "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf", "binds",
+    "conjuncts", "counts_events", "expressions_of", "within",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from functools import cached_property
 
 from workbench.core.findings import Findings
 from workbench.core.units import MICROSECONDS
@@ -37,78 +37,63 @@ class Duration(Placed):
 
 
 @dataclass(frozen=True)
-class WithinWindow(Placed):
-    """`within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`.
+class EventWindow(Placed):
+    """Where a rule looks for events.
+
+    `within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`; `between Hot and Smoke`,
+    strictly between the two in the order of events; `within 5 min after Start`, of what must not come.
 
     Attributes
     ----------
-    most: None is forever.
+    names: of the event before which it lies, or after which; or of the two between which it lies.
+    most, least: how far away; None: nothing bounds that.
     """
 
-    most: Duration | None
-    of: str
+    names: tuple[str, ...]
+    most: Duration | None = None
     least: Duration | None = None
+    after: bool = False
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the events on which it depends."""
-        return (self.of,)
+    def of(self) -> str:
+        """The name of the first event on which it depends."""
+        return self.names[0]
+
+    @property
+    def between(self) -> bool:
+        """Whether it lies between two events."""
+        return len(self.names) > 1
+
+    @cached_property
+    def before(self) -> bool:
+        """Whether it lies before one event."""
+        return not (self.between or self.after)
 
     @property
     def bounds(self) -> tuple[Duration, ...]:
         """Its bounds, the upper one first."""
         return tuple(each for each in (self.most, self.least) if each is not None)
 
-    @property
+    @cached_property
     def counted(self) -> bool:
         """Whether events are counted, those of all types, and not times measured."""
         return any(each.counts for each in self.bounds)
 
+    @cached_property
+    def far(self) -> int | None:
+        """The most that an event is away, where bounds are whole numbers; None: nothing bounds it."""
+        return None if self.most is None else int(self.most.amount)
+
+    @cached_property
+    def near(self) -> int:
+        """The least that an event is away, where bounds are whole numbers."""
+        return 0 if self.least is None else int(self.least.amount)
+
     def __str__(self) -> str:
+        if self.between:
+            return f"between {' and '.join(self.names)}"
         least = f"{self.least} .. " if self.least is not None else ""
-        return f"within {least}{self.most or 'forever'} from {self.of}"
-
-
-@dataclass(frozen=True)
-class BetweenWindow(Placed):
-    """`between Hot and Smoke`: strictly between the two in the order of events."""
-
-    one: str
-    two: str
-
-    bounds: ClassVar[tuple[Duration, ...]] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the events on which it depends."""
-        return self.one, self.two
-
-    def __str__(self) -> str:
-        return f"between {self.one} and {self.two}"
-
-
-@dataclass(frozen=True)
-class AfterWindow(Placed):
-    """`within 5 min after Start`, of what must not come."""
-
-    most: Duration
-    of: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the events on which it depends."""
-        return (self.of,)
-
-    @property
-    def bounds(self) -> tuple[Duration, ...]:
-        """The one bound that it has."""
-        return (self.most,)
-
-    def __str__(self) -> str:
-        return f"within {self.most} after {self.of}"
-
-
-EventWindow = WithinWindow | BetweenWindow | AfterWindow
+        return f"within {least}{self.most or 'forever'} {'after' if self.after else 'from'} {self.of}"
 
 
 # --- what bounds may be ---------------------------------------------------------------------------------
@@ -123,14 +108,12 @@ def check_pause(pause: Duration | None, findings: Findings) -> None:
 
 def check_bounds(window: EventWindow, findings: Findings) -> None:
     """Both bounds are of one kind, whole where they are counted, and in their order."""
-    if isinstance(window, AfterWindow) and window.most.counts:
+    least, most = window.least, window.most
+    if window.after and window.counted:
         what = "what is absent is told when a time has passed: no event need come that ends a count"
         hint = f"write a time: within 5 min after {window.of}"
-        findings.add(LanguageError(what, where=window.most.where, hint=hint))
-    if not isinstance(window, WithinWindow):
-        return
-    least, most = window.least, window.most
-    if window.counted:
+        findings.add(LanguageError(what, where=window.bounds[0].where, hint=hint))
+    elif window.counted:
         _check_counts(least, most, findings)
     if least is None or most is None or least.counts != most.counts or bool(least.unit) != bool(most.unit):
         return

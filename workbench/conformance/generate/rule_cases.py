@@ -256,7 +256,7 @@ class _Growing:
             if self.absent:
                 return self.part()
             self.absent = True
-            window = t.AfterWindow(t.Duration(Decimal(self.one(1, 2, 0, 4))), self.start)
+            window = t.EventWindow((self.start,), t.Duration(Decimal(self.one(1, 2, 0, 4))), after=True)
             return self.predicate(t.Policy.ABSENT, self.one(*self.kinds), window)
         if kind == "aggregate of facts":
             return self.aggregate(self.one(*STATIC), None)
@@ -271,12 +271,13 @@ class _Growing:
         """A window that hangs on events that are bound."""
         names = tuple(self.events)
         if len(names) > 1 and self.one(False, True):
-            return t.BetweenWindow(self.one(*names), self.one(*names[::-1]))
+            return t.EventWindow((self.one(*names), self.one(*names[::-1])))
         least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
         unit = self.one("", "", t.EVENTS)
         more = more or 1 if unit and more == 0 else more
         most = None if more is None else t.Duration(Decimal((least or 0) + more), unit)
-        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least), unit))
+        of, nearest = self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least), unit)
+        return t.EventWindow((of,), most, nearest)
 
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
         """A predicate, whose name is known behind it if it binds."""

@@ -82,6 +82,6 @@ def _gaps(rules: RuleSet) -> Iterator[int]:
     for rule in rules.rules:
         for part in rule.predicates:
             window = part.window
-            if isinstance(window, t.WithinWindow | t.AfterWindow) and window.most is not None:
-                most = 0 if window.most.counts else int(window.most.amount)
+            if window is not None and window.far is not None:
+                most = 0 if window.counted else window.far
                 yield from (most // 3, most, most + 1)

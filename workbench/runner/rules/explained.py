@@ -288,8 +288,7 @@ class RecordingSession(RuleSession):
 def _reach(rule: t.Rule) -> int:
     """How far behind a trigger a rule might have something to do with what comes."""
     windows = (part.window for part in rule.predicates)
-    some = (each.most for each in windows if isinstance(each, t.WithinWindow | t.AfterWindow) and each.most)
-    return max((int(each.amount) for each in some if not each.counts), default=0)
+    return max((each.far or 0 for each in windows if each is not None and not each.counted), default=0)
 
 
 class _FactRows(dict[str, Sequence[Any]]):

@@ -8,7 +8,6 @@ and computed, never how matches are found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,26 +21,6 @@ from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, ResolvedRule, slots
 
 PartialMatch = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class SlotWindow:
-    """A window, its names as slots of a partial match.
-
-    Attributes
-    ----------
-    anchors: the slots of the event that it lies before, of the two that it lies between, or of the one it lies after.
-    least, most: how far away in time, or in the order; `most` is None where nothing bounds it.
-    between, after: what kind it is.
-    counted: whether `least` and `most` are differences of the numbers of events, and not of their times.
-    """
-
-    anchors: tuple[int, ...]
-    least: int = 0
-    most: int | None = None
-    between: bool = False
-    after: bool = False
-    counted: bool = False
 
 
 class RuleStep:
@@ -67,12 +46,11 @@ class RuleStep:
     """
 
     def __init__(
-        self, plan: RulePlan, place: int, number: int, slot: int, window: SlotWindow | None, lookback: Lookback
+        self, plan: RulePlan, place: int, number: int, slot: int, anchors: tuple[int, ...], lookback: Lookback
     ) -> None:
         part = plan.rule.parts[place]
         self.part, self.place, self.number, self.slot = part, place, number, slot
-        self.window, self.lookback, self.layout = window, lookback, plan.layout
-        self.anchors = () if window is None else window.anchors
+        self.window, self.anchors, self.lookback, self.layout = part.window, anchors, lookback, plan.layout
         self.type = part.type
         self.policy = part.policy
         self.declared = plan.declared[part.type]
@@ -196,9 +174,9 @@ class RulePlan:
         self.absent: RuleStep | None = None
         self.layout: dict[tuple[int, str], int] = {}
         slot, found = 0, lookbacks(rule)
-        for place, part in enumerate(rule.parts):
-            window = None if part.window is None else _slot_window(part.window, self._event_slots(rule.anchors[place]))
-            step = RuleStep(self, place, len(self.steps), slot, window, found.get(place, Lookback()))
+        for place in range(len(rule.parts)):
+            anchors = self._event_slots(rule.anchors[place])
+            step = RuleStep(self, place, len(self.steps), slot, anchors, found.get(place, Lookback()))
             if step.policy.later:
                 self.absent = step
                 continue
@@ -292,16 +270,6 @@ class RulePlan:
     def consumed_slots(self) -> tuple[int, ...]:
         """The slots of a match whose events are consumed."""
         return self._event_slots(self.rule.consumed)
-
-
-def _slot_window(window: t.EventWindow, anchors: tuple[int, ...]) -> SlotWindow:
-    if isinstance(window, t.BetweenWindow):
-        return SlotWindow(anchors, between=True)
-    if isinstance(window, t.AfterWindow):
-        return SlotWindow(anchors, most=int(window.most.amount), after=True)
-    least = 0 if window.least is None else int(window.least.amount)
-    most = None if window.most is None else int(window.most.amount)
-    return SlotWindow(anchors, least, most, counted=window.counted)
 
 
 def _is_foreign(expression: t.Expression, own: set[str]) -> bool:

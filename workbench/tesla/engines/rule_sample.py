@@ -95,8 +95,7 @@ class SampledMatcher(CDPMatcher):
         asked = step.part.constraints
         told = self.sample.steps[step.number] = SampledStep(list(map(str, asked)), passed=[0] * len(asked))
         tests = [step.compile_test([each]) for each in asked]
-        assert step.window is not None or step.fact
-        window = None if step.window is None else make_slice_finder(step.window, trex)
+        window = None if step.fact else make_slice_finder(step, trex)
 
         def watched(match: PartialMatch) -> Iterator[PartialMatch]:
             told.asked += 1

@@ -13,24 +13,27 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.tesla.engines.column import EventColumn
-from workbench.tesla.engines.rule_plan import PartialMatch, SlotWindow
+from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
+from workbench.tesla.windows import EventWindow
 
 FindsSlice = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
 """Of a column, the places of the first event that lies in a window and of the first one behind it."""
 
 
-def make_slice_finder(window: SlotWindow, trex: bool) -> FindsSlice:
-    """What finds the slice of a window, given a match with the events on which the window depends."""
+def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
+    """What finds the slice of a step's window, given a match with the events on which the window depends."""
+    window = step.window
+    assert window is not None
     if window.between:
-        return _make_between_times(*window.anchors) if trex else _make_between(*window.anchors)
-    (anchor,) = window.anchors
+        return _make_between_times(*step.anchors) if trex else _make_between(*step.anchors)
+    (anchor,) = step.anchors
     if window.counted:
         return _make_counted(anchor, window)
     return _make_open(anchor, window) if trex else _make_closed(anchor, window)
 
 
-def _make_closed(anchor: int, window: SlotWindow) -> FindsSlice:
-    most, least = window.most, window.least
+def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
+    most, least = window.far, window.near
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         event, start = match[anchor], column.start
@@ -46,8 +49,8 @@ def _make_closed(anchor: int, window: SlotWindow) -> FindsSlice:
     return find
 
 
-def _make_counted(anchor: int, window: SlotWindow) -> FindsSlice:
-    most, least = window.most, max(1, window.least)
+def _make_counted(anchor: int, window: EventWindow) -> FindsSlice:
+    most, least = window.far, max(1, window.near)
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         number, start = match[anchor].number, column.start
@@ -65,8 +68,8 @@ def _make_between(one: int, two: int) -> FindsSlice:
     return find
 
 
-def _make_open(anchor: int, window: SlotWindow) -> FindsSlice:
-    most, least = window.most, window.least
+def _make_open(anchor: int, window: EventWindow) -> FindsSlice:
+    most, least = window.far, window.near
 
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         time, start = match[anchor].time, column.start

@@ -48,7 +48,7 @@ class StepColumn:
         self.since: int | None = None
         self.place = 0
         self.late = False
-        self._slice = None if step.window.after else make_slice_finder(step.window, trex)
+        self._slice = None if step.window.after else make_slice_finder(step, trex)
 
     def add(self, event: Occurrence) -> None:
         """Keep an event, if it is one that the predicate may be about."""
@@ -90,14 +90,14 @@ class StepColumn:
         """
         window, column = self.step.window, self.column
         assert window is not None
-        time, number = map(min, *anchors) if len(window.anchors) > 1 else next(iter(anchors))
-        if window.most is None and not window.between:
+        time, number = map(min, *anchors) if window.between else next(iter(anchors))
+        if window.before and window.far is None:
             return
         if window.counted:
-            count = column.first_number(number - (window.most or 0)) - column.start
+            count = column.first_number(number - (window.far or 0)) - column.start
             time = column.times[column.start + count - 1] + 1 if count else time
         else:
-            time -= window.most or 0
+            time -= window.far or 0
             count = column.first_from(time) - column.start
         if count:
             self.place = column.numbers[column.start + count - 1] + 1

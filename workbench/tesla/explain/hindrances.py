@@ -161,24 +161,24 @@ def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) 
         away = event.time - view.trigger.time
         yield Hindrance(WINDOW, f"it comes {_far(view, away)}behind the trigger", events=(event.number,), lacking=away)
         return
-    if isinstance(window, t.BetweenWindow):
-        ends = sorted((selected.named[window.one], selected.named[window.two]), key=lambda each: each.number)
+    assert window is not None
+    ends = sorted((selected.named[name] for name in window.names), key=lambda each: each.number)
+    if window.between:
         early = event.number < ends[0].number
         away = ends[0].time - event.time if early else event.time - ends[1].time
         what = f"it comes {_far(view, away)}{'before' if early else 'behind'} what is {text}"
         yield Hindrance(WINDOW, what, events=(event.number,), lacking=away)
         return
-    assert isinstance(window, t.WithinWindow)
-    yield _beside(view, window, text, selected.named[window.of], event)
+    yield _beside(view, window, text, ends[0], event)
 
 
-def _beside(view: RuleView, window: t.WithinWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
+def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
     """That an event lies before `within` or behind it."""
     ago = anchor.number - event.number if window.counted else anchor.time - event.time
     unit = "events" if window.counted else ""
-    least = 0 if window.least is None else int(window.least.amount)
-    if window.most is not None and ago >= window.most.amount and ago >= least:
-        lacking, side = ago - int(window.most.amount), "too early"
+    least, most = window.near, window.far
+    if most is not None and ago >= most and ago >= least:
+        lacking, side = ago - most, "too early"
     elif least > 0 and ago <= least:
         lacking, side = least - ago, "too late"
     else:

@@ -192,22 +192,20 @@ class RuleView:
         window, text, at = self.rule.parts[place].window, self.window_text(place), self.order.at
         if window is None:
             return None
-        if isinstance(window, t.BetweenWindow):
-            ends = selected.named[window.one], selected.named[window.two]
-            one, two = sorted(ends, key=lambda each: each.number)
+        ends = sorted((selected.named[name] for name in window.names), key=lambda each: each.number)
+        one, two = ends[0], ends[-1]
+        if window.between:
             trex = self.record.compat == TREX
             numbers = (at(one.time), at(two.time, "right")) if trex else (one.number + 1, two.number)
             return SeenWindow(text, one.time, two.time, numbers)
-        anchor = selected.named[window.of]
-        if isinstance(window, t.AfterWindow):
-            last = anchor.time + int(window.most.amount)
-            return SeenWindow(text, anchor.time, last, (anchor.number + 1, at(last, "right")))
-        return self._within(window, text, anchor)
+        if window.after:
+            last = one.time + self.rule.timeout
+            return SeenWindow(text, one.time, last, (one.number + 1, at(last, "right")))
+        return self._within(window, text, one)
 
-    def _within(self, window: t.WithinWindow, text: str, anchor: Occurrence) -> SeenWindow:
+    def _within(self, window: t.EventWindow, text: str, anchor: Occurrence) -> SeenWindow:
         """A window before an event."""
-        least = 0 if window.least is None else int(window.least.amount)
-        most = None if window.most is None else int(window.most.amount)
+        least, most = window.near, window.far
         if window.counted:
             first, last = 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
             inside = [int(self.order.times[each]) for each in (first, last - 1) if 0 <= each < anchor.number]

@@ -269,7 +269,7 @@ def _refuse_endless(role: Role) -> Refused:
     """Why a window that is not bounded has no finite model."""
     window = role.part.window
     assert window is not None
-    if isinstance(window, t.WithinWindow) and window.most is None:
+    if window.before and window.most is None:
         return Refused(
             f"a window without an end, {window}, has no finite model where more than the newest or oldest events count",
             where=window.where,
@@ -296,9 +296,10 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
         taken = part.policy.oldest if oldest else part.policy.newest
         if not (isinstance(part, t.Predicate) and (taken or part.policy.forbids)):
             return None
-        if not isinstance(window, t.WithinWindow) or rule.anchors[role.place] != (0,):
+        assert window is not None
+        if not window.before or rule.anchors[role.place] != (0,):
             return None
-        if role.trex or (window.least is not None and window.least.amount):
+        if role.trex or window.near:
             return None
         if any(rule.parts[place].type == part.type for place in rule.consumed):
             return None
@@ -317,7 +318,7 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
 def _selects_oldest(roles: Sequence[Role]) -> bool:
     first = any(role.part.policy.oldest for role in roles)
     windows = (role.part.window for role in roles)
-    return first and all(isinstance(window, t.WithinWindow) and window.most is None for window in windows)
+    return first and all(window is not None and window.before and window.most is None for window in windows)
 
 
 def _filters_alike(roles: Sequence[Role]) -> bool:

@@ -169,27 +169,27 @@ class RuleMatching:
         column, window = self.line.layout.columns[part.type], part.window
         for slot in self.line.places_of(column):
             when: Any = self.line.slots[slot].of(column)
-            if isinstance(window, t.BetweenWindow):
+            assert window is not None
+            if window.between:
                 one, two = sorted(ends)
                 inside: Any = self._between(slot, one, two) if one < slot < two else FALSE
             else:
-                assert isinstance(window, t.WithinWindow)
                 inside = self._within(window, slot, ends[0])
             if inside is not FALSE:
                 yield slot, both(when, inside)
 
-    def _within(self, window: t.WithinWindow, slot: int, anchor: int) -> Any:
+    def _within(self, window: t.EventWindow, slot: int, anchor: int) -> Any:
         if slot <= anchor:
             return FALSE
-        if window.most is None and window.least is None:
+        most, least = window.far, window.near
+        if not window.bounds:
             return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
         counted = window.counted
         ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
         ago = SUB(ago, since[0]) if since else ago
-        least = 0 if window.least is None else int(window.least.amount)
         if self.line.layout.trex and not counted:
-            return both(GT(ago, least), TRUE if window.most is None else LT(ago, int(window.most.amount)))
-        found = TRUE if window.most is None else LE(ago, int(window.most.amount))
+            return both(GT(ago, least), TRUE if most is None else LT(ago, most))
+        found = TRUE if most is None else LE(ago, most)
         return both(GE(ago, least), found) if least else found
 
     def _at(self, slot: int, anchor: int) -> list[RetainedEvent]:

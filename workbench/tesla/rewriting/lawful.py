@@ -68,12 +68,12 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
         yield f"`{forbidden}` is left out", without_part(rule, place)
     for place, part in enumerate(rule.parts):
         window = part.window
-        for most in _shorter(rule, window) if isinstance(window, t.WithinWindow) else ():
+        for most in _shorter(rule, window) if window is not None and window.before else ():
             tighter = replace(window, most=most)  # type: ignore[type-var]
             yield f"`{window}` is `{tighter}`", with_part(rule, place, replace(part, window=tighter))
 
 
-def _shorter(rule: t.Rule, window: t.WithinWindow) -> Iterator[t.Duration]:
+def _shorter(rule: t.Rule, window: t.EventWindow) -> Iterator[t.Duration]:
     """The durations in a rule that are shorter than a window, the shortest first."""
     windows = (part.window for part in rule.predicates if part.window is not None)
     lengths = (each for other in windows for each in reversed(other.bounds))

@@ -105,7 +105,7 @@ def _idle(rule: ResolvedRule) -> Iterator[t.Rule]:
         yield replace(rule, consuming=useful, consuming_at=())
     for place, part in enumerate(rule.parts):
         window = part.window
-        if not isinstance(window, t.WithinWindow) or window.least is None or window.least.amount != 0:
+        if window is None or window.least is None or window.least.amount != 0:
             continue
         if window.most is None or window.most.counts == window.least.counts:
             yield with_part(rule, place, replace(part, window=replace(window, least=None)))
@@ -135,9 +135,9 @@ def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
     one, other = rule.parts[last], rule.parts[place]
     if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
         return False
-    if not isinstance(one.window, t.WithinWindow) or one.window.least is not None:
+    if one.window is None or not one.window.before or one.window.least is not None:
         return False
-    if not isinstance(other.window, t.BetweenWindow):
+    if other.window is None or not other.window.between:
         return False
     if set(rule.anchors[place]) != {last, *rule.anchors[last]}:
         return False
@@ -155,13 +155,11 @@ def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
 def _tighter(rule: ResolvedRule) -> Iterator[t.Rule]:
     for place, part in enumerate(rule.parts):
         window = part.window
-        if not part.policy.selects or not isinstance(window, t.WithinWindow):
+        if not part.policy.selects or window is None or not window.before:
             continue
         for other, forbidden in negations(rule):
             shut = forbidden.window
-            if forbidden.type != part.type or not isinstance(shut, t.WithinWindow):
-                continue
-            if shut.least is None or shut.least.amount == 0:
+            if forbidden.type != part.type or shut is None or shut.least is None or shut.least.amount == 0:
                 continue
             if rule.anchors[other] != rule.anchors[place]:
                 continue
@@ -261,7 +259,7 @@ def constraints_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
     for place, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
             found += normalize(part.constraints, place)
-            if isinstance(part.window, t.WithinWindow):
+            if part.window is not None and part.window.before:
                 (before,) = rule.anchors[place]
                 found.append(t.Operation("<=", (_time(place), _time(before))))
     return found
@@ -345,10 +343,8 @@ def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
 
 def _window_by_places(rule: t.Rule, place: int) -> t.EventWindow | None:
     """The window of a part with places for names."""
-    window, names = rule.parts[place].window, sorted(map(str, rule.anchors[place]))
-    if isinstance(window, t.BetweenWindow):
-        return t.BetweenWindow(*names)
-    return window and replace(window, of=names[0])
+    window = rule.parts[place].window
+    return window and replace(window, names=tuple(sorted(map(str, rule.anchors[place]))))
 
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
@@ -356,7 +352,7 @@ def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
     one, other = _window_by_places(rule, wide), _window_by_places(rule, narrow)
     if one == other:
         return True
-    if not isinstance(one, t.WithinWindow) or not isinstance(other, t.WithinWindow) or one.of != other.of:
+    if one is None or other is None or not (one.before and other.before) or one.of != other.of:
         return False
     far = one.most is None or no_longer(other.most, one.most)
     return far and (one.least is None or no_longer(one.least, other.least))

@@ -190,8 +190,8 @@ def _window(step: RuleStep, trex: bool) -> dict[str, int]:
     window = step.window
     if window is None:
         return {"window": WindowKind.ALL}
-    anchors = {"anchor": register_of(window.anchors[0]), "other": register_of(window.anchors[-1])}
-    least, most = min(window.least, records.FOREVER), window.most
+    anchors = {"anchor": register_of(step.anchors[0]), "other": register_of(step.anchors[-1])}
+    least, most = min(window.near, records.FOREVER), window.far
     if window.between:
         return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
     if window.after:

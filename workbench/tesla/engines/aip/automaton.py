@@ -21,7 +21,7 @@ from typing import Any
 from workbench.errors import Refused
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout, PythonLines
-from workbench.tesla.engines.rule_plan import RulePlan, SlotWindow
+from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import exact_text, expanded, placed, slots
 
@@ -47,7 +47,7 @@ class Automaton:
         self.steps = [step for step in plan.steps if step.selects]
         self.bits = {0: TRIGGER} | {step.slot: bit for bit, step in enumerate(self.steps)}
         self.windows = [step.window for step in self.steps if step.window is not None]
-        self.anchors = [tuple(self.bits[slot] for slot in window.anchors) for window in self.windows]
+        self.anchors = [tuple(self.bits[slot] for slot in step.anchors) for step in self.steps]
         self.components = _components(self.anchors)
         self.places = {step.place: self.bits[step.slot] for step in (plan.trigger, *self.steps)}
         self._find_key()
@@ -97,7 +97,7 @@ class Automaton:
         """Whether all that a predicate lies before has come."""
         return all(anchor != TRIGGER and state >> anchor & 1 for anchor in self.anchors[bit])
 
-    def _open_ends(self, state: int) -> list[tuple[int, SlotWindow]]:
+    def _open_ends(self, state: int) -> list[tuple[int, t.EventWindow]]:
         """The predicates in a state whose windows wait for what they lie before, and these."""
         return [
             (bit, self.windows[bit])
@@ -152,11 +152,11 @@ class Automaton:
                 found[anchors[0]].append(bit)
         return found
 
-    def _in(self, window: SlotWindow, earlier: Occurrence, event: Occurrence) -> bool:
+    def _in(self, window: t.EventWindow, earlier: Occurrence, event: Occurrence) -> bool:
         gap = event.number - earlier.number if window.counted else event.time - earlier.time
         if self.trex and not window.counted:
-            return window.least < gap and (window.most is None or gap < window.most)
-        return window.least <= gap and (window.most is None or gap <= window.most)
+            return window.near < gap and (window.far is None or gap < window.far)
+        return window.near <= gap and (window.far is None or gap <= window.far)
 
     def _apart(self, holdings: Holdings, bit: int, event: Occurrence) -> bool:
         """Whether what is between others has other times than they; only where T-Rex is followed."""

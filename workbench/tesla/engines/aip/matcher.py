@@ -146,12 +146,12 @@ class AIPMatcher:
         last: int | None = None
         for end, window in self.automaton.open_ends(state):
             came = holdings[end]
-            if window.most is None or came is None:
+            if (far := window.far) is None or came is None:
                 continue
             if window.counted:
-                last = came.number + window.most if last is None else min(last, came.number + window.most)
-            elif deadline is None or came.time + window.most < deadline:
-                deadline = came.time + window.most
+                last = came.number + far if last is None else min(last, came.number + far)
+            elif deadline is None or came.time + far < deadline:
+                deadline = came.time + far
         return AutomatonInstance(event.time, event.number, holdings, deadline, key, last)
 
     def _sweep(self, now: Occurrence) -> None:
@@ -203,7 +203,7 @@ class AIPMatcher:
 
     def _alone_in(self, state: int, bit: int) -> FindsCandidates:
         """The same for a predicate that hangs on the trigger, and nothing on it: the instances are its events."""
-        in_window = make_slice_finder(self.automaton.windows[bit], self.automaton.trex)
+        in_window = make_slice_finder(self.automaton.steps[bit], self.automaton.trex)
         keyed = state & self.automaton.keyed
 
         def found(match: PartialMatch) -> tuple[Placewise, int, int]:

@@ -114,24 +114,12 @@ class FactQuery:
         return self.step.compile_test(self.rest)
 
     def answer(self, values: FactKey) -> FactAnswer:
-        """What a step has of its table, from the cache or the database.
+        """What a step has of its table, where the cache has no answer, which it then gets.
 
         Raises
         ------
         FactsError: the database does not answer, or a row has a value of another type.
         """
-        if not self._database.open:
-            self._database.see()  # what a cache has is of now, too
-        cache = self.cache
-        if cache is not None:
-            found: FactAnswer | None = cache.fetch((self.number, values))
-            if found is not None:
-                self.known += 1
-                return found
-        return self.answer_uncached(values)
-
-    def answer_uncached(self, values: FactKey) -> FactAnswer:
-        """The same where the cache has no answer, which it then gets."""
         began = perf_counter()
         rows = self._select_rows(values)
         answer = tuple(rows[0]) if self.counts else self._answered(self._decides(self.table.read(rows), values))
@@ -275,13 +263,14 @@ class AskedFacts:
         def found(match: PartialMatch) -> tuple[FactAnswer, int, int]:
             values = key(match)
             if values is None:
-                rows = query.nothing
-            elif cache is None or not database.open:
+                return (nothing := query.nothing), 0, len(nothing)
+            if not database.open:
+                database.see()  # what a cache has is of now, too
+            rows: FactAnswer | None = None if cache is None else cache.fetch((number, values))
+            if rows is None:
                 rows = query.answer(values)
-            elif (rows := cache.fetch((number, values))) is not None:
-                query.known += 1
             else:
-                rows = query.answer_uncached(values)
+                query.known += 1
             return rows, 0, len(rows)
 
         return found
