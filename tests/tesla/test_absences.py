@@ -3,9 +3,9 @@
 from tests.tesla.events import A, B, C
 from workbench.tesla.check import rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
+from workbench.tesla.engines.columns import StepColumns
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.step_column import StepColumns
 from workbench.tesla.occurrence import Occurrence
 
 TYPES = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\n"

@@ -18,10 +18,10 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.aip.automaton import Automaton
 from workbench.tesla.engines.aip.matcher import AIPMatcher
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
+from workbench.tesla.engines.columns import aggregated_column
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.step_column import aggregated_column
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.tree import Aggregate
 

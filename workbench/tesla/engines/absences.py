@@ -10,10 +10,9 @@ from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
 
-from workbench.tesla.engines.column import EMPTY
+from workbench.tesla.engines.columns import EMPTY, StepColumn
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.step_column import StepColumn
 from workbench.tesla.occurrence import Occurrence
 
 

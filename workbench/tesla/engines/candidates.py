@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from workbench.tesla import tree as t
+from workbench.tesla.engines.columns import Placewise
 from workbench.tesla.engines.facts import fact_tables
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
-from workbench.tesla.engines.step_column import Placewise
 from workbench.tesla.occurrence import Facts, sort_facts
 
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from workbench.tesla.engines.candidates import ExtendsMatch
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
-from workbench.tesla.engines.column import EMPTY, EventColumn
+from workbench.tesla.engines.columns import EMPTY, EventColumn, make_slice_finder
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
-from workbench.tesla.engines.slices import make_slice_finder
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 

@@ -14,10 +14,10 @@ from itertools import islice
 from typing import Any, Protocol
 
 from workbench.tesla.engines.absences import Absences, DueAbsence
+from workbench.tesla.engines.columns import StepColumn
 from workbench.tesla.engines.engine import RuleCost
 from workbench.tesla.engines.rule_plan import PartialMatch, RulePlan
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.step_column import StepColumn
 from workbench.tesla.occurrence import Facts, Occurrence
 
 Consumed = dict[int, int]

@@ -40,8 +40,8 @@ CodeOf = Callable[[str], int]
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
+    from workbench.tesla.engines.columns import StepColumn
     from workbench.tesla.engines.runner import Consumed, RuleRunner
-    from workbench.tesla.engines.step_column import StepColumn
 
 
 def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, texts: Mapping[int, str]) -> Publisher:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workbench.tesla.engines.aip.automaton import Holdings
-from workbench.tesla.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.tesla.engines.columns import EMPTY, EventColumn, KeyedColumn
 from workbench.tesla.occurrence import Occurrence
 
 

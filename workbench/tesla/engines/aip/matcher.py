@@ -32,11 +32,10 @@ from workbench.tesla.engines.candidates import (
     fact_extension,
     grow_sequences,
 )
+from workbench.tesla.engines.columns import Placewise, StepColumns, make_slice_finder
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.slices import make_slice_finder
-from workbench.tesla.engines.step_column import Placewise, StepColumns
 from workbench.tesla.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}

@@ -17,10 +17,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.tesla.engines.candidates import ExtendsMatch, count_extensions, extension, fact_extension, grow_sequences
+from workbench.tesla.engines.columns import StepColumns
 from workbench.tesla.engines.rule_plan import PartialMatch
 from workbench.tesla.engines.runner import MatcherStart
 from workbench.tesla.engines.saved import EventStore
-from workbench.tesla.engines.step_column import StepColumns
 from workbench.tesla.occurrence import Occurrence
 
 FEW = 64

@@ -1,23 +1,254 @@
 """The facts that a compiled engine looks at: rows that it retains, and those that it loads for a block of events.
 
 The rule of this module: small tables of databases are retained whole, and read again when they have changed. Of large
-ones the rows are loaded that the events of a block may ask for, as many as are allowed at a time.
+ones the rows are loaded that the events of a block may ask for, in a few joins, as many as are allowed at a time. SQL
+preselects, and generously; the program decides. What a predicate asks is known beforehand where an equation of it is
+with an attribute of its trigger, or of a fact that is found before it, or where two such attributes bound a number from
+both sides.
 
-Source: thesis, 5.4 (what asking a database costs).
+Source: thesis, 4.5 (translation of predicates) and 5.4 (what asking a database costs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import eq, ge, gt, itemgetter, le, lt
 from typing import Any
 
+from workbench.core.domain import STR
 from workbench.errors import FactsError, Refused
-from workbench.tesla.engines.facts.block_facts import BlockFacts, TooManyFacts
-from workbench.tesla.engines.facts.table import FactRow
+from workbench.tesla import tree as t
+from workbench.tesla.engines.facts.query import EXACT_REALS, ComparedColumn, FactKey, FactQuery
+from workbench.tesla.engines.facts.table import FactRow, FactTable, quote_name
 from workbench.tesla.engines.facts.tables import FactTables
-from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
+from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
+from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan, find_indexes
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
+from workbench.tesla.resolved import RuleSlot, expanded
+
+TOGETHER = 256, 16
+"""Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
+MOST_ANSWERED = 100_000
+"""Rows of one statement, where a few may be told often."""
+COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+_Told = dict[tuple[str, str], tuple[ComparedColumn, int]]
+"""By a column and how it is compared: the constraint, and the place of the attribute that it is compared with."""
+RowsById = dict[Any, FactRow]
+"""Rows, their ids behind their values, by these ids, which tell their order."""
+
+
+class TooManyFacts(Exception):
+    """A block asks for more rows than are kept; a part of it may ask for fewer."""
+
+
+@dataclass(frozen=True)
+class TriggerKeys:
+    """What the triggers of a rule ask by.
+
+    Attributes
+    ----------
+    type: of the triggers.
+    at: the places of attributes.
+    texts: whether their values are the numbers of texts.
+    bounds: what a trigger has to satisfy: the place of an attribute, how it is compared, and with what.
+    """
+
+    type: str
+    at: tuple[int, ...]
+    texts: tuple[bool, ...]
+    bounds: tuple[tuple[int, str, float], ...]
+
+    def keys(self, block: EventBlock) -> Iterable[FactKey]:
+        """The values of all triggers in a block, without those that have a null."""
+        import numpy as np
+
+        y = block.names.index(self.type)
+        places, columns = block.places[block.types == y], block.columns[y]
+        for at, operator, value in self.bounds:
+            places = places[COMPARED[operator](columns[at].values[places], value)]
+        for at in self.at:
+            nulls = columns[at].nulls
+            places = places if nulls is None else places[~nulls[places]]
+        values = [columns[at].values[places] for at in self.at]
+        found = [(np.unique(each) if len(values) == 1 else each).tolist() for each in values]
+        texts = (map(block.texts.get, each) if text else each for each, text in zip(found, self.texts, strict=True))
+        return zip(*texts, strict=True)
+
+
+@dataclass(frozen=True)
+class FactLookup:
+    """What a predicate asks of a table.
+
+    Attributes
+    ----------
+    compared: how columns are with the parts of a key, as SQL that ends before these.
+    texts: whether there are texts in a key, which is then equal to what it finds.
+    source: where keys are from: triggers, what another predicate has found, or all rows of a type.
+    at: the places of the attributes of rows that are a key.
+    """
+
+    table: FactTable
+    compared: tuple[str, ...]
+    texts: bool
+    source: TriggerKeys | FactLookup | str
+    at: tuple[int, ...] = ()
+
+    def asked(self, keys: Iterable[FactKey], most: int) -> RowsById:
+        """The rows for keys, in whose order SQLite finds them the fastest; TooManyFacts where there are more."""
+        table, found, rest = self.table, RowsById(), sorted(set(keys))
+        if self.texts:
+            rest = list(filter(_writable, rest))
+        while rest:
+            size = TOGETHER[len(rest) <= TOGETHER[1]]
+            some, rest = rest[:size], rest[size:]
+            values = [value for key in some for value in key]
+            values += [None] * (size * len(self.compared) - len(values))
+            limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may have the same rows
+            rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
+            found.update(zip(map(itemgetter(-1), rows), rows, strict=True))
+            if len(found) > most or len(rows) > limit:
+                raise TooManyFacts
+        return found
+
+    def _sql(self, size: int, most: int) -> str:
+        marks = ", ".join(["(" + ", ".join("?" * len(self.compared)) + ")"] * size)
+        names = [f"k{i}" for i in range(len(self.compared))]
+        wanted = " AND ".join(f"f.{each}k.{name}" for each, name in zip(self.compared, names, strict=True))
+        shown = ", ".join(f"f.{quote_name(each.name)}" for each in self.table.columns)
+        return (
+            f"WITH k ({', '.join(names)}) AS (VALUES {marks}) SELECT {shown}, f.{self.table.row_id}"
+            f" FROM k CROSS JOIN {quote_name(self.table.name)} f WHERE {wanted} LIMIT {most}"
+        )
+
+
+class BlockFacts:
+    """What the rules of a program ask of tables that are not kept.
+
+    Parameters
+    ----------
+    columns: those of facts that the program looks into.
+    large: the types that are not kept.
+
+    Attributes
+    ----------
+    unknown: those of these types of which it is not known beforehand what is asked.
+    """
+
+    def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts, large: Collection[str]) -> None:
+        self._plan, self._facts, self._large = plan, facts, large
+        self._lookups: dict[str, list[FactLookup]] = {}
+        self.unknown: list[str] = []
+        for type in large:
+            users = [user for each in columns if each.type == type for user in each.users]
+            found = [self._lookup(plan.plans[rule], step) for rule, step in users]
+            self._lookups[type] = list(dict.fromkeys(each for each in found if each is not None))
+            self.unknown += [type] * (None in found)
+
+    def rows(self, block: EventBlock, kept: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
+        """The rows of each type that a block asks for, in their order.
+
+        Raises
+        ------
+        TooManyFacts: of a type there are more than `most`. FactsError: the database does not answer.
+        """
+        known: dict[FactLookup, RowsById] = {}
+        found = {}
+        for type, lookups in self._lookups.items():
+            rows = RowsById()
+            for each in lookups:
+                rows |= self._rows_of(each, block, kept, most, known)
+            if len(rows) > most:
+                raise TooManyFacts
+            found[type] = list(map(rows.__getitem__, sorted(rows)))
+        return found
+
+    def _rows_of(
+        self, lookup: FactLookup, block: EventBlock, kept: Facts, most: int, known: dict[FactLookup, RowsById]
+    ) -> RowsById:
+        if lookup not in known:
+            source = lookup.source
+            if isinstance(source, TriggerKeys):
+                keys = source.keys(block)
+            else:
+                if isinstance(source, str):
+                    rows: Iterable[FactRow] = kept[source]
+                else:
+                    rows = self._rows_of(source, block, kept, most, known).values()
+                found = (tuple(row[at] for at in lookup.at) for row in rows)
+                keys = (key for key in found if None not in key)
+            known[lookup] = lookup.asked(keys, most)
+        return known[lookup]
+
+    # --- what predicates ask ----------------------------------------------------------------------------
+
+    def _lookup(self, plan: RulePlan, step: RuleStep) -> FactLookup | None:
+        """What a predicate asks, by the part before it whose attributes tell the most; None where none tells any."""
+        table = self._facts[step.type]
+        if not isinstance(table, FactTable) or not table.row_id:
+            return None
+        equal, bounds = dict[int, _Told](), dict[int, _Told]()
+        for each in FactQuery(step, table).compared:
+            place = None if each.rounded else _place(plan, each.bound)
+            if place is not None:
+                told = equal if each.operator == "==" else bounds
+                told.setdefault(place[0], {}).setdefault((each.column.name, each.operator[0]), (each, place[1]))
+        for number, found in sorted(equal.items(), key=lambda one: -len(one[1])) + _bands(bounds):
+            compared, at = zip(*found.values(), strict=True)
+            source = self._source(plan, plan.steps[number], at)
+            if source is not None:
+                asks, texts = tuple(each.sql.removesuffix("?") for each in compared), (each.column for each in compared)
+                own = () if isinstance(source, TriggerKeys) else at
+                return FactLookup(table, asks, any(column.domain == STR for column in texts), source, own)
+        return None
+
+    def _source(self, plan: RulePlan, step: RuleStep, at: tuple[int, ...]) -> TriggerKeys | FactLookup | str | None:
+        if step.number == 0:
+            if step.type in self._plan.rules.composites:  # which are not in a block
+                return None
+            domains = list(step.declared.domains.values())
+            return TriggerKeys(step.type, at, tuple(domains[each] == STR for each in at), tuple(_bounds(step)))
+        if not step.fact:
+            return None
+        return self._lookup(plan, step) if step.type in self._large else step.type
+
+
+def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
+    """Those that bound a number from both sides: each other one has too many rows."""
+    found = []
+    for number, told in bounds.items():
+        both = {name for name, _ in told if {(name, "<"), (name, ">")} <= told.keys()}
+        own = {key: one for key, one in told.items() if key[0] in both and one[0].column.domain != STR}
+        found += [(number, own)] if own else []
+    return found
+
+
+def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
+    """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
+    same = expanded(bound)
+    if not isinstance(same, RuleSlot) or not same.is_attribute or same.place not in plan.numbers:
+        return None
+    return plan.numbers[same.place], same.index
+
+
+def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
+    """The constraints of a trigger that compare a number of its own with one that is written."""
+    for each in find_indexes(trigger):
+        if not isinstance(each.constant, str) and abs(each.constant) < EXACT_REALS:
+            yield each.attribute, each.operator, each.constant
+
+
+def _writable(key: tuple[Any, ...]) -> bool:
+    """Whether all texts of a key are such as a database may have."""
+    try:
+        return all(not isinstance(value, str) or value.isascii() or value.encode() for value in key)
+    except UnicodeEncodeError:
+        return False
+
+
+# --- what is retained ----------------------------------------------------------------------------------
+
 
 MOST_FACTS, MOST_SCANNED = 100_000, 10_000
 """Rows of a type that are retained: where equations find them, and where all are scanned."""
