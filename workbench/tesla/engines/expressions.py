@@ -54,13 +54,18 @@ class PythonLines:
         text = f"real({text})" if as_real else text
         return f"(None if {' or '.join(tests)} else {text})" if tests else text
 
-    def key(self, values: Iterable[t.Expression]) -> None:
-        """Return these values; nothing where one is null, or is no number, which equals nothing."""
+    def bind_keys(self, values: Iterable[t.Expression]) -> list[str]:
+        """Give names to these values; nothing comes of it where one is null, or NaN, which equals nothing."""
         names = []
         for i, each in enumerate(values):
             self.lines.append(f"k{i} = {self.value(each)}")
             self.lines.append(f"if k{i} is None{f' or k{i} != k{i}' if domain_of(each) == FLOAT else ''}: return None")
             names.append(f"k{i}")
+        return names
+
+    def key(self, values: Iterable[t.Expression]) -> None:
+        """Return these values; nothing where one is null, or NaN."""
+        names = self.bind_keys(values)
         self.lines.append(f"return {as_tuple(names) if len(names) > 1 else names[0] if names else True}")
 
     def function(self) -> Callable[..., Any]:

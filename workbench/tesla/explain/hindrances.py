@@ -116,10 +116,8 @@ def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full:
     if in_full:
         return [*found, *failing_constraints(view, place, selected, fit.own)]
     selected = with_parameters(part, selected, fit.own)
-    for text, each in zip(view.constraint_texts(place), part.constraints, strict=True):
-        if (result := value(each, selected, fit.own)) is not True:
-            found.append(Hindrance(CONSTRAINT, "", SeenCondition(text, "", result)))
-    return found
+    untrue = (each for each in part.constraints if value(each, selected, fit.own) is not True)
+    return [*found, *(Hindrance(CONSTRAINT, str(each)) for each in untrue)]
 
 
 def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[list[int], int]:

@@ -161,16 +161,11 @@ class RuleView:
 
     def window_text(self, place: int) -> str:
         """The window of the part at a place as it was written."""
-        return self._texts[place][0]
-
-    def constraint_texts(self, place: int) -> Sequence[str]:
-        """Its constraints."""
-        return self._texts[place][1]
+        return self._window_texts[place]
 
     @cached_property
-    def _texts(self) -> Sequence[tuple[str, Sequence[str]]]:
-        written = [self.text(place) for place in range(len(self.rule.parts))]
-        return [(str(part.window), [str(each) for each in part.constraints]) for part in written]
+    def _window_texts(self) -> Sequence[str]:
+        return [str(self.text(place).window) for place in range(len(self.rule.parts))]
 
     def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
         """Whether a part is about facts."""

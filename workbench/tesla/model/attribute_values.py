@@ -8,12 +8,13 @@ compared for equality gets as many values as are asked for.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
@@ -171,7 +172,7 @@ def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Com
         for place, attribute in enumerate(each.positions):
             found = dict.fromkeys(row[place] for row in rows[name])
             finite = (v for v in found if v is not None and not (isinstance(v, float) and not math.isfinite(v)))
-            yield ComparedAttributes([(name, attribute)], list(islice(finite, MOST_OF_FACTS)))
+            yield ComparedAttributes([(name, attribute)], list(itertools.islice(finite, MOST_OF_FACTS)))
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
@@ -197,7 +198,7 @@ def _values(
     if not numbers and not shifts:
         return list(range(count))
     found = _values_around(numbers, shifts, max(beside, bool(shifts)))
-    return [_number(each, domain) for each in found]
+    return [float(each) if domain == FLOAT else int(each) for each in found]
 
 
 def _add_differences(constants: Sequence[Value]) -> list[Value]:
@@ -232,13 +233,5 @@ def _as_fraction(number: Any) -> Fraction:
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
 
-def _number(number: Fraction, domain: Domain) -> Value:
-    return float(number) if domain == FLOAT else int(number)
-
-
 def _fresh_names() -> Iterator[str]:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    size = 1
-    while True:
-        yield from (letters[i % 26] * size for i in range(26))
-        size += 1
+    return (letter * size for size in itertools.count(1) for letter in ascii_lowercase)

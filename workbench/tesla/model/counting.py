@@ -111,9 +111,7 @@ class RuleCounting:
 
     def count_matches(self, rule: ResolvedRule) -> float:
         """How many composites a rule makes of a trigger."""
-        found = (
-            self._count_combinations(rule) if rule.limit is None else min(rule.limit, self._count_combinations(rule))
-        )
+        found = min(WITHOUT_END if rule.limit is None else rule.limit, self._count_combinations(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
         return min(found, 1 if _known_by_trigger(rule) else self._count_keys(rule))

@@ -17,7 +17,7 @@ from workbench.core.domain import FLOAT, STR, Domain, sort_key
 from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
-from workbench.tesla.engines.expressions import PythonLines
+from workbench.tesla.engines.expressions import PythonLines, as_tuple
 from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, compared_as, quote_name
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.occurrence import sort_facts
@@ -101,12 +101,7 @@ class FactQuery:
     def key(self) -> Callable[[PartialMatch], FactKey | None]:
         """Of a partial match: the values of the parameters; None where one is null or NaN, which no row satisfies."""
         code = PythonLines(self.step.layout, "m")
-        names = []
-        for i, each in enumerate(self.compared):
-            code.lines.append(f"k{i} = {code.value(each.bound)}")
-            code.lines.append(f"if k{i} is None or k{i} != k{i}: return None")
-            names.append(f"k{i}, ")
-        code.lines.append(f"return ({''.join(names)})")
+        code.lines.append(f"return {as_tuple(code.bind_keys(each.bound for each in self.compared))}")
         return code.function()
 
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
