@@ -5,6 +5,7 @@ import pickle
 import random
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -61,7 +62,8 @@ def in_process(parts):
 def engines(made, name, workers, facts=None, **settings):
     """An engine in one process, and a pool of workers of the same rules."""
     start: Any = partial(rule_engine, made, name, facts or {}, EngineSettings(**settings))
-    return start(), RulePool(made, facts or {}, EngineSettings(threads=workers, **settings), start, in_process)
+    with mock.patch.object(rule_pool, "_start_processes", in_process):
+        return start(), RulePool(made, facts or {}, EngineSettings(threads=workers, **settings), start)
 
 
 def alike(found, expected):
@@ -199,7 +201,8 @@ def test_answers_that_nobody_waited_for_are_not_those_of_the_next_request():
             raise KeyboardInterrupt
 
     start: Any = partial(rule_engine, made, "cdp")
-    pool = RulePool(made, {}, EngineSettings(threads=2), start, lambda parts: list(map(Interrupted, parts)))
+    with mock.patch.object(rule_pool, "_start_processes", lambda parts: list(map(Interrupted, parts))):
+        pool = RulePool(made, {}, EngineSettings(threads=2), start)
     with pytest.raises(KeyboardInterrupt):
         pool.process(Occurrence("N", 1))
     with pytest.raises(WorkbenchError, match="were interrupted"):

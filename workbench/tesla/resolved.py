@@ -161,11 +161,13 @@ def placed(expression: t.Expression, place: int) -> t.Expression:
     return changed(expression, leaf)
 
 
-def exact_text(
-    expression: t.Expression, name: Callable[[RuleSlot], str] = lambda slot: f"{slot.place}.{slot.name}"
-) -> str:
-    """A text that is the same for what is the same, whatever it is called; `name`: what slots are called instead."""
-    return str(changed(expression, lambda each: t.OwnAttribute(name(each)) if isinstance(each, RuleSlot) else each))
+def exact_text(expression: t.Expression) -> str:
+    """A text that is the same for what is the same, whatever it is called."""
+
+    def leaf(each: t.Expression) -> t.Expression:
+        return t.OwnAttribute(f"{each.place}.{each.name}") if isinstance(each, RuleSlot) else each
+
+    return str(changed(expression, leaf))
 
 
 def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -> t.Rule:

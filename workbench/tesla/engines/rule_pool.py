@@ -21,7 +21,7 @@ from heapq import merge
 from itertools import repeat
 from multiprocessing.connection import Connection
 from operator import itemgetter
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from workbench.errors import Refused, WorkbenchError
 from workbench.forked import Forked
@@ -39,22 +39,6 @@ from workbench.tesla.rule_set import RuleSet
 
 FORGET_AT = 1 << 16
 """Events whose numbers are forgotten together."""
-
-
-class PoolWorker(Protocol):
-    """Who runs some of the rules: it answers requests in turn."""
-
-    def send(self, request: bytes) -> None:
-        """Have it work on a request, given as bytes."""
-
-    def receive(self) -> PoolAnswer:
-        """Wait for its answer to the oldest request without one."""
-
-    def stop(self) -> None:
-        """End its work."""
-
-
-StartsWorkers = Callable[[Sequence[WorkerRules]], Sequence[PoolWorker]]
 
 
 class WorkerNumbers:
@@ -83,7 +67,6 @@ class RulePool(FixedRules):
     Parameters
     ----------
     make: starts an engine of all the rules in one process.
-    start: starts the workers; processes by default.
 
     Raises
     ------
@@ -92,14 +75,7 @@ class RulePool(FixedRules):
 
     runs_in = "several processes"
 
-    def __init__(
-        self,
-        rules: RuleSet,
-        facts: Facts,
-        settings: EngineSettings,
-        make: Callable[[], Publisher],
-        start: StartsWorkers | None = None,
-    ) -> None:
+    def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, make: Callable[[], Publisher]) -> None:
         if fact_tables(facts) is not None:
             what = "facts in a database, or so many that they are put into one, are for one process"
             raise Refused(what, hint="leave --threads out")
@@ -115,7 +91,7 @@ class RulePool(FixedRules):
         """How many events have been published, and how many of these are from outside."""
         self._past = deque[tuple[int, int]]([(0, 0)])
         """Now and then the time, and how many events had been published by then."""
-        self._workers = (start or _start_processes)(parts)
+        self._workers = _start_processes(parts)
         weakref.finalize(self, _stop, self._workers)
         self._now: int | None = None
         self._passed: int | None = None
@@ -131,11 +107,8 @@ class RulePool(FixedRules):
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[list[Occurrence]]:
         """The composites of a block of events, in the order of publication."""
-        try:
+        if self._failure is None:
             check_time(int(block.times[0]), self._now, self._passed)
-        except WorkbenchError:
-            yield from self._process(block.occurrences(self.rules))
-            return
         self._now = int(block.times[-1])
         yield self._ask(("block", block), len(block))
         if self._failure is not None:
@@ -251,12 +224,14 @@ class ProcessWorker:
         self.process: Forked = Forked(partial(_serve, rules), [each.process for each in others])
 
     def send(self, request: bytes) -> None:
+        """Have it work on a request, given as bytes."""
         try:
             self.process.connection.send_bytes(request)
         except OSError:
             self._lost()
 
     def receive(self) -> PoolAnswer:
+        """Wait for its answer to the oldest request without one."""
         try:
             answer: PoolAnswer = pickle.loads(self.process.connection.recv_bytes())
         except (EOFError, OSError):
@@ -264,6 +239,7 @@ class ProcessWorker:
         return answer
 
     def stop(self) -> None:
+        """End its work."""
         self.process.process.kill()  # it has nothing to lose
         self.process.stop(now=True)
 
@@ -286,7 +262,7 @@ def _start_processes(parts: Sequence[WorkerRules]) -> list[ProcessWorker]:
     return workers
 
 
-def _stop(workers: Sequence[PoolWorker]) -> None:
+def _stop(workers: Sequence[ProcessWorker]) -> None:
     with hold():
         for each in workers:
             each.stop()
