@@ -26,7 +26,8 @@ from workbench.events.write import write_events
 from workbench.runner.rules import opening
 from workbench.runner.rules.columns import EventColumns, text_codes
 from workbench.runner.rules.composites import event_columns, event_row
-from workbench.runner.rules.log import RuleLog, event_form
+from workbench.runner.rules.log import RuleLog
+from workbench.runner.rules.order import event_form
 from workbench.runner.source import DataSource, source_of
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
@@ -300,10 +301,3 @@ def test_times_beyond_64_bits_may_come_late(tmp_path):
     parquet.write_table(pa.table({"type": ["C"] * 3, "time": [1, 2, 5]}), tmp_path / "b.parquet")
     found = wb.run(FOUND, [tmp_path / "a.csv", tmp_path / "b.parquet"], late="100")
     assert [each["time"] for each in found] == [1, 2, 5, 2**63]
-
-
-@pytest.mark.parametrize("late", [None, "1"])
-def test_times_beyond_64_bits_leave_their_columns_to_the_rows(late, tmp_path, monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
-    (tmp_path / "a.csv").write_text(f"type,time\nC,1\nC,{10**25}\n")
-    assert [each["time"] for each in wb.run(FOUND, tmp_path / "a.csv", late=late)] == [1, 10**25]

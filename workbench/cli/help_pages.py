@@ -1,16 +1,12 @@
-"""Help in pages: one screen of what is used every day, and `--help PAGE` for the rest; and the actions of a command.
+"""Help in pages: one screen of what is used every day, and `--help PAGE` for the rest.
 
 The rule of this module: a page is what adds its options to a parser. So the command takes exactly what pages describe.
-An action (`workbench lab run`) is a module of the command's folder and looks like a command, with `options(parser)` and
-`execute(args) -> exit code`; the first line of its docstring is its help.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from workbench.errors import WorkbenchError, did_you_mean
@@ -98,25 +94,3 @@ def help_line(doc: str) -> str:
     """The first line of a docstring as help."""
     text = doc.partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]
-
-
-class ActionTable(NamedTuple):
-    """The actions of a command, in the order of its help: `options` and `execute` are the command's."""
-
-    folder: str
-    names: tuple[str, ...]
-
-    def options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the actions, each with its options."""
-        actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-        for name in self.names:
-            module = self._load(name)
-            line = help_line(module.__doc__ or "")
-            module.options(actions.add_parser(name, help=line, description=line))
-
-    def execute(self, args: argparse.Namespace) -> int:
-        """Do what the action says that was named; the exit code."""
-        return int(self._load(args.action).execute(args))
-
-    def _load(self, name: str) -> ModuleType:
-        return importlib.import_module(f"workbench.cli.{self.folder}.{name}")

@@ -1,4 +1,4 @@
-"""What the options of commands that check say: how models are bounded, and decided, and of which properties.
+"""What the options of commands that check say: how models of pipelines and of rules are bounded, and decided.
 
 The rule of this module: pipelines with rules in them are bounded as rules are, by the values of their inputs.
 """
@@ -15,7 +15,6 @@ from workbench.errors import InputError, refuse_unknown
 if TYPE_CHECKING:
     from workbench.core.domain import Domain, Value
     from workbench.core.pipeline import Pipeline
-    from workbench.language import Loaded, PropertySyntax
     from workbench.tesla.model.build import RuleBounds
     from workbench.tesla.rule_set import RuleSet
     from workbench.verify.answer.settings import Settings
@@ -176,33 +175,3 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
     from workbench.tesla.occurrence import rows_of
 
     return rows_of(named_facts(rule_sets[0], args.facts, Start()))
-
-
-# --- properties ---------------------------------------------------------------------------------------------
-
-DEFAULT = ("liveness", "response", "no-overflow")
-"""What is checked of a pipeline when neither the command line nor the file says; `Loaded.obligations` always are."""
-
-
-def property_option(parser: argparse.ArgumentParser) -> None:
-    """The properties."""
-    parser.add_argument(
-        "-p", "--property", action="append", default=[], metavar="PROPERTY",
-        help="liveness, response, bounded-liveness(3), no-overflow, no-full-queues, stays-in-range, 'always (y >= 0)', "
-        "'ctl(...)', 'ltl(...)', 'equivalent(other)' (repeat; default: the file's checks, else "
-        f"{', '.join(DEFAULT)})",
-    )  # fmt: skip
-
-
-def list_properties(loaded: Loaded, given: Sequence[str]) -> list[PropertySyntax]:
-    """The properties to check of a pipeline."""
-    from workbench.language import parse_property
-
-    if given:
-        return [parse_property(text) for text in given]
-    return [*(loaded.checks or map(parse_property, DEFAULT)), *loaded.obligations]
-
-
-def list_rule_properties(rules: RuleSet, given: Sequence[str]) -> Sequence[str]:
-    """The properties to check of rules: by default, whether each type of composites can come."""
-    return given or [f"can({name})" for name in rules.composites]

@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, Anything, Domain, Value
+from workbench.core.domain import FLOAT, INT, Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.batch import Columns, EventArray
-from workbench.events.columns import text_array
+from workbench.events.clock import Times
+from workbench.events.columns import arrays_of, text_array
 from workbench.events.formats.jsonl import JsonReader
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.typed import LARGE, TypedReader
-from workbench.events.values import from_json, is_encodable, short
+from workbench.events.values import Words, from_json, is_encodable, short
 
 SIZE = 4096
 """Entries of arrays that are made Python values at a time."""
@@ -65,18 +66,8 @@ class TableReader(TypedReader):
             yield from self._steps(first + start, some, shown)
 
 
-class PythonCells(RowReader):
-    """Cells that are Python values, also of numpy, or what they are in JSON."""
-
-    def cell(self, cell: Any, domain: Domain) -> Value | None:
-        return event(cell, domain)
-
-    def shown(self, cell: Any) -> str:
-        return short(repr(cell))
-
-
-class RowsReader(PythonCells, JsonReader):
-    """Rows that are mappings."""
+class RowsReader(JsonReader):
+    """Rows that are mappings; an event is a Python value, also of numpy, or what it is in JSON."""
 
     def __init__(
         self, program: Ported, reading: Reading, reporter: Reporter, data: Iterable[Mapping[str, Value]]
@@ -92,8 +83,14 @@ class RowsReader(PythonCells, JsonReader):
             raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}")
         return self.cells_of(dict(row), "")
 
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return event(cell, domain)
 
-class ArraysReader(PythonCells):
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
+
+
+class ArraysReader(RowReader):
     """Arrays or lists of events, by name.
 
     Parameters
@@ -132,6 +129,12 @@ class ArraysReader(PythonCells):
     def _arrays(self) -> Columns | None:
         return self.arrays(lambda i, domain: _array(self._given[i], domain))
 
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return event(cell, domain)
+
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
+
 
 def event(cell: Any, domain: Domain) -> Value | None:
     """A Python value as an event: one of the domain, or what it is in JSON; None for none."""
@@ -158,40 +161,51 @@ def _values(given: Any) -> Sequence[Any]:
 
 
 def _array(given: Any, domain: Domain) -> EventArray | None:
-    """Events of a domain as compiled code takes them; None where rows must tell."""
+    """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
+    import numpy as np
+
     from workbench.events.input_columns import decode_column
 
-    column = _column(given)
-    return None if column is None else decode_column(domain, column, stored=True)
+    present = None
+    if isinstance(given, np.ma.MaskedArray):
+        present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
+    if isinstance(domain, Words | Times):
+        column = None if present is not None else _column(given)
+        return None if column is None else decode_column(domain, column)
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
+        values = _values(given)
+        if None in values:
+            present = np.array([value is not None for value in values])
+            values = [domain.default if value is None else value for value in values]
+        arrays = arrays_of(domain, values)
+        return None if arrays is None else EventArray(arrays[0], present)
+    kinds, wanted = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
+    if isinstance(domain, Enum) or given.dtype.kind not in kinds or given.dtype == np.uint64:
+        return None
+    if isinstance(domain, Integer | Range) and len(given) and not domain.lo <= given.min() <= given.max() <= domain.hi:
+        return None
+    return EventArray(np.ascontiguousarray(given, wanted), present)
 
 
 def _column(given: Any) -> Any:
-    """An array or a list as a column of Arrow; None where rows must tell."""
+    """An array or a list as a column of Arrow, for keys and times; None where rows must tell."""
     import numpy as np
 
     from workbench.events.buffers import shown_column
 
-    there = None
-    if isinstance(given, np.ma.MaskedArray):
-        there, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         values = _values(given)
-        kinds = set(map(type, values)) - {type(None)}
-        if kinds <= {str}:
+        kinds = set(map(type, values))
+        if kinds <= {str, type(None)}:
             return text_array(values) if is_encodable("".join(filter(None, values))) else None
-        if len(kinds) > 1 or not kinds <= {bool, int, float}:
+        if len(kinds) > 1 or not kinds <= {int, float}:
             return None
-        (kind,) = kinds
-        if None in values:
-            there = np.array([value is not None for value in values])
-            values = [kind() if value is None else value for value in values]
         try:
-            given = np.array(values, {bool: np.bool_, int: np.int64, float: np.float64}[kind])
+            given = np.array(values, np.float64 if float in kinds else np.int64)
         except OverflowError:
             return None
     if given.dtype in ("M8[s]", "M8[ms]", "M8[us]"):
-        return shown_column(INT, given.astype("M8[us]").view(np.int64), there).cast("timestamp[us]")
-    wanted = {"b": (BOOL, "?"), "f": (FLOAT, "f8"), "i": (INT, "i8"), "u": (INT, "i8")}.get(given.dtype.kind)
-    if wanted is None or given.dtype == np.uint64:
+        return shown_column(INT, given.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
+    if given.dtype.kind not in "iuf" or given.dtype == np.uint64:
         return None
-    return shown_column(wanted[0], given.astype(wanted[1], copy=False), there)
+    return shown_column(FLOAT, given.astype("f8")) if given.dtype.kind == "f" else shown_column(INT, given.astype("i8"))

@@ -70,7 +70,7 @@ def _one_by_one(column: Any, clock: Clock) -> Any:
         return None
     try:
         return np.fromiter(map(clock.read, column.to_pylist()), np.int64, len(column))
-    except (UntimedError, OverflowError):
+    except UntimedError:
         return None
 
 

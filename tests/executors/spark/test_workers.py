@@ -31,11 +31,11 @@ from workbench.executors.compiled.keyed.executor import CompiledKeys
 from workbench.executors.spark.carry import CarriedError, bring_back, error_in
 from workbench.executors.spark.checkpoint import see_checkpoint
 from workbench.executors.spark.choice import choose
-from workbench.executors.spark.columns import Layout
 from workbench.executors.spark.counts import Counts, TaskCounts
 from workbench.executors.spark.job import group_starts, join_state, split_state
 from workbench.executors.spark.key_rows import KeyRowForm
 from workbench.executors.spark.key_streams import KeyLog, PipelineJob
+from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.output import RowLines, write_rows
 from workbench.executors.spark.reader import FileReader
 from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpacked

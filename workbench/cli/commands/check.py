@@ -6,14 +6,8 @@ import argparse
 
 from workbench.cli import options as o
 from workbench.cli import written_runs
-from workbench.cli.model_settings import (
-    list_properties,
-    list_rule_properties,
-    pipeline_settings,
-    property_option,
-    rule_bounds,
-    rule_settings,
-)
+from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
+from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 
 
 def options(parser: argparse.ArgumentParser) -> None:

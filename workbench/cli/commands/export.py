@@ -7,14 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli.model_settings import (
-    list_properties,
-    list_rule_properties,
-    pipeline_settings,
-    property_option,
-    rule_bounds,
-    rule_settings,
-)
+from workbench.cli.model_properties import list_properties, list_rule_properties, property_option
+from workbench.cli.model_settings import pipeline_settings, rule_bounds, rule_settings
 from workbench.cli.progress import Progress
 from workbench.errors import InputError
 from workbench.events.files import write_atomically

@@ -1,6 +1,6 @@
 """Run suites of experiments, and report on them with the way back from every number."""
 
-from workbench.cli.help_pages import ActionTable
+from workbench.cli.actions import ActionTable
 
 _ACTIONS = ActionTable("lab", ("list", "run", "report", "show", "compare", "serve"))
 options, execute = _ACTIONS.options, _ACTIONS.execute

@@ -67,8 +67,8 @@ def execute(args: argparse.Namespace) -> int:
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
     from workbench.executors.table import Start
-    from workbench.runner.rules.log import event_form
     from workbench.runner.rules.opening import OpenedRules
+    from workbench.runner.rules.order import event_form
     from workbench.runner.source import source_of
     from workbench.tesla.engines.rule_sample import sample_rules
 

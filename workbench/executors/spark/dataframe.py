@@ -10,8 +10,8 @@ from workbench.core.program import Ported, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.columns import kind
 from workbench.executors.spark.choice import choose
-from workbench.executors.spark.columns import Layout
 from workbench.executors.spark.key_streams import KeyLog
+from workbench.executors.spark.layout import Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

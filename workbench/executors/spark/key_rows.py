@@ -20,7 +20,7 @@ from workbench.events.output_columns import shown_events
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import INTEGER, NUMBER, UnreadableError, Words, from_text, short
-from workbench.executors.spark.columns import Layout
+from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
 
 BATCH = 4096

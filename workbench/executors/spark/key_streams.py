@@ -20,9 +20,10 @@ from workbench.events.account import Reporter
 from workbench.events.batch import LogBatch
 from workbench.executors.keyed import KeyedOutputs, KeyedRuns, keyless, told
 from workbench.executors.spark.choice import Choice
-from workbench.executors.spark.columns import STEP, Layout, RowError, mixed, output_schema, read_events
+from workbench.executors.spark.columns import STEP, RowError, output_schema, read_events
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
+from workbench.executors.spark.layout import Layout, mixed
 from workbench.executors.spark.worker import run_groups
 
 if TYPE_CHECKING:

@@ -30,11 +30,11 @@ from workbench.events.reading import Reading
 from workbench.events.table import format_row
 from workbench.events.values import Words, in_words
 from workbench.executors.spark.carry import bring_back
-from workbench.executors.spark.columns import Layout
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.dataframe import refuse_key
 from workbench.executors.spark.key_rows import KeyRowForm, order_types
 from workbench.executors.spark.key_streams import KeyLog
+from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.reader import LOCAL_FILE, FileReader, LogReader, LogTask, PartReader
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The events of a log, for rules: types, times and attributes of rows, several files, facts; in order, and in batches.
+"""The events of a log, for rules: types, times and attributes of rows, several files, and facts.
 
 The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
 named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
@@ -12,27 +12,22 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
-from workbench.events.batch import LogBatch, batches
+from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
-from workbench.executors.session import Session
-from workbench.executors.table import Start
-from workbench.runner.batching import BatchPace
-from workbench.runner.order import SIZE, HoldBack, LateRows, PieceForm, first_rows, merged, part
-from workbench.runner.rules.columns import TYPE, EventColumns, pack_events
-from workbench.runner.rules.composites import event_columns, event_row
+from workbench.runner.order import SIZE, HoldBack, first_rows, merged
+from workbench.runner.rules.columns import TYPE, EventColumns
+from workbench.runner.rules.order import EventPiece, event_form
 from workbench.runner.source import LogSource, source_of
-from workbench.tesla.event_block import EventBlock, join_blocks
+from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet, shared_domains
 
@@ -314,41 +309,3 @@ def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Valu
         return None if value is None else from_json(value, domain)
     except UnreadableError as error:
         raise error.refusal(f"'{name}' of {declared.name}", short(repr(value))) from error
-
-
-EventPiece = EventBlock | list[Occurrence]
-"""Successive events of a log."""
-
-
-def event_form(rules: RuleSet) -> PieceForm[EventBlock, Occurrence]:
-    """The events of these rules in blocks."""
-    data = attrgetter("type", "time", "values")
-    return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), join_blocks, data, Occurrence)
-
-
-def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | None) -> LateRows[Occurrence]:
-    """What becomes of late events."""
-    return LateRows(
-        start,
-        clock,
-        lambda: event_columns(rules, clock, rules.events),
-        lambda event: event_row(event, rules, clock),
-        lambda event: f"an event of type {event.type}",
-        "events",
-        state,
-    )
-
-
-def event_batches(
-    pieces: Iterator[EventPiece], session: Session, pace: BatchPace, file: str = ""
-) -> Iterator[LogBatch]:
-    """The events of rules in batches, each read when the one before it has been run; `file` is where they are from."""
-    for piece in pieces:
-        at = 0
-        while at < len(piece):
-            rest = len(piece) - at
-            whole = 0 if isinstance(piece, list) else session.block_size(rest)
-            end = at + min(rest, whole or pace.size)
-            some = part(piece, at, end) if end - at < len(piece) else piece
-            yield LogBatch(range(end - at), occurrences=some, left=len(piece) - end, file=file)
-            at = end

@@ -34,7 +34,8 @@ from workbench.runner.rules.composites import Sources
 from workbench.runner.rules.control import RuleControl
 from workbench.runner.rules.facts import facts_of
 from workbench.runner.rules.keys import KeyedRules, with_key
-from workbench.runner.rules.log import EventPiece, RuleLog, event_batches, late_events
+from workbench.runner.rules.log import RuleLog
+from workbench.runner.rules.order import EventPiece, event_batches, late_events
 from workbench.runner.rules.passing import check_passed
 from workbench.runner.rules.session import ControlledSession, RuleSession
 from workbench.runner.source import LogSource, source_of
