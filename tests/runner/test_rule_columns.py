@@ -23,6 +23,7 @@ from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.events.times import shown_times
 from workbench.events.write import write_events
+from workbench.runner.order import singly
 from workbench.runner.rules import opening
 from workbench.runner.rules.columns import EventColumns, text_codes
 from workbench.runner.rules.composites import event_columns, event_row
@@ -126,8 +127,7 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
     source = RuleLog(RULES, clock, Reading(bad_rows=bad_rows), reporter)
     try:
         source.late = (lambda event, _: lates.append(event)) if keep else refuse
-        for piece in given(source):
-            told += map(repr, event_form(RULES).rows(piece))
+        told += map(repr, singly(given(source), event_form(RULES)))
     except WorkbenchError as error:
         return [*told, *([] if several else [lates]), str(error)]  # whatever has been read beyond that
     told += source.notes()

@@ -1,20 +1,22 @@
 """Rows of a log in their order: of several files, and of rows that may come late.
 
-The rule of this module: successive rows are a piece, which is a block or a list, and is ordered as a whole. What a
-block or a row is, those say who read it (`PieceForm`).
+The rule of this module: blocks stay blocks, and are ordered as a whole; where there are none, rows go one by one and
+come in the same order. What a block or a row is, those say who read it (`PieceForm`).
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from workbench.errors import InputError
+from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.executors.snapshot import from_parts, to_parts
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from workbench.executors.table import Start
     from workbench.runner.state import RunState
 
-SIZE = 1024
-"""Rows of a list, at most."""
+SIZE = 4096
+"""Rows that are merged at a time, where there are no blocks."""
 
 
 class TimedBlock(Protocol):
@@ -54,8 +56,6 @@ class TimedRow(Protocol):
 
 B = TypeVar("B", bound=TimedBlock)
 R = TypeVar("R", bound=TimedRow)
-P = TypeVar("P", bound="TimedBlock | list[Any]")
-TIME = attrgetter("time")
 
 
 @dataclass(frozen=True)
@@ -70,88 +70,95 @@ class PieceForm(Generic[B, R]):
     data, of_data: what a row is in a saved state, and the row of that.
     """
 
-    singly: Callable[[B], list[R]]
+    singly: Callable[[B], Sequence[R]]
     together: Callable[[Sequence[R]], B | None]
     joined: Callable[[Sequence[B]], B]
     data: Callable[[R], tuple[Any, ...]]
     of_data: Callable[..., R]
 
-    def rows(self, piece: B | list[R]) -> list[R]:
-        """The rows of a piece."""
-        return piece if isinstance(piece, list) else self.singly(piece)
 
-    def join(self, pieces: Sequence[B | list[R]]) -> B | list[R]:
-        """Pieces as one, the rows of each after those of the one before; a block, if one of them is."""
-        if not all(isinstance(piece, list) for piece in pieces):
-            blocks = [self.together(piece) if isinstance(piece, list) else piece for piece in pieces]
-            if len(found := [block for block in blocks if block is not None]) == len(blocks):
-                return self.joined(found)
-        return [row for piece in pieces for row in self.rows(piece)]
-
-    def sorted(self, pieces: Sequence[B | list[R]]) -> B | list[R]:
-        """The rows of pieces in the order of time, those of one time as they come."""
-        some = [piece for piece in pieces if len(piece)] or pieces[:1]
-        found = some[0] if len(some) == 1 else self.join(some)
-        if isinstance(found, list):
-            return sorted(found, key=TIME)
-        return found.take(found.times.argsort(kind="stable"))
+def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator[R]:
+    """The rows of pieces."""
+    for piece in pieces:
+        yield from piece if isinstance(piece, Iterator) else form.singly(piece)
 
 
-def part(piece: P, first: int, last: int) -> P:
-    """The rows of a piece from one place to before another."""
-    return piece[first:last] if isinstance(piece, list) else piece.part(first, last)  # type: ignore[return-value]
-
-
-def _take(piece: P, places: Sequence[int]) -> P:
-    """The rows of a piece in these places."""
-    if isinstance(piece, list):
-        return [piece[place] for place in places]  # type: ignore[return-value]
-    import numpy as np
-
-    return piece.take(np.array(places, np.int64))
-
-
-def _count_before(piece: TimedBlock | list[Any], time: int, *, equal: bool = False) -> int:
-    """How many rows of a piece in order are before a time, or up to it."""
-    bisect = bisect_right if equal else bisect_left
-    return bisect(piece, time, key=TIME) if isinstance(piece, list) else bisect(piece.times, time)
-
-
-def _last_time(piece: TimedBlock | list[Any]) -> int:
-    """The time of the last row of a piece in order."""
-    return piece[-1].time if isinstance(piece, list) else int(piece.times[-1])
-
-
-def merged(streams: Sequence[Iterator[B | list[R]]], form: PieceForm[B, R]) -> Iterator[B | list[R]]:
+def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
     """The rows of several streams, each in the order of time; those of one time in the order of the streams.
 
     Where a stream fails, the rows up to its last one have been given.
     """
-    rest = [filter(len, each) for each in streams]
+    rest = [_heads(each) for each in streams]
     heads = [next(each, None) for each in rest]
-    while there := [(_last_time(head), i) for i, head in enumerate(heads) if head is not None]:
-        last, first = min(there)
-        parts = list[B | list[R]]()
-        for i, head in enumerate(heads):
-            if head is not None:
-                cut = _count_before(head, last, equal=i <= first)
-                parts.append(part(head, 0, cut))
-                heads[i] = part(head, cut, len(head))
-        yield form.sorted(parts)
+    while any(heads):
+        last, first = min((head.last, i) for i, head in enumerate(heads) if head is not None)
+        parts = [head.before(last, equal=i <= first) for i, head in enumerate(heads) if head is not None]
+        yield _merged(parts, form)
         heads = [head if head is None or len(head) else next(rest[i], None) for i, head in enumerate(heads)]
 
 
-def read_first(pieces: Iterator[B | list[R]]) -> Iterator[B | list[R]]:
+def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
     """The same, the first row read already."""
-    first = next(filter(len, pieces), None)
-    return itertools.chain([] if first is None else [first], pieces)
+    for piece in pieces:
+        if not isinstance(piece, Iterator):
+            if len(piece):
+                return itertools.chain([piece], pieces)
+            continue
+        for row in piece:
+            return itertools.chain([itertools.chain([row], piece)], pieces)
+    return iter(())
 
 
-def first_rows(pieces: Iterator[B | list[R]], count: int) -> Iterator[B | list[R]]:
-    """So many of the first rows."""
+class _Head(Generic[B, R]):
+    """What has been read of a stream and not been given away."""
+
+    def __init__(self, rows: B | list[R]) -> None:
+        self._rows, self._from = rows, 0
+        self._times: Any = [row.time for row in rows] if isinstance(rows, list) else rows.times
+        self.last = int(self._times[-1])
+
+    def __len__(self) -> int:
+        return len(self._times) - self._from
+
+    def before(self, time: int, *, equal: bool) -> B | list[R]:
+        """The rows before a time, or up to it, which are given away."""
+        first = self._from
+        self._from = (bisect_right if equal else bisect_left)(self._times, time, first)
+        rows = self._rows
+        return rows[first : self._from] if isinstance(rows, list) else rows.part(first, self._from)
+
+
+def _heads(pieces: Iterator[B | Iterator[R]]) -> Iterator[_Head[B, R]]:
+    for piece in pieces:
+        if isinstance(piece, Iterator):
+            yield from map(_Head, batches(piece, SIZE))
+        elif len(piece):
+            yield _Head(piece)
+
+
+def _merged(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Iterator[R]:
+    some = [part for part in parts if len(part)]
+    blocks = [part for part in some if not isinstance(part, list)]
+    if len(blocks) < len(some):
+        lists = (part if isinstance(part, list) else form.singly(part) for part in some)
+        return iter(heapq.merge(*lists, key=attrgetter("time")))
+    if len(blocks) == 1:
+        return blocks[0]
+    found = form.joined(blocks)
+    return found.take(found.times.argsort(kind="stable"))
+
+
+def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | Iterator[R]]:
+    """So many of the first rows; of those that come one by one no more are read."""
     for piece in pieces if count else ():
-        yield part(piece, 0, count)
-        count -= min(count, len(piece))
+        if isinstance(piece, Iterator):
+            given = itertools.count()
+            yield (row for row, _ in zip(itertools.islice(piece, count), given, strict=False))
+            count -= next(given)
+        else:
+            part = piece.part(0, count)
+            count -= len(part)
+            yield part
         if not count:
             return
 
@@ -217,7 +224,7 @@ class HoldBack(Generic[B, R]):
 
     Parameters
     ----------
-    late: takes the late rows, which are left out; they follow what comes before them.
+    late: takes the late rows, which are left out.
     ends: called at the end of the log; whether the rows that still wait are given away then.
     """
 
@@ -231,62 +238,98 @@ class HoldBack(Generic[B, R]):
         self._ends = ends
         self._form, self._clock, self._late = form, clock, late
         self._newest: int | None = None
-        self._waiting: B | list[R] = []
+        self._count = 0
+        self._waiting: B | list[tuple[int, int, R]] = []
 
-    def ordered(self, pieces: Iterator[B | list[R]]) -> Iterator[B | list[R]]:
+    def ordered(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
         """The same rows in order."""
-        for piece in filter(len, pieces):
-            if late := self._find_late(piece):
-                first, places = late[0], set(late)
-                yield self._passed(part(piece, 0, first))
-                for row in self._form.rows(_take(piece, late)):
-                    self._late(row)
-                piece = _take(piece, [place for place in range(first, len(piece)) if place not in places])
-            yield self._passed(piece)
-        if self._ends():
-            yield self._waiting
+        for piece in pieces:
+            if isinstance(piece, Iterator):
+                yield self._one_by_one(piece)
+            elif len(piece):
+                waiting = self._as_block(piece)
+                yield from (
+                    self._one_block(waiting, piece)
+                    if waiting is not None
+                    else [self._one_by_one(iter(self._form.singly(piece)))]
+                )
+        if not self._ends():
+            return
+        if isinstance(waits := self._waiting, list):
+            yield (heapq.heappop(waits)[2] for _ in itertools.repeat(None, len(waits)))
+        else:
+            yield waits
 
     def save(self) -> Any:
         """The greatest time that has been read, and the rows that wait, as JSON data."""
-        return [self._newest, to_parts(list(map(self._form.data, self._form.rows(self._waiting))))]
+        waits = self._waiting
+        rows = [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
+        return [self._newest, to_parts(list(map(self._form.data, rows)))]
 
     def restore(self, saved: Any) -> int:
         """Begin with what `save` has given; how many rows wait."""
         self._newest, parts = saved
-        self._waiting = [self._form.of_data(*each) for each in from_parts(parts)]
-        return len(self._waiting)
+        rows = [self._form.of_data(*each) for each in from_parts(parts)]
+        self._waiting, self._count = [(row.time, i, row) for i, row in enumerate(rows, 1)], len(rows)
+        return len(rows)
 
     @cached_property
     def _lateness(self) -> int:
         """The allowed lateness; its unit is known when the first row has come."""
         return self._clock.duration(str(self._clock.late))
 
-    def _find_late(self, piece: B | list[R]) -> list[int]:
-        """Which of the next rows are below the watermark when they come."""
-        if isinstance(piece, list):
-            times = list(map(TIME, piece))
-            marks = itertools.accumulate(times, max, initial=times[0] if self._newest is None else self._newest)
-            return [i for i, (time, mark) in enumerate(zip(times, marks, strict=False)) if time < mark - self._lateness]
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    def _one_block(self, waiting: B, block: B) -> Iterator[B]:
+        """Those of a block, and of what waits, that the watermark passes; late ones follow what comes before them."""
         import numpy as np
 
-        newest = np.maximum.accumulate(piece.times if self._newest is None else np.maximum(piece.times, self._newest))
-        return (piece.times < newest - self._lateness).nonzero()[0].tolist()  # type: ignore[no-any-return]
+        times = block.times
+        newest = np.maximum.accumulate(times if self._newest is None else np.maximum(times, self._newest))
+        late = (times < newest - self._lateness).nonzero()[0]
+        if len(late):
+            first = int(late[0])
+            waiting = yield from self._passed(waiting, block.part(0, first))
+            for row in self._form.singly(block.take(late)):
+                self._late(row)
+            block = block.take(np.setdiff1d(np.arange(first, len(block)), late))
+        yield from self._passed(waiting, block)
 
-    def _passed(self, piece: B | list[R]) -> B | list[R]:
-        """What the watermark passes when more rows have been read, none of them late; the others wait."""
-        if len(piece):
-            newest = max(map(TIME, piece)) if isinstance(piece, list) else int(piece.times.max())
+    def _passed(self, waiting: B, block: B) -> Generator[B, None, B]:
+        """What the watermark passes when a block has been read, and what waits then."""
+        both = self._form.joined([waiting, block])
+        both = both.take(both.times.argsort(kind="stable"))
+        if len(block):
+            newest = int(block.times.max())
             self._newest = newest if self._newest is None else max(self._newest, newest)
-        if isinstance(self._waiting, list) and isinstance(piece, list):
-            for row in piece:
-                insort(self._waiting, row, key=TIME)
-        else:
-            self._waiting = self._form.sorted([self._waiting, piece])
-        both = self._waiting
-        cut = 0 if self._newest is None else _count_before(both, self._newest - self._lateness)
-        passed = part(both, 0, cut)
-        if isinstance(both, list):
-            del both[:cut]
-        else:
-            self._waiting = part(both, cut, len(both))
-        return passed
+        cut = 0 if self._newest is None else bisect_left(both.times, self._newest - self._lateness)
+        self._waiting = waits = both.part(cut, len(both))
+        yield both.part(0, cut)
+        return waits
+
+    def _as_block(self, block: B) -> B | None:
+        """What waits as a block, before this one; None where it has no such form."""
+        if not isinstance(waits := self._waiting, list):
+            return waits
+        rows = [row for _, _, row in sorted(waits)]
+        return self._form.together(rows) if rows else block.part(0, 0)
+
+    # --- one by one -----------------------------------------------------------------------------------------
+
+    def _one_by_one(self, rows: Iterator[R]) -> Iterator[R]:
+        """The same of single rows."""
+        if not isinstance(waits := self._waiting, list):
+            waiting = self._form.singly(waits)
+            self._waiting = [(row.time, i - len(waiting), row) for i, row in enumerate(waiting)]
+            self._count = 0
+        heap = self._waiting
+        assert isinstance(heap, list)
+        for row in rows:
+            if self._newest is not None and row.time < self._newest - self._lateness:
+                self._late(row)
+                continue
+            self._newest = row.time if self._newest is None else max(self._newest, row.time)
+            self._count += 1
+            heapq.heappush(heap, (row.time, self._count, row))
+            while heap[0][0] < self._newest - self._lateness:
+                yield heapq.heappop(heap)[2]

@@ -22,7 +22,7 @@ from workbench.events.clock import Clock, Times, time_domain
 from workbench.events.date_formats import UntimedError
 from workbench.events.decoding import counted_blocks
 from workbench.events.rows import LogBlock
-from workbench.runner.order import SIZE, HoldBack, LateRows, PieceForm, merged
+from workbench.runner.order import HoldBack, LateRows, PieceForm, merged
 
 if TYPE_CHECKING:
     from workbench.events.reading import Reading
@@ -60,7 +60,7 @@ class ColumnsAtTimes:
         return list(map(RowAtTime, self.times.tolist(), column_steps(self.columns, domains)))
 
 
-RowPiece = ColumnsAtTimes | list[RowAtTime]
+RowPiece = ColumnsAtTimes | Iterator[RowAtTime]
 
 
 class RowOrder:
@@ -135,8 +135,8 @@ class RowOrder:
             columns = block.columns()
             found = None if columns is None else self._of_columns(columns, times)
             if found is None:
-                rows = (self._of_row(row, times, log.shown) for row in block.steps())
-                yield from batches(rows, min(log.size, SIZE))
+                for some in batches(block.steps(), log.size):
+                    yield (self._of_row(row, times, log.shown) for row in some)
             elif columns:
                 account.take(columns)
                 yield found
@@ -171,8 +171,9 @@ class RowOrder:
                 steps = partial(column_steps, columns, {self._column: INT, **self._ports.domains})
                 yield LogBlock(steps, partial(_same, columns), rows=len(piece))
                 continue
-            events = [{self._column: row.time, **row.events} if self._kept else row.events for row in piece]
-            yield LogBlock(partial(_steps, events), rows=len(events))
+            for some in batches(piece, self._source.size):
+                events = [{self._column: row.time, **row.events} if self._kept else row.events for row in some]
+                yield LogBlock(partial(_steps, events), rows=len(events))
 
     def _late_ports(self) -> Ports:
         """The columns of the rows that come too late."""

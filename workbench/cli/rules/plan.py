@@ -67,6 +67,7 @@ def execute(args: argparse.Namespace) -> int:
 def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     """What predicates find in the first events of a log."""
     from workbench.executors.table import Start
+    from workbench.runner.order import singly
     from workbench.runner.rules.opening import OpenedRules
     from workbench.runner.rules.order import event_form
     from workbench.runner.source import source_of
@@ -78,9 +79,7 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     facts = opened.read_facts()
     with opened.start.reporter.doing:
         opened.begin()
-        form = event_form(rules)
-        events = [event for piece in opened.pieces for event in form.rows(piece)]
-        return sample_rules(opened.scaled(), facts, events)
+        return sample_rules(opened.scaled(), facts, list(singly(opened.pieces, event_form(rules))))
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:

@@ -18,12 +18,11 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
-from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
-from workbench.runner.order import SIZE, HoldBack, first_rows, merged
+from workbench.runner.order import HoldBack, first_rows, merged
 from workbench.runner.rules.columns import TYPE, EventColumns
 from workbench.runner.rules.order import EventPiece, event_form
 from workbench.runner.source import LogSource, source_of
@@ -95,25 +94,13 @@ class RuleLog:
         declared, path = self.named(log.name)
         log = log if declared is None else source_of(path)
         ports = log_ports(self.rules, self.clock, declared, self.key)
-        blocks = log.blocks(ports, self.reading, self.reporter)
-        return self.of_blocks(blocks, ports, declared, log.name, min(log.size, SIZE))
+        return self.of_blocks(log.blocks(ports, self.reading, self.reporter), ports, declared, log.name)
 
     def of_blocks(
-        self,
-        blocks: Iterator[LogBlock],
-        ports: Ports,
-        declared: Declaration | None = None,
-        shown: str = "",
-        size: int = SIZE,
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
     ) -> Iterator[EventPiece]:
-        """The events in rows that have been read for `log_ports`.
-
-        Parameters
-        ----------
-        shown: where they are from.
-        size: events of a list, at most.
-        """
-        found = self._of_blocks(blocks, ports, declared, shown, size)
+        """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
+        found = self._of_blocks(blocks, ports, declared, shown)
         if self.clock.late is None:
             return found
         ends = (lambda: True) if self.state is None else self.state.end_log
@@ -123,7 +110,7 @@ class RuleLog:
         return hold_back.ordered(found)
 
     def _of_blocks(
-        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str, size: int
+        self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
     ) -> Iterator[EventPiece]:
         types = [declared] if declared else [self.rules.declarations[name] for name in self.rules.events]
         readers = {each.name: row_reader(each, ports.domains) for each in types}
@@ -132,7 +119,7 @@ class RuleLog:
             columns = block.columns()
             found = None if columns is None else self._of_columns(columns, made)
             if found is None:
-                yield from batches(self._of_rows(block, readers, declared, shown), size)
+                yield self._of_rows(block, readers, declared, shown)
             else:
                 self._warn(block)
                 yield found

@@ -1,6 +1,6 @@
 """Events of rules as the rows of a log that are put in order (`order`), and as batches.
 
-The rule of this module: what events are in a block does not depend on how they are cut into pieces.
+The rule of this module: events that come one by one are taken before the next piece is read.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from functools import partial
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING
 
-from workbench.events.batch import LogBatch
+from workbench.errors import WorkbenchError
+from workbench.events.batch import LogBatch, take
 from workbench.events.clock import Clock
 from workbench.executors.session import Session
 from workbench.executors.table import Start
 from workbench.runner.batching import BatchPace
-from workbench.runner.order import LateRows, PieceForm, part
+from workbench.runner.order import LateRows, PieceForm
 from workbench.runner.rules.columns import pack_events
 from workbench.runner.rules.composites import event_columns, event_row
 from workbench.tesla.event_block import EventBlock, join_blocks
@@ -25,7 +26,7 @@ from workbench.tesla.rule_set import RuleSet
 if TYPE_CHECKING:
     from workbench.runner.state import RunState
 
-EventPiece = EventBlock | list[Occurrence]
+EventPiece = EventBlock | Iterator[Occurrence]
 """Successive events of a log."""
 
 
@@ -53,11 +54,22 @@ def event_batches(
 ) -> Iterator[LogBatch]:
     """The events of rules in batches, each read when the one before it has been run; `file` is where they are from."""
     for piece in pieces:
+        if not isinstance(piece, EventBlock):
+            yield from _of_events(piece, pace, file)
+            continue
         at = 0
         while at < len(piece):
-            rest = len(piece) - at
-            whole = 0 if isinstance(piece, list) else session.block_size(rest)
-            end = at + min(rest, whole or pace.size)
-            some = part(piece, at, end) if end - at < len(piece) else piece
+            end = min(len(piece), at + (session.block_size(len(piece) - at) or pace.size))
+            some = piece.part(at, end) if end - at < len(piece) else piece
             yield LogBatch(range(end - at), occurrences=some, left=len(piece) - end, file=file)
             at = end
+
+
+def _of_events(events: Iterator[Occurrence], pace: BatchPace, file: str) -> Iterator[LogBatch]:
+    ended = False
+    while not ended:
+        size = pace.size
+        some, failed = take(events, size, WorkbenchError)
+        ended = failed is not None or len(some) < size
+        if some or failed is not None:
+            yield LogBatch(range(len(some)), occurrences=some, file=file, failed=failed)

@@ -18,6 +18,7 @@ from workbench.core.domain import BOOL, INT, Domain
 from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
+from workbench.events.batch import batches
 from workbench.events.clock import Clock
 from workbench.events.columns import arrow_type, kind
 from workbench.events.reading import Reading
@@ -37,6 +38,8 @@ CLOCK, CUT = -1, -2
 """The type in clock rows, and in cut rows."""
 MAX_CUTS, EARLIEST = 8, -(2**63)
 """Cut rows of a part of a file at most; and their time, by which they come first."""
+BATCH_EVENTS = 4096
+"""Events of a batch, where they come one by one."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +225,8 @@ class EventRows(TaskRows):
     def columns(self, blocks: Iterator[LogBlock], shown: str, origin: RowOrigin) -> Iterator[Any]:
         ends, layout = list[int](), self.form.layout
         for piece in self.log.of_blocks(blocks, self.ports, self.form.declared, shown):
-            if len(piece):
-                block = self._pack(piece) if isinstance(piece, list) else piece
+            some = [piece] if isinstance(piece, EventBlock) else self._blocks(batches(piece, BATCH_EVENTS))
+            for block in filter(len, some):
                 yield layout.event_rows(block, self._places(place_prefix(origin), len(block)))
                 self.note.first = int(block.times[0]) if self.note.first is None else self.note.first
                 self.note.last = int(block.times[-1])
@@ -248,11 +251,12 @@ class EventRows(TaskRows):
         rows[:, len(first) :] = big_endian(np.arange(begin, self._count), 6)
         return bytes_column(rows)
 
-    def _pack(self, events: Sequence[Occurrence]) -> EventBlock:
-        try:
-            return event_block(self.form.layout.rules, events, text_codes)
-        except OverflowError as error:
-            raise InputError("a time has more than 64 bits", hint="use dates, or smaller numbers") from error
+    def _blocks(self, lists: Iterator[Sequence[Occurrence]]) -> Iterator[EventBlock]:
+        for events in lists:
+            try:
+                yield event_block(self.form.layout.rules, events, text_codes)
+            except OverflowError as error:
+                raise InputError("a time has more than 64 bits", hint="use dates, or smaller numbers") from error
 
 
 def place_prefix(origin: RowOrigin) -> bytes:
