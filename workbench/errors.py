@@ -86,7 +86,6 @@ class WorkbenchError(Exception):
     what: what is wrong, in the user's own words (names of pipes, processors, files).
     where: the place, a `Location` or a plain description.
     hint: what to do about it.
-    fields: what else is known, by the names of the class's attributes.
     """
 
     exit_code = 2
@@ -100,11 +99,10 @@ class WorkbenchError(Exception):
     by_compiled: bool = False
     """Whether compiled code has found it, of which the reference executor says more."""
 
-    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", **fields: object) -> None:
-        if unknown := fields.keys() - set(dir(self) if fields else ()):
-            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)[0]}")
-        self.what, self.where, self.hint = what, where, hint
-        vars(self).update(fields)
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
         super().__init__(self.message)
 
     def at(self, *, step: int | None = None, trace: int | None = None) -> Self:
@@ -153,10 +151,14 @@ class WorkbenchError(Exception):
 
 
 class DomainError(WorkbenchError, ValueError):
-    """A value or constant does not belong to the domain it is used in."""
+    """A value or constant does not belong to the domain it is used in.
 
-    needs: int | None = None
-    """The least N for which it would belong to the integers 0..N-1, where there is one."""
+    `needs` is the least N for which it would belong to the integers 0..N-1, where there is one.
+    """
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", needs: int | None = None) -> None:
+        self.needs = needs
+        super().__init__(what, where=where, hint=hint)
 
 
 class TypingError(WorkbenchError, TypeError):
@@ -180,10 +182,11 @@ class Refused(WorkbenchError, NotImplementedError):
 
 
 class _OfQueue(WorkbenchError):
-    """What is wrong with a queue."""
+    """What is wrong with a queue: `queue` is its name."""
 
-    queue = ""
-    """Its name."""
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
+        self.queue = queue
+        super().__init__(what, where=where, hint=hint)
 
 
 class NoCapacity(_OfQueue, Refused):
@@ -212,18 +215,35 @@ class EndlessChain(InputError):
 
 
 class FactsError(InputError):
-    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer."""
+    """Static data cannot be had: a table that does not fit its declaration, a database that does not answer.
 
-    reason = "other"
-    """`locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`."""
-    passing = False
-    """Whether it may go right next time."""
+    Attributes
+    ----------
+    reason: `locked`, `slow`, `damaged`, `missing` (the file), `table`, `column`, `type`, `changed` or `other`.
+    passing: whether it may go right next time.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: Location | str = "",
+        hint: str = "",
+        reason: str = "other",
+        passing: bool = False,
+    ) -> None:
+        self.reason, self.passing = reason, passing
+        super().__init__(what, where=where, hint=hint)
 
 
 class EngineError(WorkbenchError, RuntimeError):
     """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
 
     exit_code = 3
+
+
+RUNNING_LOG = "running the log"
+"""How the phases of a run begin, in which a limit has a remedy of its own."""
 
 
 class LimitMet(WorkbenchError, TimeoutError):
@@ -239,12 +259,12 @@ class LimitMet(WorkbenchError, TimeoutError):
 
     def __init__(self, limit: str, phase: str) -> None:
         self.limit, self.phase = limit, phase
+        smaller = "something smaller: a smaller N, smaller queues, fewer properties or rows"
+        if phase.startswith(RUNNING_LOG):
+            smaller = "fewer rows; with --state FILE the next run goes on"
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
-            hint="more time or memory (--timeout, --memory), or fewer rows; with --state FILE the next run goes on"
-            if phase.startswith("running the log")
-            else "more time or memory (--timeout, --memory), or something smaller: a smaller N, smaller queues, fewer "
-            "properties or rows",
+            hint=f"more time or memory (--timeout, --memory), or {smaller}",
         )
 
     def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:
@@ -277,13 +297,18 @@ class EngineDisagreement(WorkbenchError, AssertionError):
 
 
 class EngineGap(WorkbenchError, AssertionError):
-    """An engine of rules has done something else than the formulas say, which a user has asked about."""
+    """An engine of rules has done something else than the formulas say, which a user has asked about.
+
+    Attributes
+    ----------
+    rule, trigger: of what it has, or has not, told.
+    """
 
     exit_code = 3
-    rule = ""
-    """The rule of what it has, or has not, told."""
-    trigger = -1
-    """The trigger of that."""
+
+    def __init__(self, what: str, *, hint: str = "", rule: str = "", trigger: int = -1) -> None:
+        self.rule, self.trigger = rule, trigger
+        super().__init__(what, hint=hint)
 
 
 class SuiteError(WorkbenchError, ValueError):

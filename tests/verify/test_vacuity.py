@@ -346,6 +346,7 @@ def _computed(drawn: Computed) -> Any:
 
 
 @given(st.lists(computed, min_size=1, max_size=3), st.sampled_from(["and", "or"]), st.sampled_from([None, 8, 64]))
+@example([([("*", 2), ("*", 2)], "!=", 0)], "and", None)  # modulo 4 it is always 0
 @examples(60)
 def test_nothing_holds_that_a_larger_number_refutes(drawn: list[Computed], word: str, n: int | None) -> None:
     condition = f" {word} ".join(map(_written, drawn))
@@ -370,12 +371,18 @@ PAIRS = {
 }
 
 
-@given(st.lists(summed, min_size=1, max_size=2), st.sampled_from(["and", "or"]))
-@example([("x", [], "=", 3), ("x", [("+", 1)], "!=", 0)], "and")  # 3 + 1 is a number, too
+@given(
+    st.lists(summed, min_size=1, max_size=2),
+    st.sampled_from(["and", "or"]),
+    st.sampled_from(["", *sorted(COMPARISONS)]),
+)
+@example([("x", [], "=", 3), ("x", [("+", 1)], "!=", 0)], "and", "")  # 3 + 1 is a number, too
+@example([("y", [], ">=", 7)], "and", ">")  # x is 8 then
 @examples(12)
 def test_nothing_holds_that_two_larger_numbers_refute(
-    drawn: list[tuple[str, list[tuple[str, int]], str, int]], word: str
+    drawn: list[tuple[str, list[tuple[str, int]], str, int]], word: str, between: str
 ) -> None:
+    """`between` compares the two numbers with each other."""
     texts, truths = [], []
     for start, steps, symbol, constant in drawn:
         text, value = f"({start})", PAIRS[start]
@@ -383,6 +390,9 @@ def test_nothing_holds_that_two_larger_numbers_refute(
             text, value = f"({text} {step} {number})", ARITHMETIC[step](value, number)
         texts.append(f"{text} {symbol} {constant}")
         truths.append(COMPARISONS[symbol](value, constant))
+    if between:
+        texts.append(f"x {between} y")
+        truths.append(COMPARISONS[between](PAIRS["x"], PAIRS["y"]))
     pipeline = wb.parse(f"pipeline p(x: int, y: int) -> bool {{ return {f' {word} '.join(texts)} }}").get()
     found = wb.check(pipeline, "always (not out)", wb.Settings(seconds=scaled(1, 5)))
     true = functools.reduce(np.logical_and if word == "and" else np.logical_or, truths).any()

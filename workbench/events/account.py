@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.budget import phase
-from workbench.errors import LostRows, listed
+from workbench.errors import RUNNING_LOG, LostRows, listed
 
 if TYPE_CHECKING:
     from workbench.events.batch import Columns
@@ -127,7 +127,7 @@ class Reporter:
     say: Callable[[str], object] = lambda _: None
     keep: Callable[[BadRow], object] = lambda _: None
     account: Account = field(default_factory=Account)
-    doing: phase = field(default_factory=lambda: phase("running the log"))
+    doing: phase = field(default_factory=lambda: phase(RUNNING_LOG))
     notes: list[Callable[[], str]] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)
     bad: Counter[str] = field(default_factory=Counter)
@@ -144,7 +144,7 @@ class Reporter:
 
     def after(self, left: int = 0) -> None:
         """Note that all output of the rows so far has been given away, but for that of so many of the last ones."""
-        self.doing.now(f"running the log, after row {self.account.rows - left:,}")
+        self.doing.now(f"{RUNNING_LOG}, after row {self.account.rows - left:,}")
 
     def report_bad(self, row: BadRow) -> None:
         """Count a bad row, and keep it where bad rows are kept."""

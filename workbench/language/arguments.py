@@ -173,12 +173,18 @@ class Reader(Evaluator):
         found = self.functions.get(name) if name else None
         if found is None:
             names = [*evaluate.words(self.functions), *self.scope]
-            hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
-            hint = AGGREGATES.get(name, did_you_mean(name, names, "functions and names are: ")) if name else hint
-            if name not in AGGREGATES and not hint.startswith("did you mean"):
-                hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
-            raise e.error(f"{what} is a function, not '{e}'", hint)
+            raise e.error(f"{what} is a function, not '{e}'", self._suggest_function(name or "", names))
         return found
+
+    def _suggest_function(self, name: str, names: list[str]) -> str:
+        """What to write where a function is needed; `name` is what was written, empty where that is no name."""
+        if name in AGGREGATES:
+            return AGGREGATES[name]
+        operators = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
+        hint = did_you_mean(name, names, "functions and names are: ") if name else operators
+        if hint.startswith("did you mean"):
+            return hint
+        return f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
 
     def inner(self, what: str, e: s.Expression) -> Processor:
         """A processor as a parameter; pipelines are read by the subclass that knows them."""

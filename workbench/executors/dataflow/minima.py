@@ -1,4 +1,4 @@
-"""Trees of numbers that are asked for the least of a beginning, and for the next below a bound, each in O(log).
+"""Trees of numbers that find the least of a beginning, and the next below a bound, each in O(log).
 
 The rule of this module: a tree of 2n entries has n numbers, n being a power of two, in its second half; each entry of
 the first half, from 1 on, is the least below it. It is a list, or an array in machine code, which takes the same

@@ -124,15 +124,15 @@ class Slice(SingleHolder, Divisible):
     # --- meaning ---
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        lives, said = self._unfolded(streams)
+        lives, said = self._unfold(streams)
         final = [(key, self._events(life, ended=True)[len(self._events(life)) :]) for key, life in lives.items()]
         last = [(key, events[-1], False) for key, events in final if events]
-        return (self._shown([*said, last] if last else said),)
+        return (self._show([*said, last] if last else said),)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return (self._shown(self._unfolded(streams)[1]),)
+        return (self._show(self._unfold(streams)[1]),)
 
-    def _shown(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
+    def _show(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
         """The output, given what slices emit at each front, and at the end where they do."""
         last, out = dict[Value, Value](), list[Value]()
         for events in said:
@@ -143,7 +143,7 @@ class Slice(SingleHolder, Divisible):
             out.append(FrozenMap(last))
         return out
 
-    def _unfolded(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], list[list[SliceEvent]]]:
+    def _unfold(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], list[list[SliceEvent]]]:
         """The fronts that each slice has seen since it began, and what slices emit at each front."""
         lives: dict[Value, list[Any]] = {}
         said: list[list[SliceEvent]] = []
@@ -183,11 +183,11 @@ class Slice(SingleHolder, Divisible):
         said: list[SliceEvent] = []
         if self.to_all is None and each is in_turn:
             key = self._key(*front)
-            inner = self._fed(inner, key, self._push(inner.get(key, self._begun), front), said)
+            inner = self._feed(inner, key, self._push(inner.get(key, self._begun), front), said)
         else:
             for key, stepped in self._stepped(inner, front, each):
-                inner = self._fed(inner, key, stepped, said)
-        return self._told(inner, state, said)
+                inner = self._feed(inner, key, stepped, said)
+        return self._emit(inner, state, said)
 
     def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """What a front makes of the slices to which it goes."""
@@ -201,7 +201,7 @@ class Slice(SingleHolder, Divisible):
         key = self._key(*front)
         return ((key, push(inner.get(key, self._begun), front)),)
 
-    def _fed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
+    def _feed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
         """The inner states after a slice has seen a front; what it emits is put to what others have `said`."""
         after, (out,) = stepped
         present, value = last_event(out, NOTHING)
@@ -212,7 +212,7 @@ class Slice(SingleHolder, Divisible):
                 return inner.delete(key) if key in inner else inner
         return inner.set(key, after)
 
-    def _told(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
+    def _emit(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
         """The step with these inner states, in which slices have emitted this."""
         last = state[1]
         for key, value, over in said:
@@ -229,7 +229,7 @@ class Slice(SingleHolder, Divisible):
     def finish(self, state: State) -> tuple[Emission, ...]:
         ends = [(key, last_event(self._inner.finish(before)[0], NOTHING)) for key, before in state[0].items()]
         said = [(key, end.value, False) for key, end in ends if end.present]
-        return self._told(state[0], state, said)[1] if said else (NOTHING,)
+        return self._emit(state[0], state, said)[1] if said else (NOTHING,)
 
     # --- in several places: a slice lies in one of them, by its key ----------------------------------------------
 
@@ -250,7 +250,7 @@ class Slice(SingleHolder, Divisible):
             said = list[SliceEvent]()
             for key, before in fed:
                 try:
-                    inner = self._fed(inner, key, self._push(before, front), said)
+                    inner = self._feed(inner, key, self._push(before, front), said)
                 except Exception as error:
                     raise FailedCopy(key) from error
             return (inner, *last), tuple(said)
@@ -262,7 +262,7 @@ class Slice(SingleHolder, Divisible):
 
     def joint(self, places: int) -> PlacesJoined:
         def step(state: State, said: Sequence[Said]) -> Stepped:
-            return self._told(state[0], state, itertools.chain.from_iterable(said))
+            return self._emit(state[0], state, itertools.chain.from_iterable(said))
 
         return self.initial(), step
 

@@ -41,10 +41,10 @@ class SliceLast(Slice):
         keys = self.key.result
         return self._inner.finishes and max(1, (keys.size if isinstance(keys, Domain) else None) or 1)
 
-    def _shown(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
-        return [pair for events in said for pair in self._sorted(events)]
+    def _show(self, said: Sequence[Sequence[SliceEvent]]) -> list[Value]:
+        return [pair for events in said for pair in self._sort(events)]
 
-    def _sorted(self, said: Iterable[SliceEvent]) -> list[tuple[Value, Value]]:
+    def _sort(self, said: Iterable[SliceEvent]) -> list[tuple[Value, Value]]:
         """Keys and values in the order of the keys' domain, or of the keys themselves where it has no end."""
         pairs = [(key, value) for key, value, _ in said]
         domain = None if len(pairs) < 2 else getattr(self.key, "result", None)
@@ -58,5 +58,5 @@ class SliceLast(Slice):
     def initial(self) -> State:
         return (FrozenMap(),)
 
-    def _told(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
-        return (inner,), (emission(self._sorted(said)),)
+    def _emit(self, inner: Any, state: State, said: Iterable[SliceEvent]) -> Stepped:
+        return (inner,), (emission(self._sort(said)),)

@@ -82,7 +82,7 @@ class SliceMachine(ABC):
             chosen = both(negate(everywhere), equal(key, candidate))
             fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
             with when(fed):
-                new, said = self.fed(copy, front)
+                new, said = self.feed(copy, front)
             new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
             slices.append(FedCopy(candidate, new, said._replace(present=both(fed, said.present))))
         return tuple(part for each in slices for part in each.copy), (self.show(slices),)
@@ -107,7 +107,7 @@ class SliceMachine(ABC):
         first = int(self.lives)
         return copy[first : first + len(self.inner.slots)]
 
-    def fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
+    def feed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
         """What is kept of a slice after it has seen the front, and the last event that it has emitted at it."""
         after, said = advance(self.inner, self.inner_state(copy), self.nothing, front)
         over = self.slice.over(said)
@@ -121,11 +121,11 @@ class MapMachine(SliceMachine):
     """That of `Slice`: the last event of each slice is remembered."""
 
     def memory(self, inputs: tuple[Domain, ...]) -> Sequence[Slot]:
-        self.kept = self._kept(inputs)
+        self.kept = self._find_kept(inputs)
         shown = Slot("shown", self.map.value, self.map.value.default)
         return (Slot("is_present", BOOL, False), *((shown,) if self.kept is None else ()))
 
-    def _kept(self, inputs: tuple[Domain, ...]) -> int | None:
+    def _find_kept(self, inputs: tuple[Domain, ...]) -> int | None:
         if self.slice.until is not None or self.inner.finish is not None:
             return None
         after, out = symbolic_step(self.inner, inputs)

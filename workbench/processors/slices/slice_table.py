@@ -80,7 +80,7 @@ class FedTable:
     def after(self, place: Any) -> tuple[tuple[Any, ...], Maybe]:
         """The copy in a row if it sees the front, and what its slice then emits."""
         with strictly(TRUE):  # terms are made of what is computed elsewhere
-            return self.copies.fed(self.before(place), self.front)
+            return self.copies.feed(self.before(place), self.front)
 
     def keep(self) -> None:
         """Write what the step changes."""
@@ -93,10 +93,10 @@ class FedTable:
     def _computed(self) -> None:
         """Say what the inner processors compute (see `core.strict`)."""
         with when(self.one):
-            self.copies.fed(self.before(self.place), self.front)
+            self.copies.feed(self.before(self.place), self.front)
         if self.everywhere is not FALSE:
             with strictly(self.alive(ROW)) as found:
-                self.copies.fed(self.before(ROW), self.front)
+                self.copies.feed(self.before(ROW), self.front)
             leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
 
     def emission(self) -> Maybe | Scattered:

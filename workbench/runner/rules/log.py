@@ -141,10 +141,11 @@ class RuleLog:
 
     def _warn(self, block: LogBlock) -> None:
         """Report attributes that the first rows lack, before anything comes of these, unless they come one by one."""
-        known = {attribute for _, attribute in self.seen}
-        for name, attribute in sorted(self._lacking()) if not self.warned and (block.rows or 0) > 1 else ():
-            if attribute not in known:
-                self.reporter.say(f"no event of type {name} has a '{attribute}' so far: it is null")
+        if not self.warned and (block.rows or 0) > 1:
+            known = {attribute for _, attribute in self.seen}
+            for name, attribute in sorted(self._lacking()):
+                if attribute not in known:
+                    self.reporter.say(f"no event of type {name} has a '{attribute}' so far: it is null")
         self.warned = True
 
     def _lacking(self) -> set[tuple[str, str]]:

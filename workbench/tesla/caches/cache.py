@@ -82,9 +82,9 @@ class FactCache:
             self.evict()
         self.rows += entry.size
         self.entries[entry.key] = entry
-        self.kept(entry)
+        self.mark_kept(entry)
 
-    def kept(self, entry: CachedAnswer) -> None:
+    def mark_kept(self, entry: CachedAnswer) -> None:
         """Write down a new entry; a dict has it at its end already."""
 
     def evict(self) -> None:

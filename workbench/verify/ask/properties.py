@@ -138,11 +138,10 @@ def make_property(
     exercised: Exercised = no_cases,
     **flags: Any,
 ) -> Property:
-    """That a formula over a system holds; the rest, and the flags, are as in `Question`, or make that of a system."""
+    """That a formula over a system holds; the rest, and the flags, are as in `Question`."""
 
     def question(system: System) -> Question:
-        own = {name: each(system) if callable(each) else each for name, each in flags.items()}
-        return Question(system, kind, formula(system), failure=failure, exercised=exercised(system), **own)
+        return Question(system, kind, formula(system), failure=failure, exercised=exercised(system), **flags)
 
     return Property(name, question)
 
@@ -165,8 +164,12 @@ def liveness() -> Property:
         return build("AG", build("or", atom(overflow), soon))
 
     failure = "from here no continuation of the input emits an output"
-    flags: dict[str, Any] = {"ends": False, "in_bounds": lambda system: partial(emits_in_bounds, system)}
-    return make_property("liveness", "ctl", emits, failure, speaking, **flags)
+    found = make_property("liveness", "ctl", emits, failure, speaking, ends=False)
+
+    def question(system: System) -> Question:
+        return replace(found.question(system), in_bounds=partial(emits_in_bounds, system))
+
+    return replace(found, question=question)
 
 
 def again_and_again(terms: Sequence[Term]) -> Formula:
@@ -249,25 +252,26 @@ def stays_in_range() -> Property:
         escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
         return negate(both(escapes, negate(var(f"{FLAG}:happened", BOOL))))
 
-    def escaping(system: System) -> tuple[Term, ...]:
-        names = [name for name, term in system.names().items() if can_escape([term], Overflowing.CHECKED)]
-        return tuple(var(name, system.domains[name]) for name in names)
+    failure = "a number leaves its range"
+    found = invariant("stays-in-range", stays, failure, about_overflow=True, about_ranges=True)
 
-    about: dict[str, Any] = {"about_overflow": True, "about_ranges": True, "roots": escaping}
-    return invariant("stays-in-range", stays, "a number leaves its range", **about)
+    def question(system: System) -> Question:
+        escaping = [name for name, term in system.names().items() if can_escape([term], Overflowing.CHECKED)]
+        return replace(found.question(system), roots=tuple(var(name, system.domains[name]) for name in escaping))
+
+    return replace(found, question=question)
 
 
 def no_full_queues() -> Property:
     """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
-
-    def none_is_full(system: System) -> Any:
-        return negate(disjunction(map(is_full, system.queues.values())))
-
-    def stutter(system: System) -> bool:  # what holds nothing is full before the first event, too
-        return all(queue.capacity > 0 for queue in system.queues.values())
-
     full = "a queue is full at the end of a step"
-    return invariant("no-full-queues", none_is_full, full, waiting, stutter=stutter)
+    held = invariant("no-full-queues", lambda s: negate(disjunction(map(is_full, s.queues.values()))), full, waiting)
+
+    def question(system: System) -> Question:
+        # what holds nothing is full before the first event, too
+        return replace(held.question(system), stutter=all(q.capacity > 0 for q in system.queues.values()))
+
+    return replace(held, question=question)
 
 
 def is_full(queue: Queue) -> Any:

@@ -7,9 +7,10 @@ them. Beyond its reach, whether a number makes a comparison true depends at most
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from workbench.core import ops
@@ -29,7 +30,7 @@ K = TypeVar("K")
 class NumberReach(NamedTuple):
     """The numbers that tell all cases: `low` to `high`, and as many beyond as there are remainders by `period`.
 
-    Those of one equality alone need no number above the constant (`alone`): one below it differs just as well.
+    Those of one equality alone need no number above the constant (`alone`) where there is one below it, from 0 on.
     """
 
     low: int
@@ -40,7 +41,7 @@ class NumberReach(NamedTuple):
     @property
     def top(self) -> int:
         """The largest of them; of remainders alone, with no constant between `low` and `high`, one less tells all."""
-        high = max(self.high - self.alone, 0)
+        high = max(self.high - (self.alone and self.low >= 0), 0)
         return high + (self.period - (self.low == self.high) if self.period > 1 else 0)
 
     @property
@@ -136,23 +137,12 @@ StandsFor = Callable[[str], Iterable[str]]
 
 def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str] | None = None) -> Reaches:
     """How far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all of them."""
-    found = Reaches({}, {}, {})
     nodes = [node for node in flat.nodes if cone is None or node.name in cone]
-    asked = [_go_back(found, term, (), partial(_pipe_of, flat)) for term in conditions]
-    needed: dict[str, list[Term]] = {}
-    for node in nodes[::-1]:
-        wanted = [found.pipes[pipe] for pipe in node.outputs if pipe in found.pipes]
-        needed[node.name] = [
-            term
-            for body in bodies_in(flat.typed[node.name])
-            for term in _go_back(found, body, wanted, partial(inputs_of, node))
-        ]
-        for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
-            for reach in wanted if any(part.numeric for part in within(flat.domains[pipe])) else ():
-                reach.add_to(found.pipes, pipe)
-    for pipe, reach in found.pipes.items():
-        for part in within(flat.domains[pipe]):
-            reach.whole.add_to(found.compared, type(part))
+    bodies = {node.name: list(bodies_in(flat.typed[node.name])) for node in nodes}
+    terms = list(conditions)
+    found, needed, asked = _reach_back(flat, nodes, bodies, terms, {})
+    if found.pipes:  # once more, for what is compared with these pipes
+        found, needed, asked = _reach_back(flat, nodes, bodies, terms, found.pipes)
     found.computed.update(found.compared)
     tops = {pipe: reach.top for pipe, reach in found.pipes.items()}
     for node in nodes:
@@ -160,12 +150,41 @@ def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str
         if not isinstance(node.processor, ApplyFunction):
             top = max((tops.get(pipe, 0) for pipe in node.inputs), default=0)
         tops.update((pipe, max(tops[pipe], top)) for pipe in node.outputs if pipe in tops)
-    for terms in asked:
-        _go_forward(found, terms, tops, partial(_pipe_of, flat))
+    for each in asked:
+        _go_forward(found, each, tops, partial(_pipe_of, flat))
     return found
 
 
-def _go_back(found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor) -> list[Term]:
+def _reach_back(
+    flat: Pipeline,
+    nodes: Sequence[Node],
+    bodies: Mapping[str, Sequence[Any]],
+    conditions: Sequence[Term],
+    known: Mapping[str, NumberReach],
+) -> tuple[Reaches, dict[str, list[Term]], list[list[Term]]]:
+    """How far numbers must reach, and the terms that matter: by node, and of each condition.
+
+    `known` is how far pipes reach without the comparisons between two numbers that both vary.
+    """
+    found = Reaches({}, {}, {})
+    asked = [_go_back(found, term, (), partial(_pipe_of, flat), known) for term in conditions]
+    needed: dict[str, list[Term]] = {}
+    for node in nodes[::-1]:
+        wanted = [found.pipes[pipe] for pipe in node.outputs if pipe in found.pipes]
+        each = [_go_back(found, body, wanted, partial(inputs_of, node), known) for body in bodies[node.name]]
+        needed[node.name] = list(chain.from_iterable(each))
+        for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
+            for reach in wanted if any(part.numeric for part in within(flat.domains[pipe])) else ():
+                reach.add_to(found.pipes, pipe)
+    for pipe, reach in found.pipes.items():
+        for part in within(flat.domains[pipe]):
+            reach.whole.add_to(found.compared, type(part))
+    return found, needed, asked
+
+
+def _go_back(
+    found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
+) -> list[Term]:
     """Have `found` reach as far as a body and its result need; the terms that matter there, arguments first."""
     needs: dict[Term, NumberReach] = {}
     terms = terms_in(body)
@@ -174,6 +193,8 @@ def _go_back(found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_fo
             reach.add_to(needs, leaf)
     for each in comparisons_in(terms):
         each.needs.add_to(needs, each.operand)
+    for term, reach in _compare_pipes(terms, stands_for, known):
+        reach.add_to(needs, term)
     for term in terms[::-1]:
         for arg, reach in _arguments(term, needs.get(term)):
             if not arg.is_const and arg.domain.numeric:
@@ -183,6 +204,19 @@ def _go_back(found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_fo
         for pipe in stands_for(term.name) if term.is_var and term in needs else ():
             needs[term].add_to(found.pipes, pipe)
     return [term for term in terms if term in needs or term.is_const or isinstance(term.domain, Reals)]
+
+
+def _compare_pipes(
+    terms: Iterable[Term], stands_for: StandsFor, known: Mapping[str, NumberReach]
+) -> Iterator[tuple[Term, NumberReach]]:
+    """Numbers that are compared with pipes, and how far they must reach: past what makes a difference there."""
+    for term in terms:
+        if term.op is not None and term.op.holds and not any(arg.is_const for arg in term.args):
+            for one, other in (term.args, term.args[::-1]):
+                for pipe in stands_for(other.name) if other.is_var and one.domain.numeric else ():
+                    if pipe in known:
+                        low, top = known[pipe].low, known[pipe].top
+                        yield one, NumberReach(low - 1, top + 1, known[pipe].period)
 
 
 def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:

@@ -128,7 +128,7 @@ class _OnGpu(Attempt):
         rows = np.arange(-self.lead, self.length)[:, None] + np.array(self.edges[:-1])[None, :]
         self.columns = [cuda.sent(x[np.maximum(rows, 0)]) for x in self.inputs]
 
-    def _made(self, level: int, states: LoopValues, first: int, last: int) -> None:
+    def _make(self, level: int, states: LoopValues, first: int, last: int) -> None:
         """Make the steps between these places of all blocks but the first, of which nothing is put out."""
         if first < last:
             there = [cuda.sent(array.T) for array in states]
@@ -143,18 +143,18 @@ class _OnGpu(Attempt):
         return cuda.sent(np.zeros(self.count, np.bool_))
 
     def _totals(self, level: int, states: LoopValues, later: int) -> list[list[Value]]:
-        self._made(level, states, -later - self.shift, -later)
+        self._make(level, states, -later - self.shift, -later)
         inside, scans = [array.copy() for array in states], self.of.cuts.levels[level]
         for scan in scans:
             self.of.set(inside, scan.position, [scan.neutral] * (self.count - 1))
-        self._made(level, inside, -later, self.length - later)
+        self._make(level, inside, -later, self.length - later)
         loop = self.of.lead_loop(self.kind.name, level)  # the first block begins where its own state is known
         self._steps(loop, self.edges[0], self.edges[1] - later, row_of(inside, 0))
         return [self.of.values(inside, scan.position)[:-1] for scan in scans]
 
     def _run(self, states: LoopValues) -> tuple[LoopValues, Any, bool]:
         of = self.of
-        self._made(len(of.cuts.levels), states, -self.shift, 0)
+        self._make(len(of.cuts.levels), states, -self.shift, 0)
         for last in of.cuts.last:
             of.set(states, last.scan.position, [last.scan.neutral] * (self.count - 1))
         begun, there = [array.copy() for array in states], [cuda.sent(array.T) for array in states]

@@ -262,7 +262,7 @@ class Attempt:
             totals = self._totals(level, states, later)
             self._set_clocks(states, clocks, -later)  # those that the scans do not need stood still
             for scan, found in zip(scans, totals, strict=True):
-                self.of.set(states, scan.position, self._joined(scan, found)[1:])
+                self.of.set(states, scan.position, self._join(scan, found)[1:])
         begun, made, bad = self._run(states)
         self.misfit = not self.of.same([array[:-1] for array in states], [array[1:] for array in begun])
         if self.misfit or bad or any(self._correct(last, states, made) for last in self.of.cuts.last):
@@ -284,7 +284,7 @@ class Attempt:
         for position, clock in clocks.items():
             self.of.set(states, position, [clock(edge - self.edges[0] + offset) for edge in self.edges[1:-1]])
 
-    def _joined(self, scan: Scan, totals: Sequence[Value]) -> list[Value]:
+    def _join(self, scan: Scan, totals: Sequence[Value]) -> list[Value]:
         """A scan before each block and behind the last one, given what each block does to it."""
         found = [scan.neutral, totals[0]]
         for total in totals[1:]:
@@ -294,7 +294,7 @@ class Attempt:
     def _correct(self, last: Last, states: LoopValues, made: Any) -> bool:
         """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
         scan = last.scan
-        before = self._joined(scan, self.of.values(states, scan.position))
+        before = self._join(scan, self.of.values(states, scan.position))
         fields = [(j, k) for j, (_, kinds) in enumerate(self.of.one.form.results) for k in range(len(kinds))]
         bad = self._offset(scan, before[:-1], [(j, fields.index((j, k))) for j, k in last.shown], made)
         self.of.set(states, scan.position, before[-1:])

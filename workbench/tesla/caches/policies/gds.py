@@ -47,11 +47,11 @@ class GreedyDualCache(FactCache):
         """As in listing 4.3 of the thesis: the new one is among those that may go."""
         self.rows += entry.size
         self.entries[entry.key] = entry
-        self.kept(entry)
+        self.mark_kept(entry)
         while self.rows > self.capacity:
             self.evict()
 
-    def kept(self, entry: CachedAnswer) -> None:
+    def mark_kept(self, entry: CachedAnswer) -> None:
         entry.hits, entry.since, entry.stamp = 1, self.clock, self._stamp()
         heappush(self._heap, (entry.since + self.worth(entry), entry.stamp, entry))
 

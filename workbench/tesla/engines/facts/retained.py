@@ -95,7 +95,7 @@ class FactLookup:
     source: TriggerKeys | FactLookup | str
     at: tuple[int, ...] = ()
 
-    def asked(self, keys: Iterable[FactKey], most: int) -> RowsById:
+    def ask(self, keys: Iterable[FactKey], most: int) -> RowsById:
         """The rows for keys, in whose order SQLite finds them the fastest; TooManyFacts where there are more."""
         table, found, rest = self.table, RowsById(), sorted(set(keys))
         if self.texts:
@@ -178,7 +178,7 @@ class BlockFacts:
                     rows = self._rows_of(source, block, kept, most, known).values()
                 found = (tuple(row[at] for at in lookup.at) for row in rows)
                 keys = (key for key in found if None not in key)
-            known[lookup] = lookup.asked(keys, most)
+            known[lookup] = lookup.ask(keys, most)
         return known[lookup]
 
     # --- what predicates ask ----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached
 from workbench.verify.ask.formula import Formula, nnf
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.machine import CompiledSearch
-from workbench.verify.decide.explicit.search import Edge, PlainSearch, Stopped
+from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Asked, Decision, Part
 
@@ -209,7 +209,7 @@ class _Run:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)
         except Refused as error:
             return found | {role: Answer(None, reason=error.what) for role in goals}
-        self.search: PlainSearch | CompiledSearch = PlainSearch(self.space)
+        self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = ir.count_statements(self.space.code)
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)

@@ -120,11 +120,11 @@ class CompiledSearch(Exploration):
         self._graph: Graph | None = None
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         return int(self._counts[0])
 
     @property
-    def done(self) -> int:  # type: ignore[override]
+    def done(self) -> int:
         return int(self._counts[1])
 
     def advance(self, states: int) -> None:
@@ -191,7 +191,7 @@ class CompiledSearch(Exploration):
             yield BlockSteps(after, flags, first, count, apart, self._many)
 
     def graph(self) -> Graph:
-        """See `PlainSearch.graph`.
+        """See `Exploration.graph`.
 
         Raises
         ------

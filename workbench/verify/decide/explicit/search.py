@@ -6,6 +6,7 @@ state (number 0) compared to others, and the first hit of a label has a shortest
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from workbench.verify.decide.explicit import graph
@@ -25,20 +26,46 @@ class Edge(NamedTuple):
     move: int
 
 
-class Exploration:
-    """The reachable states of a space, as far as they are known: what both searches have."""
+class Exploration(ABC):
+    """The reachable states of a space, as far as they are known."""
 
-    size: int
-    """States found."""
-    done: int
-    """The number of states whose steps have been looked at."""
     _parents: Any
     """Per state, by its number, the one that it was found from."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """States found."""
+
+    @property
+    @abstractmethod
+    def done(self) -> int:
+        """The number of states whose steps have been looked at."""
 
     @property
     def complete(self) -> bool:
         """Whether all states are known, and all their steps have been looked at."""
         return self.done == self.size
+
+    @abstractmethod
+    def advance(self, states: int) -> None:
+        """Look at the steps of (about) that many more states."""
+
+    @abstractmethod
+    def hit(self, label: int) -> Edge | None:
+        """The first step at which a label is true, among those looked at."""
+
+    @abstractmethod
+    def count_moves(self) -> list[int]:
+        """Per move, in how many states it is not void. Needs a complete search."""
+
+    @abstractmethod
+    def graph(self) -> Graph:
+        """All states and the steps between them. Needs a complete search."""
+
+    @abstractmethod
+    def state(self, number: int) -> int:
+        """The packed state of this number."""
 
     @property
     def depth(self) -> int:
@@ -62,13 +89,20 @@ class PlainSearch(Exploration):
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
         self._parents = [0]
-        self.size, self.done = 1, 0
+        self._done = 0
         self._hits: dict[int, Edge] = {}
         self._hit_bits = 0
 
+    @property
+    def size(self) -> int:
+        return len(self._words)
+
+    @property
+    def done(self) -> int:
+        return self._done
+
     def advance(self, states: int) -> None:
-        """Look at the steps of that many more states."""
-        for number in range(self.done, self.done + states):
+        for number in range(self._done, self._done + states):
             if number == len(self._words):
                 break
             for move, (word, flags) in enumerate(self._steps(self._words[number])):
@@ -79,8 +113,7 @@ class PlainSearch(Exploration):
                     self._numbers[word] = len(self._words)
                     self._words.append(word)
                     self._parents.append(number)
-            self.done = number + 1
-        self.size = len(self._words)
+            self._done = number + 1
 
     def _note(self, labels: int, step: Edge) -> None:
         self._hit_bits |= labels
@@ -89,11 +122,9 @@ class PlainSearch(Exploration):
                 self._hits[label] = step
 
     def hit(self, label: int) -> Edge | None:
-        """The first step at which a label is true, among those looked at."""
         return self._hits.get(label)
 
     def count_moves(self) -> list[int]:
-        """Per move, in how many states it is not void. Needs a complete search."""
         counts = [0] * len(self.space.moves.chosen)
         for word in self._words:
             for move, (_, flags) in enumerate(self._steps(word)):
@@ -101,7 +132,6 @@ class PlainSearch(Exploration):
         return counts
 
     def graph(self) -> Graph:
-        """All states and the steps between them. Needs a complete search."""
         starts, ends, labels = [0], [], []
         for word in self._words:
             for after, flags in dict.fromkeys(self._steps(word)):
@@ -111,5 +141,4 @@ class PlainSearch(Exploration):
         return Graph(Edges(starts, ends, labels), lambda size: [0] * size, graph, self.space.void)
 
     def state(self, number: int) -> int:
-        """The packed state of this number."""
         return self._words[number]
