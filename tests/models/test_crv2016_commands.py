@@ -40,7 +40,7 @@ def path(form):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_buffers(form, capsys):
-    code, out, err = told(capsys, "buffers", path(form), *SMALL, "--json")
+    code, out, err = told(capsys, "buffers", path(form), *SMALL, "--json", "--quiet")  # no progress on a slow machine
     assert (code, err) == (int(form == "bashing:naive"), "")
     found = json.loads(out)
     capacities = {each["queue"]: each["capacity"] for each in found["queues"]}

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -223,7 +224,7 @@ def test_ctrl_c_saves_the_state(tmp_path):
         process.stdin.write("x\n1\n2\n")
         process.stdin.flush()
         while process.poll() is None and not (out.exists() and out.read_text().endswith("3\n")):
-            pass
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode == 130
