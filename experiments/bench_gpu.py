@@ -29,9 +29,9 @@ from numba import cuda
 import workbench as wb
 from workbench.executors.compiled.code.loop import loop_code
 from workbench.executors.compiled.gpu.batch import Batch
-from workbench.executors.compiled.gpu.cuda import count_loads, found
+from workbench.executors.compiled.gpu.cuda import count_loads, device_name
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import taped
+from workbench.executors.compiled.lower.tape import tape_system
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 5
@@ -73,7 +73,7 @@ def words_of_a_step(pipeline: Any) -> tuple[float, float]:
     """How many events a step reads, and how many words of queues and windows it reads and writes in memory."""
     one = wb.Compiled(pipeline)
     phases = one.phases("steady" if one.loops.steady.variables else "dense")
-    tape = taped(one.system, dense(one.system))
+    tape = tape_system(one.system, dense(one.system))
     code = loop_code(tape.system, phases, target="gpu", pasts=tape.pasts)
     return count_loads(code, "xp") / len(phases), count_loads(code, "m") / len(phases)
 
@@ -118,7 +118,7 @@ def report(rows: list[dict[str, Any]], rates: dict[str, float], shape: tuple[int
         "# Many traces on a GPU",
         "",
         f"Command: `python experiments/bench_gpu.py --traces {shape[1]} --steps {shape[0]}`, {time.strftime('%F')},"
-        f" {found()}, numba {numba.__version__}. {shape[1]} traces of {shape[0]} events of 64 bits.",
+        f" {device_name()}, numba {numba.__version__}. {shape[1]} traces of {shape[0]} events of 64 bits.",
         "",
         f"The device copies {copied:.0f} GB/s (read and written). Events are brought to it at {rates['send']:.1f}"
         f" GB/s and fetched at {rates['fetch']:.1f} GB/s (from and to"
@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "gpu")
     given = parser.parse_args()
-    if not found():
+    if not device_name():
         print("no NVIDIA GPU answers; `workbench doctor` says what was found", file=sys.stderr)
         return 2
     shape = given.steps, given.traces

@@ -218,8 +218,8 @@ def induction(part: Part, limit: float) -> str:
 
     system, asked = part.model.system, part.asked["property"]
     assert asked.formula.term is not None
-    good, assume = system.inlined(asked.formula.term), system.inlined(tuple(part.assume))
-    following = dict(zip(system.variables, system.inlined(tuple(v.next for v in system.variables)), strict=True))
+    good, assume = system.inline(asked.formula.term), system.inline(tuple(part.assume))
+    following = dict(zip(system.variables, system.inline(tuple(v.next for v in system.variables)), strict=True))
     base, step = z3.SolverFor("QF_BV"), z3.SolverFor("QF_BV")
     end = time.monotonic() + limit
 
@@ -303,7 +303,7 @@ def blif(part: Part) -> str:
     latched = set(names)
     given |= {var(name, domain): leaf(name, domain) for name, domain in system.free.items()}
     words = Words(z3, given)
-    legal = [words(system.inlined(a)) for a in part.assume]
+    legal = [words(system.inline(a)) for a in part.assume]
     for name, domain in system.free.items():
         if not isinstance(domain, Bool):
             low, high = ends_of(domain)
@@ -311,10 +311,10 @@ def blif(part: Part) -> str:
     allowed = z3.And(z3.Bool("allowed"), *legal)
     wanted = {
         "allowed": (allowed, True),
-        "bad": (z3.And(allowed, z3.Not(words(system.inlined(asked.formula.term)))), None),
+        "bad": (z3.And(allowed, z3.Not(words(system.inline(asked.formula.term)))), None),
     }
     for v in system.variables:
-        value, initial = words(system.inlined(v.next)), encode(v.domain, v.initial)
+        value, initial = words(system.inline(v.next)), encode(v.domain, v.initial)
         if isinstance(v.domain, Bool):
             wanted[v.name] = value, bool(initial)
         else:

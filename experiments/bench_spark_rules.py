@@ -31,7 +31,7 @@ from experiments.bench_spark import FLOOR, OURS, PIECE, ROOT, WARM, Cost, Proces
 from experiments.rule_loads import EventChain, EventLog
 from workbench.executors.spark.run import SETTINGS, run_batch
 from workbench.executors.spark.session import start_session
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.rules.spark_run import SparkRuleRun
 from workbench.tesla.check import rules
 from workbench.tesla.rule_set import RuleSet
@@ -80,7 +80,7 @@ def ways(spark: Any, path: Path, count: int, engine: str) -> dict[str, Callable[
         read.repartition("att").sortWithinPartitions("att", "time").write.parquet(folder)
 
     def ours(folder: str) -> None:
-        start = started([str(path)], Path(folder), {"backend": "spark", "engine": engine, "format": "parquet"})
+        start = make_start([str(path)], Path(folder), {"backend": "spark", "engine": engine, "format": "parquet"})
         run_batch(SparkRuleRun(made(count), start), spark, "parquet")
 
     return {FLOOR: floor, OURS: ours}

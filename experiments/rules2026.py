@@ -18,7 +18,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.analysis import analyses as analyses_of
 from workbench.verify.analysis import answers
 from workbench.verify.rules.problems import rule_comparison, rule_problem
-from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.stream import find_modelled
 from workbench.verify.rules.subject import WITH_TIME
 
 suite = Suite(
@@ -235,13 +235,13 @@ def models(model: str, finest: int) -> dict[str, Any]:
     """Whether each composite of the models can come; with finer ticks, as far as rules then look back so many."""
     rules = wb.load_rules(MODELS / f"{model}.tesla")
     bounds, settings = bounded(rules), replace(WITH_TIME, seconds=60)
-    found = modelled_in(*build_models([rules], bounds))
+    found = find_modelled(*build_models([rules], bounds))
     finer = max(1, finest // max(found.frame.longest, 1))
     bounds = replace(bounds, tick=found.tick // finer) if found.unit else bounds
     verdicts = [rule_problem(rules, f"can({name})", bounds, settings).decide() for name in rules.composites]
     said = [str(verdict.outcome) for verdict in verdicts]
     spent = sum(verdict.seconds for verdict in verdicts) / len(verdicts)
-    found = modelled_in(*build_models([rules], bounds))
+    found = find_modelled(*build_models([rules], bounds))
     return {
         "can": said.count("holds"), "unknown": said.count("unknown"), "types": len(said), "seconds": spent,
         "window": found.frame.longest,

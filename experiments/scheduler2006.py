@@ -13,7 +13,7 @@ from experiments.scheduler.claims import CLAIMS, check_scheduler
 from experiments.scheduler.model import SchedulerModel
 from experiments.scheduler.replay import CONFIRMED
 from workbench.executors.dataflow.listings import Variant
-from workbench.executors.dataflow.numbering import numbered_graphs
+from workbench.executors.dataflow.numbering import enumerate_graphs
 from workbench.lab import Limits, Output, Region, Suite, fails, ok, total, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
@@ -51,7 +51,7 @@ def checked(variant: str, size: int, first: int, phases: int, threads: int) -> d
     """A range of graphs of one size."""
     lacks = Variant.WHOLE if variant == "whole" else Variant[variant.upper()]
     found, shortest = Counter[str](), list[str]()
-    for graph in islice(numbered_graphs(size), first, first + BLOCK):
+    for graph in islice(enumerate_graphs(size), first, first + BLOCK):
         if graph.satisfactory == (lacks is Variant.NUMBERING):
             continue
         verdicts = check_scheduler(SchedulerModel(graph, phases, threads, lacks), memory_mb=MEMORY_MB)

@@ -17,7 +17,7 @@ def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
 
     Where a checked domain is left, the denotation and push mode both say so (pull mode need not come there).
     """
-    if any(processor.timed for processor in flatten(pipeline).typed.values()):
+    if any(processor.is_timed for processor in flatten(pipeline).typed.values()):
         return  # what it emits depends on the steps
     streams = pipeline.ports.received(steps)
     ending = [*(events for events in steps if events is not END), END]

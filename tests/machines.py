@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.evaluate import compile_terms
-from workbench.core.fields import joined, split
+from workbench.core.fields import join_parts, split
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Machine, Maybe, carried, slots_of
+from workbench.core.processor import Machine, Maybe, show_carried, slots_of
 from workbench.core.term import concrete, var
 from workbench.processors.held.group import Group
 from workbench.processors.held.holding import as_state
@@ -49,7 +49,7 @@ class MachineRun:
         """What each output carries for one front (see `carried`)."""
         events = (part for domain, event in zip(self.inputs, front, strict=True) for part in split(domain, event))
         flat = iter(self._run(*self._flat(self.state), *events))
-        self.state = tuple(joined(slot.domain, flat) for slot in self.slots)
+        self.state = tuple(join_parts(slot.domain, flat) for slot in self.slots)
         for slot, value in zip(self.slots, self.state, strict=True):
             slot.domain.check(value)
         return self._carried(self._outputs, flat)
@@ -61,7 +61,7 @@ class MachineRun:
         shown = []
         for slots in outputs:
             events = [(next(flat), concrete(slot.value, flat)) for slot in slots]
-            shown.append(carried([value for present, value in events if present], len(slots)))
+            shown.append(show_carried([value for present, value in events if present], len(slots)))
         return shown
 
 

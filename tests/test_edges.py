@@ -30,7 +30,7 @@ from workbench.events.reading import Reading
 from workbench.language.load import parameters
 from workbench.language.parser import parse_check, parse_expression, parse_trouble
 from workbench.language.properties import elaborate
-from workbench.stored import MAGIC, SIZE, mark_of, sealed
+from workbench.stored import MAGIC, SIZE, mark_of, seal
 from workbench.verify.ask.labels import property_from
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,7 +188,7 @@ def test_states(states: list[tuple[Any, Any, bytes]], seed: int) -> None:
     running = make(pipeline)
 
     def go_on() -> None:
-        running.restore(sealed(mark_of(state), bytes(data)) if whole else state[: chosen.randrange(len(state))])
+        running.restore(seal(mark_of(state), bytes(data)) if whole else state[: chosen.randrange(len(state))])
         running.step({name: 1 for name, _ in pipeline.inputs})
 
     tried(go_on)

@@ -34,7 +34,7 @@ ELSEWHERE = {
     ("language/mistakes", "explain"): "its hints are those of `SLIPS` and `_habit`, and tested one by one",
     ("language/parser", "parse_trouble"): "about --fault: tests/cli/test_faults.py",
     ("language/python_functions", "_load"): "needs a file of Python: tests/language/test_python_functions.py",
-    ("language/python_functions", "_typed"): "needs a file of Python: tests/language/test_python_functions.py",
+    ("language/python_functions", "_add_types"): "needs a file of Python: tests/language/test_python_functions.py",
     ("language/source", "_syntax"): "about FILE:NAME: tests/language/test_source.py",
     ("language/source", "systems"): "needs an SMV file: tests/language/test_monitors.py",
     ("language/streams", "_of_file"): "needs a file of rules: tests/tesla/test_processor.py",

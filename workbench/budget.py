@@ -135,7 +135,7 @@ class Remaining(NamedTuple):
 
 def remaining() -> Remaining:
     """What the current thread may still use."""
-    budgets = [b for b in work().budgets if b.limited and _under_way(threading.get_ident(), b._frame)]
+    budgets = [b for b in work().budgets if b.is_limited and _under_way(threading.get_ident(), b._frame)]
     timed = min((b for b in budgets if b.deadline is not None), key=lambda b: b.left, default=None)
     sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
     return Remaining(
@@ -206,7 +206,7 @@ class Budget:
         return float("inf") if self.memory_mb is None else self._begun_mb + self.memory_mb - resident_mb()
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is any limit."""
         return self.seconds is not None or self.memory_mb is not None
 
@@ -216,7 +216,7 @@ class Budget:
         self._begun_mb = resident_mb() if self.memory_mb is not None else 0.0
         self.deadline = None if self.seconds is None else time.monotonic() + self.seconds
         self._work.budgets.append(self)
-        if self.limited:
+        if self.is_limited:
             import ctypes  # noqa: F401 - so that no interrupt comes while it is imported
 
             self._gate.acquire()
@@ -248,7 +248,7 @@ class Budget:
             for each in mine[mine.index(self) :] if self in mine else []:  # an interrupt may have left inner ones open
                 each._open, each._frame = False, None
                 mine.remove(each)
-            if self.limited and self._gate.locked():
+            if self.is_limited and self._gate.locked():
                 self._gate.release()
         _meet_interrupts()
         del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
@@ -261,7 +261,7 @@ class Budget:
         glances = self.memory_mb is not None
         pause, since = GLANCE if glances else self.left + self.grace, 0.0
         while not self._gate.acquire(timeout=pause) and self._frame is not None:
-            limit, now = self._exceeded(), time.monotonic()
+            limit, now = self._find_exceeded(), time.monotonic()
             since = (since or now) if limit else 0.0
             pause = GLANCE if glances or limit else self.left + self.grace
             if limit and now >= since + AGAIN * self._inside() and self._throw(limit):
@@ -277,7 +277,7 @@ class Budget:
             _throw_into(self._thread, self._interrupt)
             return True
 
-    def _exceeded(self) -> str:
+    def _find_exceeded(self) -> str:
         """The limit that is met; empty if none is."""
         if self.deadline is not None and time.monotonic() >= self.deadline + self.grace:
             return time_limit(self.said[0] or 0.0)
@@ -286,7 +286,7 @@ class Budget:
     def _inside(self) -> int:
         """How many budgets with limits lie inside this one: they are met first."""
         mine = self._work.budgets
-        return sum(each.limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
+        return sum(each.is_limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
 
 
 def uninterruptible(function: _Function) -> _Function:

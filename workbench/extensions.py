@@ -26,7 +26,7 @@ METADATA = (".dist-info", ".egg-info")
 T = TypeVar("T")
 
 
-def extended(kind: str) -> list[str]:
+def extension_folders(kind: str) -> list[str]:
     """The folders of this kind, to be put on a package's `__path__`."""
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
 
@@ -86,19 +86,19 @@ class PartTable(Mapping[str, T]):
         self._own, self._kind, self._name = own, kind, name
 
     def __getitem__(self, name: str) -> T:
-        return self._own[name] if name in self._own else self._added()[name]
+        return self._own[name] if name in self._own else self._load_added()[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._added()
+        return name in self._own or name in self._load_added()
 
     def __iter__(self) -> Iterator[str]:
         yield from self._own
-        yield from self._added()
+        yield from self._load_added()
 
     def __len__(self) -> int:
-        return len(self._own) + len(self._added())
+        return len(self._own) + len(self._load_added())
 
-    def _added(self) -> dict[str, T]:
+    def _load_added(self) -> dict[str, T]:
         found: dict[str, T] = {}
         for plugin in plugins():
             for part in plugin.parts:

@@ -54,7 +54,7 @@ class Forked:
         self.process.close()  # else garbage collection does, where Ctrl-C would be swallowed
 
     @property
-    def died(self) -> str:
+    def cause_of_death(self) -> str:
         """What has become of it, where it says nothing any more."""
         self.process.join(5)
         return f"the process died (status {self.process.exitcode})"

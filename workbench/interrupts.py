@@ -87,7 +87,7 @@ class hold:  # noqa: N801 - it is used like a function
         self._inside, self._handler = False, None
         if _thread.get_ident() != _state.owner:
             return
-        if _owned():
+        if _is_owned():
             self._before, _state.does, self._inside = _state.does, HELD, True
             return
         _state.pending, _state.does = 0, HELD
@@ -115,7 +115,7 @@ class admit:  # noqa: N801
 
     def __enter__(self) -> None:
         self._inside = False
-        if _thread.get_ident() == _state.owner and _owned() and _state.does != AT_ONCE:
+        if _thread.get_ident() == _state.owner and _is_owned() and _state.does != AT_ONCE:
             self._before, self._inside = _state.does, True
             _state.does = READY
             if _state.pending:
@@ -269,7 +269,7 @@ def _flush() -> None:
 # --- signals -------------------------------------------------------------------------------------------------
 
 
-def _owned() -> bool:
+def _is_owned() -> bool:
     return _state.program or _signal.getsignal(signal.SIGINT) is _arrive
 
 

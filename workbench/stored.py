@@ -31,7 +31,7 @@ def checksum(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()[:SIZE]
 
 
-def sealed(mark: bytes, payload: bytes) -> bytes:
+def seal(mark: bytes, payload: bytes) -> bytes:
     """A state with what says whose it is, and that it is whole."""
     return MAGIC + bytes([FORM]) + checksum(mark + payload) + mark + payload
 
@@ -41,8 +41,8 @@ def mark_of(data: bytes) -> bytes:
     return data[len(MAGIC) + 1 + SIZE :][:SIZE]
 
 
-def opened(mark: bytes, data: bytes, of: str = "pipeline", by: str = "backend") -> bytes:
-    """What `sealed` was given.
+def unseal(mark: bytes, data: bytes, of: str = "pipeline", by: str = "backend") -> bytes:
+    """What `seal` was given.
 
     Raises
     ------

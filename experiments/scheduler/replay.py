@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.scheduler.model import SchedulerModel
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, ancestors
-from workbench.executors.dataflow.listings import Pair, defined
+from workbench.executors.dataflow.listings import Pair, define_sets
 from workbench.executors.dataflow.scheduler import phase_sets
 
 CONFIRMED = "confirmed by execution"
@@ -93,7 +93,9 @@ class _Driven:
         for p in range(1, begun + 1):
             x.append(min(x[-1], min((w for w, q in self.messages if q == p), default=graph.size + 1) - 1))
         sets = self.sets.partial, self.sets.full, self.sets.ready
-        return sets == defined(graph, self.messages, begun) and x[1:] == [self.sets.x(p) for p in range(1, begun + 1)]
+        return sets == define_sets(graph, self.messages, begun) and x[1:] == [
+            self.sets.x(p) for p in range(1, begun + 1)
+        ]
 
 
 def replayed(model: SchedulerModel, claim: str, run: SchedulerRun) -> str:

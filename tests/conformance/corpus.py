@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.domain import Anything, Bool, Domain, Enum
 from workbench.core.fields import FrozenMap, Map, Tuple
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, carried
+from workbench.core.processor import END, show_carried
 from workbench.language import parse
 from workbench.processors.held.group import flatten
 
@@ -67,7 +67,7 @@ class Case:
                 entries, last = self.rows[name]
                 entry = entries[i] if i < len(entries) else last or "."
                 events = [] if entry == "." else [value(each, flat.domains[pipe]) for each in apart(entry, ",")]
-                shown[pipe] = carried(events, flat.widths[pipe])
+                shown[pipe] = show_carried(events, flat.widths[pipe])
             found.append(shown)
         return found
 

@@ -12,7 +12,7 @@ from workbench.conformance.compare.executables import InputSequence, Running, Se
 from workbench.conformance.compare.threaded import Plan
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
-from workbench.executors.threaded.placement import balanced
+from workbench.executors.threaded.placement import balance_cuts
 
 CASES = cases()
 N = 256
@@ -56,7 +56,7 @@ def run(case: Case, pipeline: Pipeline, word: str, contender: Contender) -> None
             Match(contender, pipeline, N, 8)
         return
     match = Match(contender, pipeline, N, 8)
-    plan = Plan(balanced(match.flat, 2), (), 2, 2, 1)
+    plan = Plan(balance_cuts(match.flat, 2), (), 2, 2, 1)
     expected = Expected(case, match.pipeline)
     left = expected if contender.steps else Streams(expected, match.pipeline)
     steps = case.steps(match.pipeline)

@@ -14,7 +14,7 @@ from workbench.conformance.compare.contenders import terms
 from workbench.conformance.compare.differential import agree, check
 from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
 from workbench.conformance.compare.schedules import Deadlock
-from workbench.conformance.generate.functions import fixed_right
+from workbench.conformance.generate.functions import fix_right
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
@@ -179,9 +179,9 @@ def test_programs_of_every_kind_of_parameter():
     y = builder.input("y", Enum(("red", "green")))
     z = builder.input("z", Integer(3, Overflowing.SATURATING))
     inner = Builder("inner")
-    plus = ApplyFunction(fixed_right("+", 1))(inner.input("z", Integer(3, Overflowing.SATURATING)))
+    plus = ApplyFunction(fix_right("+", 1))(inner.input("z", Integer(3, Overflowing.SATURATING)))
     group = inner.build(Cumulate(f.ADD, 1)(plus))
-    made = builder.build([Window(2, group)(z), ApplyFunction(fixed_right("=", "red"))(y), Trim(1)(x)])
+    made = builder.build([Window(2, group)(z), ApplyFunction(fix_right("=", "red"))(y), Trim(1)(x)])
     scope: dict = {}
     exec(program(body(made)), scope)
     assert scope["pipeline"].domains == made.domains

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.pipelines import pipelines
-from workbench.conformance.generate.rule_cases import AGGREGATES, random_case, varied_case
+from workbench.conformance.generate.rule_cases import AGGREGATES, make_varied_case, random_case
 from workbench.core.domain import Integers, Reals
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
@@ -111,7 +111,7 @@ def test_large_pipelines_have_every_feature() -> None:
 def test_what_a_number_stands_for_stays_the_same() -> None:
     """Also of rules: a round can be made again."""
     for seed in range(16):
-        assert varied_case(seed) == varied_case(seed)
+        assert make_varied_case(seed) == make_varied_case(seed)
 
 
 @pytest.mark.parametrize("seed", range(8))

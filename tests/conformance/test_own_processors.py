@@ -12,7 +12,7 @@ from workbench.conformance.compare.conform import conform
 from workbench.conformance.compare.conformity import Conformity
 from workbench.conformance.compare.search import Search
 from workbench.core.function import Function, TypedFunction
-from workbench.core.processor import NOTHING, Processor, event, typed_function
+from workbench.core.processor import NOTHING, Processor, event, specialise_function
 from workbench.errors import PipelineError, Refused
 
 BACKENDS = ("specification", "pull", "threaded", "compiled, step by step", "model")
@@ -89,8 +89,8 @@ class TypedPlus(Own):
 
     add: Function | TypedFunction = wb.ADD
 
-    def typed(self, inputs: Any) -> Any:
-        return replace(self, add=typed_function(self.add, (inputs[0], inputs[0])))
+    def specialise(self, inputs: Any) -> Any:
+        return replace(self, add=specialise_function(self.add, (inputs[0], inputs[0])))
 
     def of(self, x: Any) -> Any:
         return self.add(x, 1)
@@ -146,7 +146,7 @@ def test_results_outside_their_domain_are_told() -> None:
     error = found["model"].failure.left[1]
     assert isinstance(error, PipelineError)
     assert "emits 4, which is not a value of int mod 4" in error.what
-    assert "typed" in error.hint
+    assert "specialise" in error.hint
 
 
 def test_typed_functions_stay_inside_their_domain() -> None:

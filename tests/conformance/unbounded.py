@@ -38,7 +38,7 @@ KEYS = (
     Function("far apart", 1, lambda a: MUL(a, -1000)),
     Function("mod 3", 1, lambda a: MOD(a, 3)),
     f.EVEN,
-    g.fixed_right("<", 1),
+    g.fix_right("<", 1),
 )
 """Which slice: three functions that make integers, two that make truth values."""
 
@@ -70,7 +70,7 @@ INNER: tuple[Processor, ...] = (
     TurnInto(1, INT),
     Cumulate(f.MAX, 3),
     Window(2, Cumulate(f.ADD)),
-    ApplyFunction(g.fixed_left("-", 5)),
+    ApplyFunction(g.fix_left("-", 5)),
     Group(_moore()),
 )
 
@@ -110,14 +110,14 @@ def _condition(draw: st.DrawFn) -> Processor:
         return compared
     builder = Builder("condition")
     value, x = builder.input("v", INT), builder.input("x", INT)
-    changed = draw(st.sampled_from((Cumulate(f.ADD), TurnInto(1, INT), ApplyFunction(g.fixed_left("-", 5)))))(x)
+    changed = draw(st.sampled_from((Cumulate(f.ADD), TurnInto(1, INT), ApplyFunction(g.fix_left("-", 5)))))(x)
     return Group(builder.build(compared(value, changed)))
 
 
 def _truths(inner: Processor) -> Pipeline:
     """Whether what a processor emits is small."""
     builder = Builder("truths")
-    return builder.build(ApplyFunction(g.fixed_right("<", 4))(inner(builder.input("x", INT))))
+    return builder.build(ApplyFunction(g.fix_right("<", 4))(inner(builder.input("x", INT))))
 
 
 @st.composite
@@ -127,7 +127,7 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
     x, b = builder.input("x", INT), builder.input("b", BOOL)
     kind = draw(st.sampled_from(("verdict", "verdicts", "quantifier", "map", "entry", "whole", "truths", "last")))
     if kind in ("verdict", "verdicts"):
-        low = ApplyFunction(g.fixed_right("<", draw(st.integers(-1, 5))))(x)
+        low = ApplyFunction(g.fix_right("<", draw(st.integers(-1, 5))))(x)
         if kind == "verdict":
             found = draw(st.sampled_from((Globally(), Eventually())))(draw(st.sampled_from((low, b))))
         else:
@@ -138,8 +138,8 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
             draw(st.sampled_from((ForAll, Exists)))(draw(st.sampled_from(VALUES)), draw(_condition()))(x)
         )
     key, inner = draw(st.sampled_from(KEYS)), draw(_inner())
-    until = draw(st.sampled_from((None, f.EVEN, g.fixed_right("<", 3))))
-    to_all = draw(st.sampled_from((None, f.ODD, g.fixed_right("<", 0))))
+    until = draw(st.sampled_from((None, f.EVEN, g.fix_right("<", 3))))
+    to_all = draw(st.sampled_from((None, f.ODD, g.fix_right("<", 0))))
     if kind == "last":
         found = SliceLast(key, inner, to_all, until)(x)
         return builder.build({"said": found, "of": ApplyFunction(g.field(draw(st.integers(0, 1))))(found)})

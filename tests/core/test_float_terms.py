@@ -73,7 +73,7 @@ def test_signs(name: str, python: Callable[[Any], Any]) -> None:
     for a in NUMBERS:
         assert exactly(function(a)[0]) == exactly(python(a)), a
         assert exactly(LIBRARY[name](a)) == exactly(python(a)), a
-        assert exactly(LIBRARY[name].typed([ANY])(a)) == exactly(python(a)), a
+        assert exactly(LIBRARY[name].specialise([ANY])(a)) == exactly(python(a)), a
 
 
 def test_constants_that_are_equal_and_not_the_same() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.conformance.generate.pipelines import values
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
-from workbench.core.fields import FrozenMap, Map, Record, Tuple, joined, resolve, scalars, split
+from workbench.core.fields import FrozenMap, Map, Record, Tuple, join_parts, resolve, scalars, split
 from workbench.core.term import const, domain_of, var
 from workbench.errors import DomainError, Overflow, TypingError
 from workbench.executors.reference.executor import Reference
@@ -24,20 +24,22 @@ FLAGS = Map(Range(-1, 1), BOOL)
 def test_numbers(m, key, default):
     plain = dict(m)
     for domain in (PRICES, Map(STR, INT)):  # written out over the keys, and as Python runs it
-        assert f.GET.typed((domain, domain.key, domain.value))(m, key, default) == plain.get(key, default)
-        assert f.HAS.typed((domain, domain.key))(m, key) == (key in plain)
-        assert f.SIZE.typed((domain,))(m) == len(plain)
-        assert f.SUM_VALUES.typed((domain,))(m) == sum(plain.values())
-        assert f.EQ.typed((domain, domain))(m, FrozenMap(plain)) is True
-        assert f.PUT.typed((domain, domain.key, domain.value))(m, key, default) == FrozenMap({**plain, key: default})
+        assert f.GET.specialise((domain, domain.key, domain.value))(m, key, default) == plain.get(key, default)
+        assert f.HAS.specialise((domain, domain.key))(m, key) == (key in plain)
+        assert f.SIZE.specialise((domain,))(m) == len(plain)
+        assert f.SUM_VALUES.specialise((domain,))(m) == sum(plain.values())
+        assert f.EQ.specialise((domain, domain))(m, FrozenMap(plain)) is True
+        assert f.PUT.specialise((domain, domain.key, domain.value))(m, key, default) == FrozenMap(
+            {**plain, key: default}
+        )
         left = FrozenMap({k: v for k, v in plain.items() if k != key})
-        assert f.REMOVE.typed((domain, domain.key))(m, key) == left
+        assert f.REMOVE.specialise((domain, domain.key))(m, key) == left
 
 
 def test_a_sum_of_checked_values_that_leaves_their_domain():
     few = Integer(5, Overflowing.CHECKED)
     for domain in (Map(COLOURS, few), Map(STR, few)):  # written out over the keys, and as Python runs it
-        total = f.SUM_VALUES.typed((domain,))
+        total = f.SUM_VALUES.specialise((domain,))
         assert total(FrozenMap({"red": 1, "blue": 3})) == 4
         with pytest.raises(Overflow, match="leaves the checked domain"):
             total(FrozenMap({"red": 2, "blue": 3}))
@@ -46,13 +48,13 @@ def test_a_sum_of_checked_values_that_leaves_their_domain():
 @given(values(FLAGS))
 def test_truth(m):
     for domain in (FLAGS, Map(INT, BOOL)):
-        assert f.ALL_VALUES.typed((domain,))(m) == all(m.values())
-        assert f.ANY_VALUE.typed((domain,))(m) == any(m.values())
+        assert f.ALL_VALUES.specialise((domain,))(m) == all(m.values())
+        assert f.ANY_VALUE.specialise((domain,))(m) == any(m.values())
 
 
 def test_functions_may_give_maps():
     for domain in (PRICES, Map(STR, INT)):
-        typed = f.IF.typed((BOOL, domain, domain))
+        typed = f.IF.specialise((BOOL, domain, domain))
         assert typed.result == domain
         maps = FrozenMap({"red": 1}), FrozenMap()
         assert [typed(True, *maps), typed(False, *maps)] == [*maps]
@@ -63,7 +65,7 @@ def test_a_map_is_split_into_scalars_and_joined_again(m):
     domain = Map(BOOL, Tuple((BOOL, Integer(2))))
     flat = list(split(domain, m))
     assert [d for _, d in scalars(domain)] == [BOOL, BOOL, Integer(2)] * 2
-    assert joined(domain, iter(flat)) == m
+    assert join_parts(domain, iter(flat)) == m
     assert all(value == False for value in flat) == (not m)  # noqa: E712  absent keys hold defaults
     assert domain_of(const(m, domain)) == domain
 
@@ -102,7 +104,7 @@ def test_mistakes():
         (f.GET, (Map(INT, Record((INT,), ("a",))), INT, INT)),
     ]:
         with pytest.raises((TypingError, DomainError)):
-            function.typed(domains)
+            function.specialise(domains)
     with pytest.raises(TypingError, match="slice"):
         f.SIZE.build(3)
     assert not var("m", Map(INT, BOOL)).args

@@ -118,7 +118,7 @@ RESULTS = [
 
 @pytest.mark.parametrize(("name", "domains", "result"), RESULTS)
 def test_the_types_of_results(name: str, domains: tuple[Domain, ...], result: Domain) -> None:
-    assert LIBRARY[name].typed(domains).result == result
+    assert LIBRARY[name].specialise(domains).result == result
 
 
 WRONG = [
@@ -132,7 +132,7 @@ WRONG = [
 @pytest.mark.parametrize(("name", "domains", "what", "hint"), WRONG)
 def test_other_types_are_refused(name: str, domains: tuple[Domain, ...], what: str, hint: str) -> None:
     with pytest.raises(TypingError) as caught:
-        LIBRARY[name].typed(domains)
+        LIBRARY[name].specialise(domains)
     assert what in str(caught.value)
     assert hint in caught.value.hint
 
@@ -164,7 +164,7 @@ TABLES: list[tuple[Function, tuple[Domain, ...]]] = [
 
 @pytest.mark.parametrize(("function", "domains"), TABLES, ids=lambda each: getattr(each, "name", ""))
 def test_over_small_finite_types_a_function_is_a_table(function: Function, domains: tuple[Domain, ...]) -> None:
-    typed = function.typed(domains)
+    typed = function.specialise(domains)
     assert not needs_table(typed.body)
     assert typed.result.finite
     for args in cases(*domains):
@@ -172,7 +172,7 @@ def test_over_small_finite_types_a_function_is_a_table(function: Function, domai
 
 
 def test_what_is_large_is_no_table_and_refused_by_models() -> None:
-    body = Function("half", 1, lambda x: x / 2 > 1).typed((Range(0, 10_000),)).body
+    body = Function("half", 1, lambda x: x / 2 > 1).specialise((Range(0, 10_000),)).body
     assert needs_table(body)
     source = wb.parse("function half(x) = x / 2 > 1\npipeline p(x: 0..10000) -> bool { return half(x) }").get()
     with pytest.raises(Refused, match="'/' only as a table of all cases") as caught:
@@ -182,7 +182,7 @@ def test_what_is_large_is_no_table_and_refused_by_models() -> None:
 
 def test_a_table_does_not_hide_that_a_checked_domain_is_left() -> None:
     checked = Integer(4, Overflowing.CHECKED)
-    typed = Function("f", 1, lambda x: (x + 1) / 2 > 1).typed((checked,))
+    typed = Function("f", 1, lambda x: (x + 1) / 2 > 1).specialise((checked,))
     assert needs_table(typed.body) is False
     assert any(term.op is not None and term.op.by_table for term in postorder(leaves(typed.body)))
     with pytest.raises(WorkbenchError, match="leaves the checked domain"):

@@ -13,7 +13,7 @@ from workbench.conformance.compare.search import Search
 from workbench.core.domain import BOOL, INT, Domain, Integer
 from workbench.core.fault import Fault, Kind
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Maybe, carried
+from workbench.core.processor import Maybe, show_carried
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, LanguageError, PipelineError, Refused
 from workbench.events.read import read_events
@@ -55,7 +55,7 @@ class Merging:
         found = [events[name] for name in self.pipeline.ports.domains if name in events]
         self.last = found[-1:] or self.last
         pipes = {name: Maybe(name in events, events.get(name)) for name in self.pipeline.ports.domains}
-        pipes |= {"all": Maybe(bool(found), carried(found, 2)), "last": Maybe(False, None)}
+        pipes |= {"all": Maybe(bool(found), show_carried(found, 2)), "last": Maybe(False, None)}
         return StepRecord(pipes, {"all": found, "last": []}, {})
 
     def trace(self, steps: Iterable[Mapping[str, Any]]) -> list[StepRecord]:

@@ -13,7 +13,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Range
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
-from workbench.events.files import format_of, opened, readable
+from workbench.events.files import format_of, open_bytes, readable
 from workbench.events.read import read_blocks, read_events
 from workbench.events.table import format_row
 
@@ -89,7 +89,7 @@ def by_blocks(path: Path, program: Ports, taken: list):
 
 def by_rows(path: Path, program: Ports):
     """Every row for itself, which says what a log means."""
-    with opened(path) as stream, readable(str(path)):
+    with open_bytes(path) as stream, readable(str(path)):
         reader, lines = (
             format_row(str(format_of(path))).reader(program),
             io.TextIOWrapper(stream, "utf-8-sig", newline=""),

@@ -58,18 +58,18 @@ def test_long_cells_among_others_are_read(piece, count, tmp_path):
 
 def test_a_row_is_there_when_it_has_ended():
     row = lines.BegunRow("log")
-    assert row.followed(b"a" * 2 * SIZE, last=False) == b"a" * 2 * SIZE
+    assert row.append_bytes(b"a" * 2 * SIZE, last=False) == b"a" * 2 * SIZE
     row.keep(b"a" * 2 * SIZE)
-    assert row.followed(b"bcd", last=False) is None
-    assert row.followed(b"e\nf", last=False) == b"a" * 2 * SIZE + b"bcde\nf"
+    assert row.append_bytes(b"bcd", last=False) is None
+    assert row.append_bytes(b"e\nf", last=False) == b"a" * 2 * SIZE + b"bcde\nf"
     row.keep(b'"' + b"\n" * SIZE)
-    assert row.followed(b"\n\n", last=False) is None
-    assert row.followed(b'\n""\n', last=False) is None
-    assert row.followed(b'"', last=False) is None
-    assert row.followed(b'"\n"\n', last=False) is not None
+    assert row.append_bytes(b"\n\n", last=False) is None
+    assert row.append_bytes(b'\n""\n', last=False) is None
+    assert row.append_bytes(b'"', last=False) is None
+    assert row.append_bytes(b'"\n"\n', last=False) is not None
 
 
 def test_what_comes_last_is_looked_at():
     row = lines.BegunRow("log")
     row.keep(b"a" * 2 * SIZE)
-    assert row.followed(b"", last=True) == b"a" * 2 * SIZE
+    assert row.append_bytes(b"", last=True) == b"a" * 2 * SIZE

@@ -5,7 +5,7 @@ import pytest
 import workbench as wb
 from workbench.core.program import Port, Ports
 from workbench.events.account import Reporter
-from workbench.events.files import opened
+from workbench.events.files import open_bytes
 from workbench.events.parts import part_stream
 from workbench.events.read import log_reader
 from workbench.events.reading import Reading
@@ -17,11 +17,11 @@ def rows(path, size):
     """The rows, the bad ones with their numbers, and how many parts of so many bytes there are; None: the whole."""
     pattern = r"(?P<t>\w+) has (?P<x>\w+)" if path.suffix == ".log" else ""
     found, bad, reading = [], [], Reading(bad_rows="kept", pattern=pattern)
-    with opened(path) as stream, log_reader(stream, path, INPUTS, reading, Reporter()) as (reader, _, shown):
+    with open_bytes(path) as stream, log_reader(stream, path, INPUTS, reading, Reporter()) as (reader, _, shown):
         parts = [type(reader).part] if size is None else list(reader.parts(stream, shown, size))
     for part in parts:
         reporter = Reporter(keep=bad.append)
-        with opened(path) as stream, log_reader(part_stream(stream, part), path, INPUTS, reading, reporter) as one:
+        with open_bytes(path) as stream, log_reader(part_stream(stream, part), path, INPUTS, reading, reporter) as one:
             reader, lines, shown = one
             reader.part = part
             for block in reader.blocks(lines, shown):

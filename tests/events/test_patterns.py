@@ -4,7 +4,7 @@ import pytest
 
 from workbench import parse, run
 from workbench.errors import InputError
-from workbench.events.patterns import LOGFMT, PATTERNS, named_pattern
+from workbench.events.patterns import LOGFMT, PATTERNS, find_pattern
 
 REQUESTS = parse(
     "pipeline p(status: int, bytes: int, path: str) -> s: int, b: int, p: str { return status, bytes, path }"
@@ -94,4 +94,4 @@ def test_names_that_are_none() -> None:
         with pytest.raises(InputError, match=f"no pattern '{name}'") as found:
             run(REQUESTS.get().pipeline, "x.log", pattern=name)
         assert hint in found.value.hint
-    assert named_pattern(r"(?P<x>\d+)") is None
+    assert find_pattern(r"(?P<x>\d+)") is None

@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Port, Ports
 from workbench.events.columns import arrays_of
-from workbench.events.output_columns import shown_events
+from workbench.events.output_columns import events_to_arrow
 from workbench.events.read import read_events
 from workbench.events.values import dump_json, to_json
 from workbench.events.write import write_events
@@ -47,7 +47,7 @@ def test_written_as_one_by_one(name: str, data: st.DataObject) -> None:
     found = data.draw(st.lists(events(domain), min_size=1, max_size=6))
     arrays = arrays_of(domain, found)
     assert arrays is not None
-    assert shown_events(domain, arrays).to_pylist() == [dump_json(to_json(each, domain)) for each in found]
+    assert events_to_arrow(domain, arrays).to_pylist() == [dump_json(to_json(each, domain)) for each in found]
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet"])

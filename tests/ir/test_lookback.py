@@ -6,7 +6,7 @@ from tests.processors.common import typed
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Overflowing
 from workbench.core.function import user_function
-from workbench.ir.lookback import bounded_history, settled_states
+from workbench.ir.lookback import find_history_bound, find_settled_states
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
 from workbench.processors.count_decimate import CountDecimate
@@ -60,7 +60,7 @@ OPAQUE = user_function(lambda a: a * a, result=INT, name="square")
     ids=str,
 )
 def test_how_many_fronts_determine_what_is_done(processor, domains, history):
-    assert bounded_history(typed(processor, *domains), domains) == history
+    assert find_history_bound(typed(processor, *domains), domains) == history
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_how_many_fronts_determine_what_is_done(processor, domains, history):
     ids=str,
 )
 def test_states_that_nothing_changes(processor, domain, states):
-    assert list(settled_states(typed(processor, domain), [domain])) == states
+    assert list(find_settled_states(typed(processor, domain), [domain])) == states

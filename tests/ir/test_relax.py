@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import var
 from workbench.ir.compose import compose
-from workbench.ir.relax import brims, guesses, look_ahead, opened
+from workbench.ir.relax import brims, guesses, look_ahead, open_queues
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import Input
 from workbench.language import parse
@@ -41,7 +41,7 @@ class Both:
         bounded = compose(flat, {**dict.fromkeys(flat.queues, ROOM), queue: self.capacity})
         brim = brims(flat, bounded)[queue]
         self.sign = 1 if brim.full > 0 else -1
-        small = opened(flat, bounded, [queue])
+        small = open_queues(flat, bounded, [queue])
         level, events = guesses(queue, brim, self.domain, taken)
         domain = Tuple((level.domain, *[self.domain] * taken))
         guess = Input("guess", domain, var("guess:present", BOOL), (level, *events))

@@ -10,7 +10,7 @@ from workbench.lab.claim import Standing
 from workbench.lab.data import open_data
 from workbench.lab.draw import DOUBTFUL, svg
 from workbench.lab.plan import Selection
-from workbench.lab.table import is_timing, shown
+from workbench.lab.table import format_value, is_timing
 
 SUITE = """
 @suite.experiment(Region(order=["b'b", "a"], q=[2, 10], exact=True), repeat=3,
@@ -250,7 +250,7 @@ def test_what_did_not_end_well_or_was_timed_badly_is_doubtful_in_a_plot(make_lab
      (0.00001234, "1.23e-05"), ("x", "x"), (float("inf"), "inf"), (1e20, "100000000000000000000")],
 )  # fmt: skip
 def test_how_values_are_shown(value, text):
-    assert shown(value) == text
+    assert format_value(value) == text
 
 
 def test_a_notebook_shows_tables_and_plots(data):

@@ -63,7 +63,7 @@ def test_the_problems_of_time2021_are_at_least_those_of_the_paper(tmp_path):
 def test_some_of_time2021(tmp_path):
     """Its expected verdicts follow from what the pipelines do, and are checked by the lab itself."""
     lab = lab_of("time2021", tmp_path)
-    lab = Lab(lab.suite.repeated(1), lab.path, lab.store)
+    lab = Lab(lab.suite.repeat(1), lab.path, lab.store)
     found = run(lab, Selection(("check",), {"n": (4,), "q": (2,), "k": (0, 3)}))
     assert len(found) == 24
     assert {r.measured.status for r in found} == {Status.OK}

@@ -237,6 +237,6 @@ def test_a_plan_counts_what_there_is_and_what_is_made_again():
     well, crashed, new = (Measurement("e", {"n": n}, 0, f"key{n}", "code") for n in range(3))
     done = {well.id: "ok", crashed.id: "crash"}
     first = SweepPlan([well, crashed, new], done, [new], [])
-    assert (first.measured, first.again, first.failed_before) == (2, 0, {crashed.id: "crash"})
+    assert (first.measured, first.again, first.earlier_failures) == (2, 0, {crashed.id: "crash"})
     retried = SweepPlan([well, crashed, new], done, [crashed, new], [])
-    assert (retried.measured, retried.again, retried.failed_before) == (2, 1, {})
+    assert (retried.measured, retried.again, retried.earlier_failures) == (2, 1, {})

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.errors import LanguageError
 from workbench.language import PipelineReference, parse, parse_property
-from workbench.language.properties import PROPERTIES, dotted
+from workbench.language.properties import PROPERTIES, join_dotted
 from workbench.language.syntax import Field, Identifier, Literal, Operation, Temporal
 
 TEXT = """
@@ -89,8 +89,8 @@ def test_formulas():
     found = parse_property("ctl(AG (queue(add.left).length <= 2 -> A[overflow U g.add.present]))").argument
     assert isinstance(found, Temporal)
     assert str(found) == "AG (queue(add.left).length <= 2 -> A[overflow U g.add.present])"
-    assert dotted(Field(Field(Identifier("g"), "add"), "present")) == "g.add.present"
-    assert dotted(Field(Literal(1), "present")) is None
+    assert join_dotted(Field(Field(Identifier("g"), "add"), "present")) == "g.add.present"
+    assert join_dotted(Field(Literal(1), "present")) is None
 
 
 def test_the_place_of_a_mistake_on_the_command_line():

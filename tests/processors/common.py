@@ -59,4 +59,4 @@ def _carry(outputs, shown):
 
 
 def typed(processor: Processor, *domains):
-    return processor.typed(tuple(domains))
+    return processor.specialise(tuple(domains))

@@ -100,7 +100,7 @@ class Body:
         """One more processor, if it can read these."""
         domains = tuple(domain for _, domain in read)
         try:
-            (result,) = processor.typed(domains).results(domains)
+            (result,) = processor.specialise(domains).results(domains)
         except (TypingError, DomainError):
             return
         self.pipes.append((self.builder.add(processor, [stream for stream, _ in read]), result))

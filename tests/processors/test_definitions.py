@@ -37,7 +37,7 @@ def typings(processor):
             inputs = (first, middle, last)[: processor.in_arity] if processor.in_arity != 2 else (first, last)
             integers = first if isinstance(first, Integer) else Integer(4)
             with suppress(WorkbenchError):
-                found.append((inputs, processor.resolve(integers).typed(inputs)))
+                found.append((inputs, processor.resolve(integers).specialise(inputs)))
     return found
 
 

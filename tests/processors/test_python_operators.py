@@ -208,13 +208,13 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("define", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_operators_in_functions_compute_what_python_does(define):
-    typed = wb.Function("f", 2, define).typed([INT, wb.BOOL])
+    typed = wb.Function("f", 2, define).specialise([INT, wb.BOOL])
     for a, p in itertools.product(range(-4, 5), [False, True]):
         assert typed(a, p) == define(a, p)
 
 
 def test_not_in_a_function():
-    typed = wb.Function("f", 1, lambda a: ~(a > 1)).typed([INT])
+    typed = wb.Function("f", 1, lambda a: ~(a > 1)).specialise([INT])
     assert [typed(a) for a in range(4)] == [True, True, False, False]
 
 
@@ -241,19 +241,19 @@ OF_DOMAINS: list[tuple[wb.Domain, dict]] = [
 @pytest.mark.parametrize(("domain", "use"), [(domain, use) for domain, uses in OF_DOMAINS for use in uses.values()])
 def test_what_needs_values_in_a_function_is_refused(domain, use):
     with pytest.raises((Refused, TypingError)):
-        wb.Function("f", 1, lambda a: (use(a), a)).typed([domain])
+        wb.Function("f", 1, lambda a: (use(a), a)).specialise([domain])
 
 
 @pytest.mark.parametrize("domain", [PAIR, RECORD], ids=["tuple", "record"])
 def test_equality_of_records_is_that_of_their_fields(domain):
     for define in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a == (1, True), lambda a, b: a == a):
-        typed = wb.Function("f", 2, define).typed([domain, domain])
+        typed = wb.Function("f", 2, define).specialise([domain, domain])
         for a, b in itertools.product(domain.values(), repeat=2):
             assert typed(a, b) is define(a, b)
 
 
 def test_a_refusal_in_a_function_names_what_there_is():
     with pytest.raises(Refused, match="hint: ") as raised:
-        wb.Function("f", 1, lambda a: 1 if a else 0).typed([wb.BOOL])
+        wb.Function("f", 1, lambda a: 1 if a else 0).specialise([wb.BOOL])
     named = re.findall(r"wb\.(\w+)", raised.value.hint)
     assert {"ite", "NOT", "MAX", "MIN"} <= set(named) <= set(dir(wb))

@@ -92,7 +92,7 @@ def test_more_wait_than_may():
     with pytest.raises(Overflow, match=r"queue 'forall.pending' overflows: its capacity is 3 and more positions"):
         running.step({"e": fronts[3]})
     with pytest.raises(Overflow, match="its capacity is 3 and 4 positions would wait"):
-        pipeline.node("forall").processor.typed((FEW,)).denote((fronts,))
+        pipeline.node("forall").processor.specialise((FEW,)).denote((fronts,))
     full = Simulator(compose(pipeline))
     assert [full.step({"e": e}).overflows for e in fronts] == [(), (), (), ("forall.pending",)]
     with pytest.raises(PipelineError, match="at least one position"):

@@ -58,11 +58,11 @@ def test_wide_windows_are_folded_as_windows_of_int_are() -> None:
 
 def test_it_is_typed_again_as_it_was() -> None:
     events = (Range(0, 9),)
-    once = Window(3, Cumulate(f.ADD)).typed(events)
-    assert once.typed(events).results(events) == once.results(events) == (Range(0, 27),)
+    once = Window(3, Cumulate(f.ADD)).specialise(events)
+    assert once.specialise(events).results(events) == once.results(events) == (Range(0, 27),)
     with pytest.raises(TypingError, match=r"0\.\.26"):  # the sum of three is not in the domain that was asked for
-        Window(3, Cumulate(f.ADD, domain=Range(0, 26))).typed(events)
-    assert Window(3, Cumulate(f.ADD, domain=Range(0, 99))).typed(events).results(events) == (Range(0, 99),)
+        Window(3, Cumulate(f.ADD, domain=Range(0, 26))).specialise(events)
+    assert Window(3, Cumulate(f.ADD, domain=Range(0, 99))).specialise(events).results(events) == (Range(0, 99),)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.parallel.executor import Parallel
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
-from workbench.ir.lookback import bounded_history
+from workbench.ir.lookback import find_history_bound
 from workbench.language.load import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
@@ -426,7 +426,7 @@ def test_what_is_said_to_be_forgotten_is(data):
     node = whole.nodes[-1]
     domains = [whole.domains[pipe] for pipe in node.inputs]
     holder = whole.typed[node.name]
-    events = bounded_history(holder, domains)
+    events = find_history_bound(holder, domains)
     if events is not None and not holder.finishes:
         streams = tuple(data.draw(st.lists(of_domain(d), min_size=9, max_size=14)) for d in domains)
         assert stepped(History(events, holder), streams) == stepped(holder, streams)

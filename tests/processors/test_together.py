@@ -64,7 +64,7 @@ def test_its_state_is_that_of_the_walk(body):
         one, emitted = group.step(one, front)
         other, carried = group._walk(other, [[value] for value in front], ends=False)
         assert one == other
-        assert [[out.value] for out in emitted] == [list(carried[pipe]) for pipe in group._shown]
+        assert [[out.value] for out in emitted] == [list(carried[pipe]) for pipe in group._output_positions]
 
 
 @pytest.mark.parametrize("body", [silent, late, merging], ids=str)

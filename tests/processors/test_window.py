@@ -116,7 +116,7 @@ def test_slots_have_names_of_their_own(inner, encoding):
 def test_the_encoding_with_fewer_bits_is_chosen():
     wide = Tuple((N7, N7, BOOL))
     count = Cumulate(f.as_function("or"), False)
-    assert count.typed((BOOL,))
+    assert count.specialise((BOOL,))
     small_state = typed(Window(4, Group(_truth(wide))), wide)
     assert bits(small_state.machine((wide,))) == min(
         bits(typed(Window(4, Group(_truth(wide)), e), wide).machine((wide,))) for e in ("events", "copies")

@@ -14,7 +14,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.events import follow
 from workbench.events.follow import FollowedFile, Follower, files_since
 from workbench.runner.answers import rows_of
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.pipelines import open_pipeline
 from workbench.tesla.check import load_rules
 
@@ -83,7 +83,7 @@ def test_a_file_that_is_truncated_is_begun_again(log) -> None:
 
 def test_rows_are_run_as_they_come(log) -> None:
     append(log, 1, 2)
-    running = open_pipeline(SUMS, started(log, None, {"follow": True}))
+    running = open_pipeline(SUMS, make_start(log, None, {"follow": True}))
     rows = (row["total"] for part in running.answers() for row in rows_of(part, running.session.outputs.shown))
     assert list(islice(rows, 2)) == [1, 3]
     append(log, 3)

@@ -28,7 +28,7 @@ from workbench.executors.compiled.execute.columns import column
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.keyed import keys as numbering
 from workbench.executors.compiled.keyed.executor import CompiledKeys
-from workbench.executors.compiled.keyed.tables import compiled_keys
+from workbench.executors.compiled.keyed.tables import make_compiled_keys
 from workbench.executors.reference.executor import Reference
 
 BACKENDS = ["reference", "threaded", "compiled"]
@@ -169,7 +169,7 @@ def test_tables_that_grow_are_put_in_and_out():
     codes = np.arange(4000) % 3
     values = [(i * 7) % 90 * 1000 for i in range(4000)]
     expected = Alone(pipeline, [(int(c), {"x": x}) for c, x in zip(codes, values, strict=True)])
-    run, found = compiled_keys(Compiled(pipeline)), []
+    run, found = make_compiled_keys(Compiled(pipeline)), []
     for first in (0, 2500):
         part = slice(first, 2500 if not first else 4000)
         made = run.feed(codes[part], {"x": column("x", wb.INT, values[part])}, 3)

@@ -21,7 +21,7 @@ from workbench.events import typed
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
 from workbench.events.reading import Reading
-from workbench.events.times import shown_times
+from workbench.events.times import times_to_arrow
 from workbench.events.write import write_events
 from workbench.runner.order import singly
 from workbench.runner.rules import opening
@@ -227,7 +227,7 @@ def test_times_in_columns_are_shown_as_one_by_one(unit, dates):
     times = [0, -1, 1, 10**6, 1500, 3600 * 10**6, *(random.randrange(-(10**16), large) for _ in range(50))]
     times += [random.randrange(10**15, 2 * 10**15) for _ in range(50)]
     for some in (times, times[:6], times[-50:]):
-        shown = shown_times(np.array(some), clock)
+        shown = times_to_arrow(np.array(some), clock)
         texts = pa.types.is_string(shown.type) and not dates
         found = [json.loads(each) if texts else each for each in shown.to_pylist()]
         assert list(map(repr, found)) == [repr(clock.show(each)) for each in some]

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import InputError, LostRows, PipelineError, Refused, StateError
 from workbench.events.account import Account
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.rules.opening import run_rules
 from workbench.tesla.check import rules
 
@@ -80,7 +80,7 @@ def files(tmp_path):
 def begun(files, output="-", **options: Any):
     """The options of a run, and what it says."""
     said: list[str] = []
-    start = started(files, output, {"backend": "spark", "time_unit": "s", **options})
+    start = make_start(files, output, {"backend": "spark", "time_unit": "s", **options})
     start.reporter.say = said.append
     object.__setattr__(start, "say", said.append)
     return start, said

@@ -364,7 +364,7 @@ def test_nothing_is_left_of_a_run_that_fails_before_its_first_output(
     with pytest.raises(InputError) as kept:  # while the error is there, so is what its frames hold
         wb.run(wb.parse(TOTAL).get(), data, output=output, **options)
     assert os.listdir() == ["x.csv"], kept
-    monkeypatch.setattr("workbench.runner.call._answered", lambda *_, **__: int("no"))
+    monkeypatch.setattr("workbench.runner.call._make_answer", lambda *_, **__: int("no"))
     with pytest.raises(ValueError, match="invalid literal") as failed:
         wb.run(wb.parse(TOTAL).get(), [{"x": 1}], **options)
     assert os.listdir() == ["x.csv"], failed

@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from experiments.scheduler.flow_moments import PairPlace, flow_history, history_page, history_text
 from tests.verify.browser import PROGRAM, WITHOUT, Page
-from workbench.executors.dataflow.listings import defined
+from workbench.executors.dataflow.listings import define_sets
 
 PIPE = """
 pipeline p(x: int) -> int {
@@ -31,7 +31,7 @@ def test_places_are_those_of_the_definitions(seed):
     for moment in found.moments:
         phases = len(moment.x)
         news = {pair for pair, place in moment.places.items() if place in (*WAITS, PairPlace.PARTIAL)}
-        partial, full, ready = defined(found.vertices.graph, news, phases)
+        partial, full, ready = define_sets(found.vertices.graph, news, phases)
         assert {pair for pair in news if moment.places[pair] is PairPlace.PARTIAL} == partial
         assert {pair for pair in news if moment.places[pair] in WAITS} == full
         assert {pair for pair in full if moment.places[pair] is not PairPlace.FULL} == ready

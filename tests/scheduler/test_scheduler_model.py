@@ -11,7 +11,7 @@ from experiments.scheduler.replay import CONFIRMED
 from workbench.errors import InputError
 from workbench.executors.dataflow.interleaving import Interleaving
 from workbench.executors.dataflow.listings import Listings, Variant
-from workbench.executors.dataflow.numbering import NumberedGraph, numbered_graphs
+from workbench.executors.dataflow.numbering import NumberedGraph, enumerate_graphs
 from workbench.ir.simulate import Simulator
 
 
@@ -79,7 +79,7 @@ def failing(shape, variant, phases=2, threads=2):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("size", "threads"), [(1, 1), (2, 2), (3, 2)])
 def test_all_claims_hold_on_all_small_graphs(size, threads):
-    graphs = [each for each in numbered_graphs(size) if each.satisfactory]
+    graphs = [each for each in enumerate_graphs(size) if each.satisfactory]
     assert len(graphs) == {1: 1, 2: 2, 3: 7}[size]
     for each in graphs:
         assert failing(each, Variant.WHOLE, 2, threads) == {}

@@ -49,7 +49,7 @@ def test_nothing_is_shown_as_the_data_class_that_it_is() -> None:
     assert repr(wb.constants(late())) == "(<trim: varies>, <add: varies>)"
     assert repr(wb.dead_paths(late())) == "<dead paths of late: nothing can be deleted>"
     assert repr(rules) == "<rules fire: R; they emit Fire>"
-    assert repr(rules.simplified(seconds=0)) == str(rules.simplified(seconds=0))
+    assert repr(rules.simplify(seconds=0)) == str(rules.simplify(seconds=0))
     assert repr(rules.analyse("fires")) == "(<R: can fire>,)"
 
 

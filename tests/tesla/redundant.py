@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from workbench.conformance.generate.rule_cases import DECLARATIONS, LITERALS, RuleCase, grown_case, random_case
+from workbench.conformance.generate.rule_cases import DECLARATIONS, LITERALS, RuleCase, grow_case, random_case
 from workbench.core.domain import INT
 from workbench.tesla import tree as t
-from workbench.tesla.check import checked
+from workbench.tesla.check import check_rule_set
 
 _SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -18,10 +18,10 @@ _SIGNS = ("==", "!=", "<", "<=", ">", ">=")
 def redundant_case(seed: int) -> RuleCase:
     """The case of a number: random rules with parts added to them that say little, nothing, or something else."""
     rng = random.Random(seed)
-    case = grown_case(rng.choice) if seed % 4 else random_case(seed, alike=True)
+    case = grow_case(rng.choice) if seed % 4 else random_case(seed, alike=True)
     made = tuple(each for rule in case.rules.rules for each in _rules(rule, rng))
     file = replace(case.rules.file, rules=made)
-    return replace(case, rules=checked(file, "redundant"), trex=False, saved=None)
+    return replace(case, rules=check_rule_set(file, "redundant"), trex=False, saved=None)
 
 
 def _rules(rule: t.Rule, rng: random.Random) -> list[t.Rule]:

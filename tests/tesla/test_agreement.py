@@ -16,8 +16,8 @@ from tests.tesla.events import ENGINES
 from tests.tesla.rule_cases import rule_cases
 from workbench.conformance.compare.rule_engines import (
     RuleDisagreement,
+    compare_to_meaning,
     evaluate_meaning,
-    held_to_meaning,
     smallest_disagreement,
 )
 from workbench.conformance.generate.rule_cases import RuleCase, random_case
@@ -55,7 +55,7 @@ def test_engines_tell_what_rules_mean_in_many_cases():
 def test_rules_that_are_alike_tell_what_they_mean():
     """What they have in common is the same for each of them: with consumption, hierarchies, limits and snapshots."""
     for case in (random_case(seed, alike=True) for seed in range(140)):
-        assert held_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
+        assert compare_to_meaning(case, {"compiled": rule_engines()["compiled"]}) is None
 
 
 def test_engines_that_scan_tell_what_rules_mean():
@@ -69,7 +69,7 @@ def test_engines_that_scan_tell_what_rules_mean():
     plans = [SetPlan(case.rules, indexed=False) for case in cases]
     assert not any(column.keys for plan in plans for column in plan.columns)
     for case in cases[: SOME // 4]:
-        assert held_to_meaning(case, {name: partial(scanning, name) for name in ENGINES}) is None
+        assert compare_to_meaning(case, {name: partial(scanning, name) for name in ENGINES}) is None
 
 
 @given(rule_cases())
@@ -139,7 +139,7 @@ EVENTS = [Occurrence("B", 0, (2,)), Occurrence("A", 1, (1, float("nan")))]
 
 def test_a_disagreement_shrinks_to_a_test(monkeypatch):
     case = RuleCase(rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
-    assert held_to_meaning(case) is None
+    assert compare_to_meaning(case) is None
     differs = {"forgetful": Forgetful}
     found = smallest_disagreement(case, differs)
     assert isinstance(found, RuleDisagreement)
@@ -176,7 +176,7 @@ def test_composites_agree_in_everything(change, monkeypatch):
         def process(self, event):
             return [replace(each, **change) for each in self.engine.process(event)]
 
-    assert held_to_meaning(case, {"other": Other}) is not None
+    assert compare_to_meaning(case, {"other": Other}) is not None
 
 
 def test_every_operator_is_among_random_rules():
@@ -187,7 +187,7 @@ def test_every_operator_is_among_random_rules():
             met.update(part.policy for part in rule.parts)
             met.update(part.function for part in rule.parts if isinstance(part, t.Aggregate))
             met.update(kind for part in rule.parts for kind in WINDOWS if getattr(part.window, kind, False))
-            met.update(t.EVENTS for part in rule.parts if getattr(part.window, "counted", False))
+            met.update(t.EVENTS for part in rule.parts if getattr(part.window, "counts_events", False))
             met.update(name for name in ("limit", "pause", "per", "consuming", "where_clause") if getattr(rule, name))
     expected = {
         *t.Policy, *aggregate_rows(), "PRODUCT", "TOTAL", *WINDOWS, t.EVENTS,

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from workbench.cli.main import main
-from workbench.events.inputs import expected_rows
+from workbench.events.inputs import estimate_rows
 from workbench.executors.table import RunSize
 from workbench.runner.choice import choose_engine
 from workbench.tesla.check import rules
@@ -40,12 +40,12 @@ def test_what_machine_code_does_not_have_is_for_cdp():
 def test_files_tell_about_how_many_rows_they_have(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"x" * 5000)
     (tmp_path / "b.csv.gz").write_bytes(b"x" * 5000)
-    assert expected_rows(str(tmp_path / "a.csv")) == 200
-    assert expected_rows([f"A={tmp_path / 'a.csv'}", str(tmp_path / "b.csv.gz")]) == 1000
-    assert expected_rows("-") is None
-    assert expected_rows([{"x": 1}]) == 1
-    assert expected_rows({"x": [1, 2]}) == 2
-    assert expected_rows(iter([{"x": 1}])) is None
+    assert estimate_rows(str(tmp_path / "a.csv")) == 200
+    assert estimate_rows([f"A={tmp_path / 'a.csv'}", str(tmp_path / "b.csv.gz")]) == 1000
+    assert estimate_rows("-") is None
+    assert estimate_rows([{"x": 1}]) == 1
+    assert estimate_rows({"x": [1, 2]}) == 2
+    assert estimate_rows(iter([{"x": 1}])) is None
 
 
 def test_auto_says_what_it_has_chosen_where_that_is_not_the_usual_one(tmp_path, monkeypatch, capsys):

@@ -21,7 +21,7 @@ from tests.examples import scaled
 from tests.tesla.events import A, C, rule_engine
 from tests.tesla.test_meaning import TYPES
 from tests.tesla.test_rule_threads import APART, JOINED, drawn
-from workbench.conformance.compare.rule_engines import held_to_meaning
+from workbench.conformance.compare.rule_engines import compare_to_meaning
 from workbench.conformance.generate import rule_cases as generator
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.core.domain import INT
@@ -29,7 +29,7 @@ from workbench.errors import EndlessChain, InputError, Refused
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules import memory
-from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compiled_functions
+from workbench.executors.compiled.rules.compiling import PLAIN, KernelFunctions, compile_functions
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import KernelStatus
@@ -75,7 +75,7 @@ def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch
     )
     stream = [A(0, 1), A(0, 2), A(1, 3), C(2, 0), C(3, 0)]
     for seed, case in enumerate([*map(own_cases, range(PLAIN_CASES)), generator.RuleCase(consuming, stream)]):
-        assert held_to_meaning(case, {"compiled": from_capacity_one()}) is None, seed
+        assert compare_to_meaning(case, {"compiled": from_capacity_one()}) is None, seed
     full = {each for each in KernelStatus if each.name.startswith("FULL")}
     assert grown.keys() == full
 
@@ -120,23 +120,23 @@ def test_no_index_is_negative(own_cases):
         np.zeros(2).view(CheckedWords)[-1]
     start = from_capacity_one(PLAIN._replace(run=checked_run))
     for seed in range(CHECKED_CASES):
-        assert held_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
+        assert compare_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_machine_code_emits_what_rules_mean(own_cases):
     """Mistakes of a compiler's making have shown in one case of thousands."""
-    start = from_capacity_one(compiled_functions())
+    start = from_capacity_one(compile_functions())
     for seed in range(COMPILED_CASES):
-        assert held_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
+        assert compare_to_meaning(own_cases(seed), {"compiled": start}) is None, seed
 
 
 def test_numbers_beyond_words_come_at_any_time(own_cases, monkeypatch):
     """What has been consumed and retained by then goes along to `cdp`, and comes back with a snapshot."""
     monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
     for seed in range(20):
-        assert held_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
+        assert compare_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
 
 
 # --- blocks ---------------------------------------------------------------------------------------------
@@ -288,11 +288,11 @@ def test_the_kernel_takes_the_state_back_from_cdp(own_cases, monkeypatch):
     """After each event that was not for it, and after each change of rules."""
     monkeypatch.setitem(generator.VALUES, INT, (1, 0, 2, 1, 0, 2, -1, 3, None, 2**63 - 1, -(2**63), 2**70))
     monkeypatch.setattr(engine_module, "PATIENCE", 1)
-    monkeypatch.setattr(engine_module, "held_events", lambda exact: [])
+    monkeypatch.setattr(engine_module, "list_held_events", lambda exact: [])
     taken, take_back = Counter[bool](), CompiledRules._take_back
     monkeypatch.setattr(CompiledRules, "_take_back", lambda self: _counted(taken, take_back(self)))
     for seed in range(20):
-        assert held_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
+        assert compare_to_meaning(own_cases(seed), {"compiled": from_capacity_one()}) is None, seed
     assert min(taken[True], taken[False]) > 5
 
 

@@ -14,7 +14,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.errors import InputError, Refused
 from workbench.events import lines
 from workbench.executors.compiled.rules import engine as engine_module
-from workbench.executors.compiled.rules.blocks import retained_events
+from workbench.executors.compiled.rules.blocks import list_retained_events
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
@@ -387,6 +387,6 @@ def test_what_no_window_holds_is_forgotten_before_there_is_no_room():
     engine = plain_engine(text)
     for i in range(40):
         engine.process(Occurrence("A", i, (i % 3, 0.5)))
-    times = [each.time for each in retained_events(engine.memory, {})]
+    times = [each.time for each in list_retained_events(engine.memory, {})]
     assert times == list(range(40 - len(times), 40))
     assert 10 <= len(times) <= 16  # as a window has, and as there is room for, which doubles

@@ -14,7 +14,7 @@ from tests.tesla.events import rule_engine
 from workbench.executors.compiled.rules.bounds import attribute_bound
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.records import NONE
-from workbench.executors.compiled.rules.search_order import search_order, written_order
+from workbench.executors.compiled.rules.search_order import list_written_order, search_order
 from workbench.show.rule_set_plan import plan_text
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
@@ -122,7 +122,7 @@ def test_what_is_named_in_a_rule_is_searched_before():
         found = search_order(SetPlan(made), 0)
         words = [f"{each.step.number}{'' if each.takes and each.searches else 'ts'[each.searches]}" for each in found]
         assert " ".join(words) == expected, parts
-        assert [each.step.number for each in written_order(SetPlan(made), 0)] == sorted({int(w[0]) for w in words})
+        assert [each.step.number for each in list_written_order(SetPlan(made), 0)] == sorted({int(w[0]) for w in words})
 
 
 @pytest.mark.sampled(7)

@@ -20,7 +20,7 @@ from workbench.executors.compiled.rules import compiling
 from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.compiling import PLAIN
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.threads import compiled_rules
+from workbench.executors.compiled.rules.threads import make_compiled_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 
@@ -28,7 +28,7 @@ from workbench.tesla.engines.engine import EngineSettings
 @pytest.fixture
 def python_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain Python stands for machine code."""
-    monkeypatch.setattr(engine_module, "compiled_functions", lambda: PLAIN)
+    monkeypatch.setattr(engine_module, "compile_functions", lambda: PLAIN)
 
 
 @pytest.mark.usefixtures("python_as_code")
@@ -122,5 +122,5 @@ def test_another_process_compiles_while_cdp_computes(loop, capsys):
 
 def test_few_events_load_no_machine_code(monkeypatch):
     monkeypatch.setattr(compiling, "is_kept", lambda: pytest.fail("machine code has been asked for"))
-    engine = compiled_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
+    engine = make_compiled_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
     assert [each.values for time in range(300) for each in engine.process(C(time, time))] == [(x,) for x in range(300)]

@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules import by_time
 from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import RulesByTime
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.executors.compiled.rules.threads import ThreadedRules, compiled_rules
+from workbench.executors.compiled.rules.threads import ThreadedRules, make_compiled_rules
 from workbench.tesla.check import rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_split import RuleSplit, TimeSplit, rule_split, time_split
@@ -142,10 +142,10 @@ def test_what_came_before_a_late_event_is_published(monkeypatch):
 def test_events_that_are_not_divided_are_for_one_thread():
     settings = EngineSettings(threads=2, plain=True)
     consuming = rules(TYPES + "from A and each B within 2 from A emit Z(n = B.x) consuming B")
-    assert isinstance(compiled_rules(consuming, {}, settings), CompiledRules)
+    assert isinstance(make_compiled_rules(consuming, {}, settings), CompiledRules)
     sliced = rules(TYPES + ONE)
-    assert isinstance(compiled_rules(sliced, {}, EngineSettings(threads=2, profiled=True)), CompiledRules)
-    several = compiled_rules(sliced, {}, settings)
+    assert isinstance(make_compiled_rules(sliced, {}, EngineSettings(threads=2, profiled=True)), CompiledRules)
+    several = make_compiled_rules(sliced, {}, settings)
     assert isinstance(several, ThreadedRules)
     with pytest.raises(Refused, match="not changed or saved"):
         several.snapshot()
@@ -154,7 +154,7 @@ def test_events_that_are_not_divided_are_for_one_thread():
 def test_the_costs_of_threads_are_those_of_one():
     made = rules(TYPES + "from B[$x = x] and each A(x == $x) within 5 from B emit Z(n = $x)")
     settings, found = EngineSettings(threads=2, profiled=True, plain=True), []
-    for engine in (compiled_rules(made, {}, settings), CompiledRules(made, {}, settings)):
+    for engine in (make_compiled_rules(made, {}, settings), CompiledRules(made, {}, settings)):
         fed(engine, RuleCase(made, [A(i, i % 3, 1.0) if i % 2 else B(i, i % 3, "b") for i in range(20)], {}, None), [7])
         found.append([(each.rule, each.events, each.partial, each.matches) for each in engine.profile()])
     assert found[0] == found[1]
@@ -176,7 +176,7 @@ def test_slices_take_the_same_time(monkeypatch):
 @pytest.mark.parametrize(("window", "chosen"), [(1, RulesByTime), (60, RulesByKey)])
 def test_events_are_divided_by_time_unless_much_is_repeated(window, chosen):
     made = rules(TYPES + f"from B[$x = x] and each A(x == $x) within {window} from B emit Z(n = $x)")
-    several = compiled_rules(made, {}, EngineSettings(threads=2, plain=True))
+    several = make_compiled_rules(made, {}, EngineSettings(threads=2, plain=True))
     events = [A(time, time, 1.0) if time % 2 else B(time, time, "b") for time in range(100)]
     assert isinstance(several, ThreadedRules)
     assert list(several.process_block(event_block(made, events, several.texts.put))) == []

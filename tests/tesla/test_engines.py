@@ -18,7 +18,7 @@ from workbench.tesla.check import rules
 from workbench.tesla.engines.aip.automaton import Automaton
 from workbench.tesla.engines.aip.matcher import AIPMatcher
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
-from workbench.tesla.engines.columns import aggregated_column
+from workbench.tesla.engines.columns import make_aggregated_column
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.engines.runner import MatcherStart
@@ -327,7 +327,7 @@ def test_columns_know_what_the_formulas_compute(function, declared, pool):
     joined = 'declare aggregate JOINED(a: string, b: string) = a + b from ""'
     step = plan(made.format(kind) + joined).steps[1]
     assert isinstance(step.part, Aggregate)
-    row, made_of = aggregate_row(step.part), aggregated_column(step)
+    row, made_of = aggregate_row(step.part), make_aggregated_column(step)
     assert made_of is not None
     column, choose = made_of(), random.Random(function + declared)
     strange = 0.003 if STRANGE[0] in pool else 0.0

@@ -142,7 +142,7 @@ def prefix(record: RunRecord, stopped: PartialReason, kept: list[int] | None = N
 def alone(rule_set: wb.RuleSet, number: int, *, deleted: bool) -> bool:
     """Whether what has been before does not change with a rule, and its values do not with the events."""
     rule = rule_set.rules[number]
-    counted = any(getattr(part.window, "counted", False) for each in rule_set.rules for part in each.parts)
+    counted = any(getattr(part.window, "counts_events", False) for each in rule_set.rules for part in each.parts)
     looked_at = {name for each in rule_set.rules for name in each.types} & set(rule_set.composites)
     aggregates = any(isinstance(part, t.Aggregate) for part in rule.parts)
     return not (rule.consuming or rule.pause or counted or looked_at or (deleted and aggregates))

@@ -11,7 +11,7 @@ from workbench.core.domain import Value
 from workbench.core.floats import as_float
 from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
-from workbench.tesla.check import checked, rules
+from workbench.tesla.check import check_rule_set, rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.partial_run import PartialRun
 from workbench.tesla.occurrence import Occurrence
@@ -130,7 +130,7 @@ def joined(case: RuleCase, chance: random.Random) -> RuleCase | None:
             per=(*rule.per, value) if rule.pause is not None and key is not None else rule.per,
         ))  # fmt: skip
     try:
-        return replace(case, rules=checked(t.RuleFile(tuple(declared.values()), tuple(found)), "joined"))
+        return replace(case, rules=check_rule_set(t.RuleFile(tuple(declared.values()), tuple(found)), "joined"))
     except LanguageError:  # two parts are called the same, and neither can be named
         return None
 

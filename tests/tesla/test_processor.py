@@ -223,7 +223,7 @@ def held(case: RuleCase) -> None:
     processor = RuleProcessor(case.rules, case.rules.events, facts=case.facts)
     declared = [case.rules.declarations[name].domains for name in case.rules.events]
     shapes = (INT, *(Record(tuple(map(Nullable, each.values())), tuple(each)) for each in declared))
-    processor = processor.typed(shapes)
+    processor = processor.specialise(shapes)
     fronts: list[tuple[int, Any]] = [(0, -1)]
     for event in case.events:
         fronts += [(0, event.time), (1 + case.rules.events.index(event.type), event.values)]
@@ -285,7 +285,7 @@ def test_pipelines_around_rules_run_as_they_are_meant(case):
 
 
 def test_states_are_values():
-    processor = RuleProcessor.samples()[0].typed((INT, INT, INT))
+    processor = RuleProcessor.samples()[0].specialise((INT, INT, INT))
     state, states = processor.initial(), []
     for time in range(2 * LEAST):
         states.append(state)

@@ -4,15 +4,15 @@ import random
 
 import pytest
 
-from workbench.conformance.generate.rule_cases import random_case, varied_case
+from workbench.conformance.generate.rule_cases import make_varied_case, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check import rules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
-from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expanded, placed, slots
-from workbench.tesla.resolved import written as written_rule
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expand_parameters, move_to_place, slots
+from workbench.tesla.resolved import unresolve as written_rule
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
@@ -74,14 +74,14 @@ class Comparison:
         expected = value(written, self.selected, own)
         assert str(resolved) == str(written)
         assert repr(of_slots(resolved, self.found)) == repr(expected)
-        assert repr(of_slots(expanded(resolved), self.found)) == repr(expected)
+        assert repr(of_slots(expand_parameters(resolved), self.found)) == repr(expected)
         assert expected is None or type(expected) is PYTHON[domain_of(resolved)]
 
 
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", range(150))
 def test_slots_have_the_values_of_names(seed):
-    made = (random_case if seed % 2 else varied_case)(seed).rules
+    made = (random_case if seed % 2 else make_varied_case)(seed).rules
     for rule in made.rules:
         Comparison(made, rule, random.Random(seed))
 
@@ -94,10 +94,10 @@ def test_a_parameter_is_seen_through_from_everywhere():
     (rule,) = rules(TYPES + text).resolved
     equation, bound = rule.parts[1].constraints
     assert [(slot.place, slot.name) for slot in slots(equation)] == [(OWN, "x"), (0, "$a")]
-    assert [(slot.place, slot.name) for slot in slots(expanded(equation))] == [(OWN, "x"), (0, "x")]
-    assert str(expanded(bound, own=True)) == "y + $a > 2.0"
-    assert [slot.place for slot in slots(placed(expanded(bound), 1))] == [1, 0]
-    assert exact_text(expanded(rule.where_clause[0])) == "1.y + 0.x < 1.y"
+    assert [(slot.place, slot.name) for slot in slots(expand_parameters(equation))] == [(OWN, "x"), (0, "x")]
+    assert str(expand_parameters(bound, own=True)) == "y + $a > 2.0"
+    assert [slot.place for slot in slots(move_to_place(expand_parameters(bound), 1))] == [1, 0]
+    assert exact_text(expand_parameters(rule.where_clause[0])) == "1.y + 0.x < 1.y"
     assert domain_of(bound) == BOOL
     assert domain_of(rule.where_clause[0].parts[0]) == FLOAT
 

@@ -40,10 +40,10 @@ def test_chains_and_circles_are_those_that_trying_all_finds(seed: int) -> None:
     assert graph.longest_chain == (None if longest > len(arrows) else longest)
     for start in "ABCDE":
         caused = {arrows[each[-1]][2] for each in found if arrows[each[0]][0] == start}
-        assert set(graph.led_to([start])) == caused | {start}
+        assert set(graph.find_effects([start])) == caused | {start}
         causing = {arrows[each[0]][0] for each in found if arrows[each[-1]][2] == start}
-        assert set(graph.led_from([start])) == causing | {start}
-    on_circles = {n for n, (trigger, _, emitted) in enumerate(arrows) if trigger in graph.led_to([emitted])}
+        assert set(graph.find_causes([start])) == causing | {start}
+    on_circles = {n for n, (trigger, _, emitted) in enumerate(arrows) if trigger in graph.find_effects([emitted])}
     circles = [[int(rule.name.split()[1]) - 1 for rule in circle] for circle in graph.circles]
     for circle in circles:
         assert all(
@@ -57,7 +57,7 @@ def test_chains_and_circles_are_those_that_trying_all_finds(seed: int) -> None:
 
 
 def _together(graph: CauseGraph, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return other[0] in graph.led_to([one[2]]) and one[0] in graph.led_to([other[2]])
+    return other[0] in graph.find_effects([one[2]]) and one[0] in graph.find_effects([other[2]])
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.examples import scaled
 from workbench.conformance.compare.rule_engines import same_occurrence
-from workbench.conformance.generate.rule_cases import varied_case
+from workbench.conformance.generate.rule_cases import make_varied_case
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.tesla.check import rules
 from workbench.tesla.engines import rule_pool
@@ -117,7 +117,7 @@ def test_composites_their_numbers_and_their_sources_are_those_of_one_engine(name
 def test_random_rules_are_shared_out():
     shared = 0
     for seed in range(60):
-        case = varied_case(seed)
+        case = make_varied_case(seed)
         if rule_split(case.rules).undivided:
             continue
         try:

@@ -80,7 +80,7 @@ def test_queues_that_there_are_not_cannot_be_shorter() -> None:
     for body, hints in (("x + trim(x, 1)", 2), ("x + 1", 1)):
         asked = wb.problem(wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get(), "liveness")
         asked = replace(asked, settings=wb.Settings(seconds=2.0))
-        verdict = replace(asked.undecided("time limit of 2 s met while composing the model"))
+        verdict = replace(asked.make_undecided("time limit of 2 s met while composing the model"))
         assert verdict.advice[-hints:] == ("shorter queues: -Q 1 (2 now)", "more time: --timeout 20")[-hints:]
         assert len(verdict.advice) == hints
 

@@ -14,7 +14,7 @@ from workbench.tesla.model.rates import RuleRate
 from workbench.verify import rules as r
 from workbench.verify.rules.measurement import MeasuredRules
 from workbench.verify.rules.problems import rule_comparison, rule_problem
-from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.stream import find_modelled
 from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -108,7 +108,7 @@ def test_capacities_are_the_least_that_are_enough(case):
         if name.startswith("one"):
             assert len(stream.caused()[-1]) == expected[name] == len(told_last(stream))
         assert name not in rates or name not in rule_set.primitives or keeps(stream, name, *rates[name])
-    model = MeasuredRules(modelled_in(*build_models([rule_set], bounds))).model
+    model = MeasuredRules(find_modelled(*build_models([rule_set], bounds))).model
     model = model.with_rooms({name: expected.get(name, 50) for name in model.rooms})
     chosen = random.Random(1)
     for _ in range(100):

@@ -21,7 +21,7 @@ from workbench.tesla.model.rates import RuleRate
 from workbench.tesla.occurrence import Occurrence, in_units
 from workbench.tesla.values import Selected, value
 from workbench.verify import rules as r
-from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.stream import find_modelled
 from workbench.verify.rules.subject import WITH_TIME, RuleSubject
 
 DECLARED = "declare A(x: int)\ndeclare B(x: int)\ndeclare C(x: int)\ndeclare D(x: int)\n"
@@ -168,7 +168,7 @@ def attacked(seed, steps, longer, *, asked):
     rates = random_rates(chosen, types)
     bounds = RuleBounds(tick=1, rates=rates, values={(name, "x"): [0, 1] for name in types})
     try:
-        frame = modelled_in(*build_models([rule_set], bounds)).frame
+        frame = find_modelled(*build_models([rule_set], bounds)).frame
         needed = Needed(rule_set, frame)
         for stream in streams(types, rates, steps):
             for end in range(len(stream) + 1):

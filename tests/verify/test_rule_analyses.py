@@ -176,7 +176,7 @@ def test_facts_nulls_and_counts_bound_models(given, comes):
 def test_events_are_exchanged_as_the_specification_says():
     """Whatever comes, one event at a step: `step` against `denote`."""
     chosen, types = random.Random(7), (Enum(("comes",)), Range(1, 2), Range(0, 3), Range(0, 3))
-    processor = SwappedEvents(("elapsed", "A", "B")).typed(types)
+    processor = SwappedEvents(("elapsed", "A", "B")).specialise(types)
     swapped = 0
     for _ in range(300):
         places = chosen.choices(range(4), weights=(3, 1, 4, 4), k=7)

@@ -119,7 +119,7 @@ def test_queues_grow_until_something_is_compared() -> None:
     assert (ask(text, "liveness").outcome, ask(text, "liveness").q) == (wb.Outcome.HOLDS, 4)
     given, never = ask(text, "liveness", q=2), ask(text, "liveness", grow=0.0)
     for found in (given, never):
-        assert (found.outcome, found.q, found.known_steps) == (wb.Outcome.WITHIN_BOUNDS, 2, 2)
+        assert (found.outcome, found.q, found.count_known_steps) == (wb.Outcome.WITHIN_BOUNDS, 2, 2)
         assert found.vacuity is not None
         assert found.vacuity.bound == "Q = 2"
         assert str(found.vacuity).endswith("(Q = 2 may be why)")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.cli.output import INDENT, colour, drawn
+from workbench.cli.output import INDENT, colour, render_trace
 from workbench.core.pipeline import Pipeline
 from workbench.verify.analysis import AnalysisRow
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.finding import Finding
-from workbench.verify.rules.stream import confirmed_by
+from workbench.verify.rules.stream import list_confirming
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], P
     """What an analysis says; of a pipeline, made over finite domains, its runs are drawn."""
     lines = list(row.lines(found)) or [f"  {row.nothing}"]
     if pipeline is None:
-        details = [f"{each.about}: {each.says}\n{_indented(format_streams(each))}" for each in found if each.runs]
+        details = [f"{each.about}: {each.says}\n{_indent(format_streams(each))}" for each in found if each.runs]
     else:
         runs = [run for each in found for run in each.runs.values()]
-        details = [drawn(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
+        details = [render_trace(run, flat) for flat in ([pipeline()] if runs else []) for run in runs]
     rests = dict.fromkeys(line for each in found for line in each.rests_on)
     if row.grounds is not None and rests:
         details.append("\n".join([*filter(None, [row.grounds]), *(f"- {line}" for line in rests)]))
@@ -73,7 +73,7 @@ def section(row: AnalysisRow, found: Sequence[Finding], pipeline: Callable[[], P
     return Section(row.title, tuple(lines), tuple(details), data, all(each.decided for each in found), verdicts)
 
 
-def _indented(parts: Iterable[str]) -> str:
+def _indent(parts: Iterable[str]) -> str:
     return "\n".join(textwrap.indent(each, INDENT) for each in parts)
 
 
@@ -90,4 +90,4 @@ def format_streams(found: Finding) -> list[str]:
     for name, stream in found.runs.items():
         lines += [f"{name}:"] if name else []
         lines.append(textwrap.indent(stream.text() or "nothing happens", INDENT if name else ""))
-    return [*lines, f"({confirmed_by(found.runs.values())} agree)"] if lines else []
+    return [*lines, f"({list_confirming(found.runs.values())} agree)"] if lines else []

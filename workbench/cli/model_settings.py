@@ -36,7 +36,7 @@ def pipeline_settings(args: argparse.Namespace, pipeline: Pipeline) -> Settings:
         texts=texts,
         floats=floats,
         **_decision(args),
-    ).fitted(pipeline)
+    ).fit(pipeline)
 
 
 def rule_settings(args: argparse.Namespace) -> Settings:
@@ -99,14 +99,14 @@ def rule_bounds(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> RuleB
         for attribute, domain in rules.declarations[name].domains.items()
     }
     any_facts, changing = read_any_facts(args)
-    shared = _shared_bounds(args, args.values, domains)
+    shared = _read_shared_bounds(args, args.values, domains)
     declared = [each.name for rules in rule_sets for each in rules.declarations.values() if each.fact]
     for name in any_facts:
         refuse_unknown("type of facts", name, declared)
     return RuleBounds(room, pairs, count=args.N, facts=_facts(args, rule_sets), changing=changing, **shared)
 
 
-def _shared_bounds(
+def _read_shared_bounds(
     args: argparse.Namespace, values: Iterable[str], domains: Mapping[tuple[str, str], Domain]
 ) -> dict[str, Any]:
     """What is said of rules by themselves and of those in a pipeline alike, as arguments of `RuleBounds`."""
@@ -143,7 +143,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
     return RuleBounds(
         (numbers or [RuleBounds.room])[-1],
         facts={name: rows for each in facts for name, rows in each.items()},
-        **_shared_bounds(args, _values_of_inputs(args), domains),
+        **_read_shared_bounds(args, _values_of_inputs(args), domains),
     )
 
 
@@ -171,7 +171,7 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
                 raise InputError(f"rules look at facts, {name}", hint=hint)
         return {}
     from workbench.executors.table import Start
-    from workbench.runner.rules.facts import named_facts
+    from workbench.runner.rules.facts import read_named_facts
     from workbench.tesla.occurrence import rows_of
 
-    return rows_of(named_facts(rule_sets[0], args.facts, Start()))
+    return rows_of(read_named_facts(rule_sets[0], args.facts, Start()))

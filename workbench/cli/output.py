@@ -61,7 +61,7 @@ def headline(verdict: Verdict, *, bounded: bool = False) -> str:
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
     if verdict.system:
         line += f" over {verdict.system}"
-    known, limited = verdict.known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
+    known, limited = verdict.count_known_steps, verdict.outcome is Outcome.WITHIN_BOUNDS
     if (bounded or limited) and (bounds := _bounds(verdict)):
         line += f"  ({bounds})"
     beyond = f"nothing is known beyond {plural(known, 'step')}" if limited and known is not None else ""
@@ -85,7 +85,7 @@ def _bounds(verdict: Verdict) -> str:
     if verdict.for_every_n or (verdict.n is not None and (verdict.ground("N") or not floats)):
         found.append("every N" if verdict.for_every_n else f"N = {verdict.n}")
     found += [f"float = {floats}"] * bool(floats)
-    return ", ".join([*found, *([] if verdict.known_steps is None else [f"k = {verdict.known_steps}"])])
+    return ", ".join([*found, *([] if verdict.count_known_steps is None else [f"k = {verdict.count_known_steps}"])])
 
 
 def block(verdict: Verdict, *, brief: bool = True) -> str:
@@ -127,10 +127,12 @@ def run(trace: Trace) -> str:
     from workbench.processors.held.group import flatten
 
     assert trace.pipeline is not None
-    return textwrap.indent(drawn(trace, flatten(trace.pipeline), longer=SHORTEST[False]), INDENT)
+    return textwrap.indent(render_trace(trace, flatten(trace.pipeline), longer=SHORTEST[False]), INDENT)
 
 
-def drawn(trace: Trace, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, longer: str = "") -> str:
+def render_trace(
+    trace: Trace, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, longer: str = ""
+) -> str:
     """A run as a timeline that can be indented, with the word of the replay under it, and whether it is the shortest.
 
     Parameters
@@ -192,7 +194,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
         with Progress(f"property {number} of {len(problems)}: {item.text}"), phase("deciding"):
             _, verdict = next(checks)
         verdicts.append(verdict)
-        with _written(verdicts):
+        with _guard_writing(verdicts):
             if args.json:
                 print(json.dumps(verdict.to_json()), flush=True)
             elif args.quiet:
@@ -202,7 +204,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
         _report_missing(problems, verdicts, args)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
-    with _written(verdicts):
+    with _guard_writing(verdicts):
         if not args.json and not args.quiet and len(verdicts) > 1:
             print(f"\n{_summary(verdicts)}", flush=True)
         written_runs.write(args, verdicts)
@@ -211,7 +213,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
 
 def _report_missing(problems: list[Problem], verdicts: list[Verdict], args: argparse.Namespace) -> None:
     """Report what is to be printed where this process is killed: the verdicts that have not been printed."""
-    missing = [problem.undecided() for problem in problems[len(verdicts) :]]
+    missing = [problem.make_undecided() for problem in problems[len(verdicts) :]]
     report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))
 
 
@@ -227,7 +229,7 @@ def _validate(problems: list[Problem]) -> None:
 
 
 @contextlib.contextmanager
-def _written(verdicts: list[Verdict]) -> Iterator[None]:
+def _guard_writing(verdicts: list[Verdict]) -> Iterator[None]:
     """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well."""
     try:
         yield

@@ -18,7 +18,7 @@ INFER_ROWS = 50_000
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
-    group = explained_run_options(parser)
+    group = add_explain_options(parser)
     group.add_argument("--rules-control", metavar="FILE", help="rules to add, replace or remove as time passes")
     group.add_argument("--with-sources", action="store_true", help="write the events of each match, and its id")
     group.add_argument(
@@ -35,7 +35,7 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--profile", action="store_true", help="report the cost of each rule")
 
 
-def explained_run_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+def add_explain_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Those of them that a run has that is to be explained, too."""
     group = parser.add_argument_group(
         "rules (.tesla files), and times of pipelines", "for rules, --input TYPE=FILE is a file of one type"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing
-from workbench.core.fold import Substitute, evaluated_once, postorder
+from workbench.core.fold import Substitute, list_eager_arguments, postorder
 from workbench.core.ops import AND, CAST, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
 
@@ -36,7 +36,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
         return FALSE
     above: set[Term] = set()  # the culprits and every node whose value depends on one
     for node in order:
-        if node in culprits or not above.isdisjoint(evaluated_once(node)):
+        if node in culprits or not above.isdisjoint(list_eager_arguments(node)):
             above.add(node)
     reached = dict.fromkeys(above, FALSE)
     for root, given in terms:
@@ -49,7 +49,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
         here = reached[node]
         if node in culprits:
             found = OR(found, AND(here, culprits[node]))
-        for position, arg in enumerate(evaluated_once(node)):
+        for position, arg in enumerate(list_eager_arguments(node)):
             if arg in above:
                 reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
     return found

@@ -45,14 +45,14 @@ class PythonSource(Fold[str]):
             domain = term.args[0].domain
             assert isinstance(domain, Integer)
             return f"(not 0 <= {term.op.python.format(*args)} <= {domain.hi})"
-        return self.fitted(term, term.op.python.format(*args))
+        return self.write_fit(term, term.op.python.format(*args))
 
-    def fitted(self, term: Term, exact: str) -> str:
+    def write_fit(self, term: Term, exact: str) -> str:
         """Source of `term.domain.fit(exact)`."""
-        return fitted(term, exact)
+        return write_fit(term, exact)
 
 
-def fitted(term: Term, exact: str) -> str:
+def write_fit(term: Term, exact: str) -> str:
     """Source of `term.domain.fit(exact)`; results of operators on floats are floats."""
     if isinstance(term.domain, Reals) and term.op is CAST:
         return f"float({exact})"
@@ -107,7 +107,7 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
     given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
-    lines.append(f"return {_shaped(output, iter(results))}")
+    lines.append(f"return {_write_shape(output, iter(results))}")
     text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope = {**SCOPE, **constants}
     exec(compile(text, "<function of terms>", "exec"), scope)
@@ -120,7 +120,7 @@ def _pattern(shape: Any, names: dict[Term, str]) -> str:
     return names[shape] if isinstance(shape, Term) else "[" + ", ".join(_pattern(part, names) for part in shape) + "]"
 
 
-def _shaped(shape: Any, results: Iterator[str]) -> str:
+def _write_shape(shape: Any, results: Iterator[str]) -> str:
     if isinstance(shape, Term):
         return next(results)
-    return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
+    return "(" + "".join(f"{_write_shape(part, results)}, " for part in shape) + ")"

@@ -145,7 +145,7 @@ class Map(Domain):
         """The keys of a finite map and what each is called inside a model."""
         return tuple((key, _word(key, i)) for i, key in enumerate(self.key.values()))
 
-    def ordered(self, value: FrozenMap[Value, Value]) -> list[Value]:
+    def sort_keys(self, value: FrozenMap[Value, Value]) -> list[Value]:
         """The keys of a map, in an order that does not depend on how it was made."""
         if self.finite:
             return [key for key, _ in self.slots if key in value]
@@ -153,7 +153,7 @@ class Map(Domain):
 
     def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
         """The keys of a map as texts, with their values, in that order."""
-        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in self.ordered(value)]
+        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in self.sort_keys(value)]
 
     @cached_property
     def slot(self) -> Record:
@@ -190,7 +190,7 @@ class Nullable(Domain):
         return value is None or value in self.of
 
     def fit(self, value: Value) -> Value:
-        return None if value is None else fitted(self.of, value)
+        return None if value is None else fit_value(self.of, value)
 
     def __str__(self) -> str:
         return f"{self.of}?"
@@ -266,18 +266,18 @@ def split(domain: Domain, value: Value) -> Iterator[Value]:
         yield value
 
 
-def fitted(domain: Domain, value: Value) -> Value:
+def fit_value(domain: Domain, value: Value) -> Value:
     """A value of a domain as the domain's arithmetic leaves it: a whole number on float becomes a float."""
-    return joined(
+    return join_parts(
         domain, (part.fit(leaf) for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True))
     )
 
 
-def joined(domain: Domain, flat: Iterator[Value]) -> Value:
+def join_parts(domain: Domain, flat: Iterator[Value]) -> Value:
     """The value of a domain whose scalar parts come next in `flat`: the inverse of `split`."""
     if isinstance(domain, Tuple):
-        return tuple(joined(field, flat) for field in domain.fields)
+        return tuple(join_parts(field, flat) for field in domain.fields)
     if isinstance(domain, Map) and domain.finite:
-        found = [(key, joined(domain.slot, flat)) for key, _ in domain.slots]
+        found = [(key, join_parts(domain.slot, flat)) for key, _ in domain.slots]
         return FrozenMap({key: value for key, (present, value) in found if present})
     return next(flat)

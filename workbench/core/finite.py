@@ -14,7 +14,7 @@ ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (
         Reals,
         "say which whole numbers a float may be, with --values float=0..6, or declare a finite type such as 0..7;"
-        " what is computed with fractions has no model",
+        " a fraction has no model: compare it in a function of whole numbers, function f(v) = v / 2 > 0.5",
     ),
     (Texts, "say which texts there are, with --values str=a,b,c, or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),

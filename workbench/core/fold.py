@@ -74,7 +74,7 @@ def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Ter
             yield node
 
 
-def evaluated_once(node: Term) -> Sequence[Term]:
+def list_eager_arguments(node: Term) -> Sequence[Term]:
     """The arguments that are evaluated once where the term is."""
     return node.args[:-1] if node.op is not None and node.op.binds else node.args
 

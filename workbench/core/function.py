@@ -1,6 +1,6 @@
 """Functions: stateless, event to event.
 
-A `Function` is written once, as a Python callable over overloaded operands; `typed` runs it once on symbols of
+A `Function` is written once, as a Python callable over overloaded operands; `specialise` runs it once on symbols of
 given domains, which type-checks it and gives the term that everything else is made of. An opaque Python function is
 never looked into: it runs as it is, and over small finite domains it is tabulated.
 """
@@ -28,13 +28,25 @@ from workbench.core.domain import (
 )
 from workbench.core.escape import can_escape, escape_condition
 from workbench.core.evaluate import compile_terms, compile_value
-from workbench.core.fields import Map, Tuple, joined, resolve, split, within
+from workbench.core.fields import Map, Tuple, join_parts, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.named_operators import NAMED_OPERATORS
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.ranges import narrow
 from workbench.core.tabulation import decision_tree, needs_table, takes
-from workbench.core.term import FALSE, OVERLOADS, O, Term, const, domain_of, has_view, is_symbolic, leaves, unnamed, var
+from workbench.core.term import (
+    FALSE,
+    OVERLOADS,
+    O,
+    Term,
+    const,
+    domain_of,
+    has_view,
+    is_symbolic,
+    leaves,
+    remove_names,
+    var,
+)
 from workbench.core.typing_rules import TABLE_LIMIT, is_text, literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 from workbench.extensions import PartTable
@@ -106,7 +118,7 @@ class Function:
         """The start value of a cumulation over `domain`, or None if the function names none."""
         return self.start(domain) if callable(self.start) else self.start
 
-    def typed(self, domains: Sequence[Domain]) -> TypedFunction:
+    def specialise(self, domains: Sequence[Domain]) -> TypedFunction:
         """This function over given argument domains; TypingError where it is not defined on them."""
         domains = tuple(domains)
         if len(domains) != self.arity:
@@ -225,7 +237,7 @@ class TypedFunction:
                     f"'{self.name}' on {shown} leaves the checked domain {self.result}",
                     hint="choose a larger domain, or modular or saturating integers",
                 )
-            return joined(self.result, iter(values(*flat)))
+            return join_parts(self.result, iter(values(*flat)))
 
         return run
 
@@ -297,7 +309,7 @@ def on_values(function: Function | TypedFunction) -> Callable[..., Any]:
 
 def same_domain(a: Domain, b: Domain) -> bool:
     """Whether two domains hold the same values under the same arithmetic (record names aside)."""
-    return unnamed(a) == unnamed(b)
+    return remove_names(a) == remove_names(b)
 
 
 def fits(result: Domain, domain: Domain) -> bool:
@@ -335,12 +347,12 @@ def _wraps(domain: Domain) -> bool:
     )
 
 
-def _rounded(domain: Domain) -> bool:
+def _is_rounded(domain: Domain) -> bool:
     """Whether sums and products are rounded."""
     return isinstance(domain, Reals)
 
 
-def _ordered(domain: Domain) -> bool:
+def _is_ordered(domain: Domain) -> bool:
     """Whether the order of the values is total (that of floats is not)."""
     return isinstance(domain, Integers | Integer | Range)
 
@@ -363,13 +375,13 @@ def _differ(a: Any, b: Any) -> Any:
 
 
 ADD, SUB = (
-    _of(ops.ADD, lambda domain: "" if is_text(domain) else 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB),
+    _of(ops.ADD, lambda domain: "" if is_text(domain) else 0, associative=_wraps, rounds=_is_rounded, inverse=ops.SUB),
     _of(ops.SUB, 0),
 )
-MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
+MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_is_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
-MIN = _of(ops.MIN, lambda domain: getattr(domain, "hi", inf), associative=_ordered)
-MAX = _of(ops.MAX, lambda domain: getattr(domain, "lo", -inf), associative=_ordered)
+MIN = _of(ops.MIN, lambda domain: getattr(domain, "hi", inf), associative=_is_ordered)
+MAX = _of(ops.MAX, lambda domain: getattr(domain, "lo", -inf), associative=_is_ordered)
 EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
 EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(ops.equal(a, b)))
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
@@ -380,7 +392,7 @@ GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Fun
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)
 SUM_VALUES = Function(  # maps have no order
-    "sum_values", 1, maps.sum_values, rounds=lambda domain: isinstance(domain, Map) and _rounded(domain.value)
+    "sum_values", 1, maps.sum_values, rounds=lambda domain: isinstance(domain, Map) and _is_rounded(domain.value)
 )
 NEG = Function("neg", 1, _negative)
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too

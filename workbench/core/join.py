@@ -62,7 +62,7 @@ class JoinRounds(NamedTuple):
     """Per input: more events wait at the end of the step than its queue holds."""
 
 
-def unshared(name: str, term: Any) -> Any:
+def keep_unshared(name: str, term: Any) -> Any:
     """Terms stay as they are."""
     del name
     return term
@@ -84,7 +84,7 @@ class Join:
     window: int | None = None
 
     @property
-    def _shared(self) -> bool:
+    def _has_shared_store(self) -> bool:
         """Whether one store has the events of both inputs: what it calls their fields is what both call them."""
         left, right = self.domains
         return same_domain(left, right) and [path for path, _ in scalars(left)] == [path for path, _ in scalars(right)]
@@ -99,7 +99,7 @@ class Join:
             )
         (left, right), (ql, qr), sizes = self.domains, self.capacities, self._sizes()
         lead = Slot("lead", Range(-qr, ql), 0)
-        if self._shared:
+        if self._has_shared_store:
             return (lead, *_store("slot", left, sizes[0]))
         return (lead, *_store("left", left, sizes[0]), *_store("right", right, sizes[1]))
 
@@ -110,17 +110,17 @@ class Join:
             level, full, store = f"length{position + 1}", capacity, f"slot{position + 1}_"
         else:
             level, full = "lead", (capacity, -capacity)[position]
-            store = "slot" if self._shared else ("left", "right")[position]
-        return Brim(level, full, tuple(f"{store}{i}" for i in range(self._kept(capacity))))
+            store = "slot" if self._has_shared_store else ("left", "right")[position]
+        return Brim(level, full, tuple(f"{store}{i}" for i in range(self._count_slots(capacity))))
 
-    def step(self, state: State, arrivals: Sequence[Maybe], share: Share = unshared) -> JoinStep:
+    def step(self, state: State, arrivals: Sequence[Maybe], share: Share = keep_unshared) -> JoinStep:
         """One step with these arrivals; `share` may give names to terms that occur often."""
         if len(self.domains) == 2:
             left, right = arrivals
             return self._binary(state, left, right, share)
         return self._general(state, arrivals, share)
 
-    def rounds(self, state: State, arrivals: Sequence[Sequence[Maybe]], share: Share = unshared) -> JoinRounds:
+    def rounds(self, state: State, arrivals: Sequence[Sequence[Maybe]], share: Share = keep_unshared) -> JoinRounds:
         """One step with several arrivals per input, in order.
 
         The i-th arrivals of all inputs come together. Each such round consumes at most one front, since one
@@ -131,7 +131,7 @@ class Join:
             return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
         roomy = tuple(q + len(a) for q, a in zip(self.capacities, arrivals, strict=True))
         meanwhile = replace(self, capacities=roomy)
-        state, rounds = self._moved(state, meanwhile), []
+        state, rounds = self._move_state(state, meanwhile), []
         for number in range(1, max(map(len, arrivals)) + 1):
             now = [
                 events[number - 1] if number <= len(events) else Maybe(FALSE, const(domain.default, domain))
@@ -144,10 +144,10 @@ class Join:
             result = meanwhile.step(state, now, numbered)
             rounds.append((result.fires, result.front))
             state = tuple(
-                _named(numbered, f"{slot.name}_", part)
+                _name_parts(numbered, f"{slot.name}_", part)
                 for slot, part in zip(meanwhile.slots(), result.state, strict=True)
             )
-        return self._settled(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
+        return self._settle(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
 
     def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], most: int, share: Share) -> tuple[Any, ...]:
         """The same fronts, of which there are at most so many, with none that is absent before one that is there."""
@@ -160,11 +160,11 @@ class Join:
             for place, (taken, kept) in enumerate(dense[:number], 1):
                 value = kept if self.window == 0 else ite(taken, kept, front)
                 name, before, taken = f"front{number}_{place}", taken, either(taken, both(fires, before))
-                after.append((share(f"{name}_fires", taken), _named(share, f"{name}_", value)))
+                after.append((share(f"{name}_fires", taken), _name_parts(share, f"{name}_", value)))
             dense[:number] = after
         return tuple(dense)
 
-    def _settled(self, meanwhile: Join, state: State, rounds: tuple[tuple[Any, tuple[Any, ...]], ...]) -> JoinRounds:
+    def _settle(self, meanwhile: Join, state: State, rounds: tuple[tuple[Any, tuple[Any, ...]], ...]) -> JoinRounds:
         """What waits after the last round, cut down to the capacities."""
         counters, stores = meanwhile._parts(state)
         if len(self.domains) == 2:
@@ -172,14 +172,14 @@ class Join:
             over_left, over_right = GT(lead, ql), LT(lead, -qr)
             lead = ite(over_left, ql, ite(over_right, -qr, lead))
             lengths: tuple[Any, ...] = (ite(GT(lead, 0), lead, 0), ite(LT(lead, 0), 0 - lead, 0))
-            after = meanwhile._moved(meanwhile._whole((lead,), stores), self)
+            after = meanwhile._move_state(meanwhile._whole((lead,), stores), self)
             return JoinRounds(after, rounds, lengths, (over_left, over_right))
         overflows = tuple(GT(n, q) for n, q in zip(counters, self.capacities, strict=True))
         lengths = tuple(ite(over, q, n) for over, q, n in zip(overflows, self.capacities, counters, strict=True))
-        after = meanwhile._moved(meanwhile._whole(lengths, stores), self)
+        after = meanwhile._move_state(meanwhile._whole(lengths, stores), self)
         return JoinRounds(after, rounds, lengths, overflows)
 
-    def _moved(self, state: State, target: Join) -> State:
+    def _move_state(self, state: State, target: Join) -> State:
         """The state in the layout of a join with other capacities: stores are padded, or cut at the end."""
         counters, stores = self._parts(state)
         domains = self.domains[:1] if len(stores) == 1 else self.domains
@@ -191,11 +191,11 @@ class Join:
 
     def _sizes(self) -> tuple[int, ...]:
         """The number of slots of each store."""
-        if len(self.domains) == 2 and self._shared:
-            return (self._kept(max(self.capacities)),)
-        return tuple(map(self._kept, self.capacities))
+        if len(self.domains) == 2 and self._has_shared_store:
+            return (self._count_slots(max(self.capacities)),)
+        return tuple(map(self._count_slots, self.capacities))
 
-    def _kept(self, capacity: int) -> int:
+    def _count_slots(self, capacity: int) -> int:
         return capacity if self.window is None else min(capacity, self.window)
 
     def _parts(self, state: State) -> tuple[tuple[Any, ...], list[list[Any]]]:
@@ -223,17 +223,17 @@ class Join:
         if together is TRUE and EQ(lead, 0) is TRUE:  # nothing waits: what follows would find that out slot by slot
             return JoinStep(state, TRUE, (left.value, right.value), (0, 0), (FALSE, FALSE))
         width = self._sizes()[0]
-        lefts, rights = rest[:width], rest[:width] if self._shared else rest[width:]
+        lefts, rights = rest[:width], rest[:width] if self._has_shared_store else rest[width:]
 
         def written(i: int, sign: int, alone: Any) -> Any:
             """An arrival is stored at slot i: it came alone, or after the oldest event was consumed."""
             behind = both(together, EQ(lead, sign * (i + 1)))
             return either(both(alone, EQ(lead, sign * i)), behind)
 
-        wl = [written(i, 1, only_left) for i in range(self._kept(ql))]
-        wr = [written(i, -1, only_right) for i in range(self._kept(qr))]
+        wl = [written(i, 1, only_left) for i in range(self._count_slots(ql))]
+        wr = [written(i, -1, only_right) for i in range(self._count_slots(qr))]
         eat_left, eat_right = both(b, left_ahead), both(a, right_ahead)
-        if self._shared:
+        if self._has_shared_store:
             eat = either(eat_left, eat_right)
             pad = [FALSE] * width
             stores = [
@@ -286,10 +286,10 @@ class Join:
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
 
 
-def _named(share: Share, name: str, value: Any) -> Any:
+def _name_parts(share: Share, name: str, value: Any) -> Any:
     """A value with a name for each of its scalar parts."""
     if isinstance(value, tuple):
-        return tuple(_named(share, f"{name}{i}.", part) for i, part in enumerate(value, 1))
+        return tuple(_name_parts(share, f"{name}{i}.", part) for i, part in enumerate(value, 1))
     return share(name, value) if isinstance(value, Term) else value
 
 

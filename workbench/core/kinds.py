@@ -49,7 +49,7 @@ class Clocked(Processor):
     """
 
     joins: ClassVar[bool] = False
-    timed: ClassVar[bool] = True
+    is_timed: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -68,7 +68,7 @@ class Clocked(Processor):
         """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
 
 
-def packed(slots: Sequence[Maybe]) -> list[Maybe]:
+def pack_slots(slots: Sequence[Maybe]) -> list[Maybe]:
     """The same events in the same order, with no absent slot before a present one."""
     done: list[Maybe] = []
     for slot in slots:
@@ -96,11 +96,11 @@ class Listening(Processor):
 
     merges: ClassVar[bool] = True
 
-    def merged(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
+    def merge_arrivals(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
         return list(itertools.zip_longest(*(map(event, values) for values in arrivals), fillvalue=NOTHING))
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        fronts = itertools.zip_longest(*map(packed, arrivals), fillvalue=NOTHING)
+        fronts = itertools.zip_longest(*map(pack_slots, arrivals), fillvalue=NOTHING)
         return [(disjunction(each.present for each in front), front) for front in fronts]
 
     def most_fronts(self, widths: Sequence[int]) -> int:
@@ -156,11 +156,11 @@ class Keeping(Processor):
         """How much each of the queues holds in a state."""
 
     @property
-    def held_as(self) -> tuple[Domain, ...]:
+    def queue_domains(self) -> tuple[Domain, ...]:
         """As what the first of the queues show what they hold; the others show nothing of it."""
         return ()
 
-    def held(self, state: State) -> tuple[Sequence[Value], ...]:
+    def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
         """What these queues hold in a state, oldest first."""
         del state
         return ()
@@ -326,7 +326,7 @@ def stepping(processor: Processor, each: Each) -> Push:
     return partial(step, each=each) if keeps_copies(processor) else step
 
 
-def begun(processor: Processor, each: Each, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Push:
+def begin_stepping(processor: Processor, each: Each, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Push:
     """In place of the step of a (typed) processor, for these jobs in this order: its copies are stepped in this way."""
     results = each(stepping(processor, each), jobs)
     return lambda *_: next(results)

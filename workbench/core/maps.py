@@ -61,10 +61,10 @@ def _truth(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def _total(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The domain of a sum before it is put into that of the values."""
-    return FLOAT if isinstance(_summed(op, args), Reals) else INT
+    return FLOAT if isinstance(_sum_domain(op, args), Reals) else INT
 
 
-def _summed(op: Operator, args: tuple[Term, ...]) -> Domain:
+def _sum_domain(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The domain of a sum."""
     domain = _scalar(op, _map_of(op, args[0]).value)
     if not domain.numeric:
@@ -72,7 +72,7 @@ def _summed(op: Operator, args: tuple[Term, ...]) -> Domain:
     return INT if isinstance(domain, Range) else domain
 
 
-def _kept(op: Operator, args: tuple[Term, ...]) -> Domain:
+def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The map itself; what is put into it is of its own domains."""
     found = _map_of(op, args[0])
     for own, arg in zip((found.key, found.value), args[1:], strict=False):
@@ -89,9 +89,9 @@ def _check_kept(op: Operator, own: Domain, given: Domain) -> None:
         )
 
 
-_PUT = Operator("map_put", 3, "put", _kept, lambda m, k, v: m.set(k, v), "{0}.set({1}, {2})")
+_PUT = Operator("map_put", 3, "put", _check_map_type, lambda m, k, v: m.set(k, v), "{0}.set({1}, {2})")
 _REMOVE = Operator(
-    "map_remove", 2, "remove", _kept, lambda m, k: m.delete(k) if k in m else m,
+    "map_remove", 2, "remove", _check_map_type, lambda m, k: m.delete(k) if k in m else m,
     "({0}.delete({1}) if {1} in {0} else {0})",
 )  # fmt: skip
 _GET = Operator("map_get", 3, "get", _got, lambda m, k, d: m.get(k, d), "{0}.get({1}, {2})")
@@ -102,7 +102,7 @@ _ANY = Operator("map_any", 1, "any_value", _truth, lambda m: any(m.values()), "a
 _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "sum({0}.values())")
 
 
-def _expanded(op: Operator, m: Any) -> bool:
+def _is_expanded(op: Operator, m: Any) -> bool:
     """Whether a map is there key by key; TypingError for what is no map."""
     if isinstance(m, Term):
         _map_of(op, m)
@@ -185,7 +185,7 @@ def get(m: Any, key: Any, default: Any) -> Any:
     if isinstance(m, Change):
         present, value = m.content.look(_literal(key, m.domain.key))
         return ite(present, value, _literal(default, m.domain.value))
-    if not _expanded(_GET, m):
+    if not _is_expanded(_GET, m):
         if isinstance(m, Term):
             domain = _map_of(_GET, m)
             return _parts(_GET(m, _word(_GET, key, domain.key), _word(_GET, default, domain.value)))
@@ -200,7 +200,7 @@ def has(m: Any, key: Any) -> Any:
     """Whether the map has a key."""
     if isinstance(m, Change):
         return m.content.look(_literal(key, m.domain.key))[0]
-    if not _expanded(_HAS, m):
+    if not _is_expanded(_HAS, m):
         return _HAS(m, _word(_HAS, key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
     return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
@@ -234,20 +234,20 @@ def remove(m: Any, key: Any) -> Any:
 
 
 def _changeable(op: Operator, m: Any) -> bool:
-    """Whether a map is there key by key, see `_expanded`; a table is not changed by functions."""
+    """Whether a map is there key by key, see `_is_expanded`; a table is not changed by functions."""
     if isinstance(m, Change):
         raise Refused(
             f"'{op.symbol}' has no translation on {m.domain}: it would change a table of slices",
             hint="let the map have keys of a small finite type",
         )
-    return _expanded(op, m)
+    return _is_expanded(op, m)
 
 
 def size(m: Any) -> Any:
     """The number of keys that the map has."""
     if isinstance(m, Change):
         return m.content.total("size", lambda _: 1)
-    if not _expanded(_SIZE, m):
+    if not _is_expanded(_SIZE, m):
         return _SIZE(m)
     total: Any = const(0, Range(0, 0))
     for _, (present, _) in m.items():
@@ -260,7 +260,7 @@ def all_values(m: Any) -> Any:
     if isinstance(m, Change):
         _truth(_ALL, (_stand_in(m),))
         return equal(m.content.total("false", lambda value: ite(value, 0, 1)), 0)
-    if not _expanded(_ALL, m):
+    if not _is_expanded(_ALL, m):
         return _ALL(m)
     _truth(_ALL, (_stand_in(m),))
     return conjunction(either(negate(present), value) for _, (present, value) in m.items())
@@ -271,7 +271,7 @@ def any_value(m: Any) -> Any:
     if isinstance(m, Change):
         _truth(_ANY, (_stand_in(m),))
         return GT(m.content.total("true", lambda value: ite(value, 1, 0)), 0)
-    if not _expanded(_ANY, m):
+    if not _is_expanded(_ANY, m):
         return _ANY(m)
     _truth(_ANY, (_stand_in(m),))
     return disjunction(both(present, value) for _, (present, value) in m.items())
@@ -280,16 +280,16 @@ def any_value(m: Any) -> Any:
 def sum_values(m: Any) -> Any:
     """The sum of the values, in their domain; 0 for the empty map. A map from ranges runs with the sum as `int`."""
     if isinstance(m, Change):
-        domain = _summed(_SUM, (_stand_in(m),))
+        domain = _sum_domain(_SUM, (_stand_in(m),))
         if isinstance(domain, Reals):
             raise Refused(
                 f"'{_SUM.symbol}' of floats depends on their order, and of a table of slices it is kept as they change",
                 hint="let the slices emit int",
             )
         return as_term(m.content.total("sum", lambda value: as_term(value, INT)), domain)
-    if not _expanded(_SUM, m):
-        return as_term(_SUM(m), _summed(_SUM, (m,))) if isinstance(m, Term) else _SUM(m)
-    _summed(_SUM, (_stand_in(m),))
+    if not _is_expanded(_SUM, m):
+        return as_term(_SUM(m), _sum_domain(_SUM, (m,))) if isinstance(m, Term) else _SUM(m)
+    _sum_domain(_SUM, (_stand_in(m),))
     domain, total = m.domain.value, None
     zero = const(0, domain if 0 in domain else Range(0, 0))
     for _, (present, value) in m.items():

@@ -342,15 +342,15 @@ class Cells:
 
     def _row(self, *values: Any) -> tuple[Any, ...]:
         kinds = (domain for _, domain in parts(self.domain.element))
-        return tuple(_kept(value, kind) for value, kind in zip(values, kinds, strict=True))
+        return tuple(_widen_range(value, kind) for value, kind in zip(values, kinds, strict=True))
 
 
 def _number(value: Any) -> Term:
     return value if isinstance(value, Term) else const(value, Range(value, value))
 
 
-def _kept(value: Any, domain: Domain) -> Any:
+def _widen_range(value: Any, domain: Domain) -> Any:
     """A term to be written. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
     if isinstance(value, tuple):
-        return tuple(_kept(part, inside) for part, (_, inside) in zip(value, parts(domain), strict=True))
+        return tuple(_widen_range(part, inside) for part, (_, inside) in zip(value, parts(domain), strict=True))
     return value if isinstance(domain, Range) and isinstance(value, Term) else as_term(value, domain)

@@ -30,11 +30,6 @@ def _row(
 # --- of floats ------------------------------------------------------------------------------------------------
 
 
-def _real(op: Operator, args: tuple[Term, ...]) -> Domain:
-    rules.numeric(op, args)
-    return FLOAT
-
-
 def _of_floats(symbol: str, arity: int, exact: Callable[..., float]) -> Operator:
     """A function of floats; a whole number becomes one."""
 
@@ -44,7 +39,7 @@ def _of_floats(symbol: str, arity: int, exact: Callable[..., float]) -> Operator
     def of_two(a: Any, b: Any) -> float:
         return exact(a if type(a) is float else as_float(a), b if type(b) is float else as_float(b))
 
-    return _row(symbol, arity, _real, of_one if arity == 1 else of_two, exact.__name__)
+    return _row(symbol, arity, rules.real, of_one if arity == 1 else of_two, exact.__name__)
 
 
 def _rounding(symbol: str, exact: Callable[[float], float]) -> Operator:
@@ -84,7 +79,7 @@ def _regex(op: Operator, args: tuple[Term, ...]) -> Domain:
     return BOOL
 
 
-def _numbered(op: Operator, args: tuple[Term, ...]) -> Domain:
+def _check_text_and_numbers(op: Operator, args: tuple[Term, ...]) -> Domain:
     """A text and whole numbers."""
     for arg in args[1:]:
         if not arg.domain.numeric or isinstance(arg.domain, Reals):
@@ -103,10 +98,10 @@ def _number(op: Operator, args: tuple[Term, ...]) -> Domain:
     domain = args[0].domain
     if rules.is_text(domain):
         return Nullable(FLOAT)
-    return rules.numeric(op, args) if isinstance(domain, SomeFloats) else _real(op, args)
+    return rules.numeric(op, args) if isinstance(domain, SomeFloats) else rules.real(op, args)
 
 
-def _converted(args: tuple[Term, ...]) -> Term | None:
+def _convert_to_float(args: tuple[Term, ...]) -> Term | None:
     """A number as a float."""
     (arg,) = args
     if rules.is_text(arg.domain) or isinstance(arg.domain, Anything):
@@ -133,9 +128,9 @@ TEXT_OPERATORS = (
     _row("ends_with", 2, _condition, str.endswith, "ends_with"),
     _row("matches", 2, _regex, texts.matches, "matches"),
     _row("replace", 3, rules.text_of, texts.replace, "replace"),
-    _row("substring", 3, _numbered, texts.substring, "substring"),
+    _row("substring", 3, _check_text_and_numbers, texts.substring, "substring"),
     _row("to_int", 1, _whole, texts.to_int, "to_int", null="may", simplify=_unless(Reals, Texts, Enum)),
-    _row("to_float", 1, _number, texts.to_float, "to_float", null="may", simplify=_converted),
+    _row("to_float", 1, _number, texts.to_float, "to_float", null="may", simplify=_convert_to_float),
     _row("to_text", 1, _text_result, texts.to_text, "to_text",
          simplify=lambda args: args[0] if rules.is_text(args[0].domain) else None),
 )  # fmt: skip

@@ -72,10 +72,10 @@ class Operator:
         """Apply to values, terms or streams."""
         for arg in args:
             if type(arg) not in PLAIN:
-                return self._overloaded(args)
+                return self._overload(args)
         return self.exact(*args)
 
-    def _overloaded(self, args: tuple[Any, ...]) -> Any:
+    def _overload(self, args: tuple[Any, ...]) -> Any:
         for arg in args:
             if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
@@ -197,7 +197,7 @@ def _fraction(term: Term) -> bool:
     return term.is_const and isinstance(term.domain, Reals) and math.isfinite(term.payload)
 
 
-def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term, ...]], Term | None]:
+def _make_comparison(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term, ...]], Term | None]:
     """`x < 2.5` as `x < 3`: how a constant is rounded on either side, where the other one is whole."""
 
     def simplify(args: tuple[Term, ...]) -> Term | None:
@@ -212,7 +212,7 @@ def _ordered(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term
 
 
 def _inequality(name: str, sign: str, exact: Callable[[Any, Any], bool], left: Rounding, right: Rounding) -> Operator:
-    python, simplify = f"({{0}} {sign} {{1}})", _ordered(name, left, right)
+    python, simplify = f"({{0}} {sign} {{1}})", _make_comparison(name, left, right)
     return Operator(name, 2, sign, rules.order, exact, python, simplify, holds=sign, sql=sign)
 
 
@@ -310,7 +310,7 @@ ITE = Operator(
 )
 
 IS_NULL = Operator(
-    "is_null", 1, "is_null", rules.known, lambda a: a is None, "({0} is None)",
+    "is_null", 1, "is_null", rules.check_known, lambda a: a is None, "({0} is None)",
     lambda args: None if isinstance(args[0].domain, Nullable | Anything) else FALSE, null="sees",
 )  # fmt: skip
 PRESENT = Operator(
@@ -343,7 +343,7 @@ class Conversion:
         return intern(CAST, (value,), domain)
 
     @staticmethod
-    def checked(value: Term, domain: Range) -> Any:
+    def check_range(value: Term, domain: Range) -> Any:
         """An integer in a range that need not hold all its values: one outside is flagged as in a checked domain."""
         hull = value.domain
         if not isinstance(hull, Range | Integer | Integers) or _within(hull, domain):
@@ -357,7 +357,7 @@ def _within(hull: Domain, domain: Domain) -> bool:
     return isinstance(hull, Range | Integer) and hull.lo in domain and hull.hi in domain
 
 
-def held_in(value: Any, domain: Domain) -> Any:
+def restrict_to_range(value: Any, domain: Domain) -> Any:
     """A term whose values are all in a range although its type does not say so, as a term that says so."""
     hull = value.domain if isinstance(value, Term) else domain
     if not (isinstance(hull, Range) and isinstance(domain, Range)):

@@ -110,7 +110,7 @@ class Pipeline(Displayed):
     """What messages call it; a subclass that is the graph of something else says so here."""
 
     def __post_init__(self) -> None:
-        ordered = _ordered(self.name, self.inputs, self.nodes, self.outputs)
+        ordered = _order_nodes(self.name, self.inputs, self.nodes, self.outputs)
         object.__setattr__(self, "nodes", ordered)
         domains: dict[str, Domain] = dict(self.inputs)
         typed: dict[str, Processor] = {}
@@ -126,7 +126,7 @@ class Pipeline(Displayed):
             if fault.pipe not in known:
                 raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
 
-    def derived(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
+    def derive(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
         """What follows from the pipeline and this key alone, and is made once, when it is first asked for."""
         kept = self.__dict__.setdefault("_derived", {})
         if what not in kept:
@@ -262,7 +262,7 @@ class Pipeline(Displayed):
         return {name: found[name] for name, _ in self.inputs if name in found}
 
     @property
-    def clocked(self) -> bool:
+    def is_clocked(self) -> bool:
         """Whether some of its own processors work on steps."""
         return any(isinstance(node.processor, Clocked) for node in self.nodes)
 
@@ -348,7 +348,7 @@ class Pipeline(Displayed):
         if len(streams) != self.in_arity:
             raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
         given = {name: list(stream) for (name, _), stream in zip(self.inputs, streams, strict=True)}
-        if any(processor.timed for processor in self.typed.values()):
+        if any(processor.is_timed for processor in self.typed.values()):
             unfolding = Unfolding(self)
             for i in range(max(map(len, given.values()), default=0)):
                 unfolding.step({name: stream[i] for name, stream in given.items() if i < len(stream)})
@@ -378,7 +378,7 @@ class Pipeline(Displayed):
 # --- validation -------------------------------------------------------------------------------------------------
 
 
-def _ordered(
+def _order_nodes(
     name: str, inputs: tuple[tuple[str, Domain], ...], nodes: tuple[Node, ...], outputs: tuple[tuple[str, str], ...]
 ) -> tuple[Node, ...]:
     """The nodes in topological order, after checking names, arities and cycles."""
@@ -397,10 +397,10 @@ def _ordered(
     for _, pipe in outputs:
         if pipe not in known:
             raise unknown(f"pipeline {name}", "pipe", pipe, pipes)
-    return _sorted(name, nodes)
+    return _sort_nodes(name, nodes)
 
 
-def _sorted(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def _sort_nodes(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """The nodes in topological order, and as they were given where that leaves a choice."""
     writer = {pipe: i for i, node in enumerate(nodes) for pipe in node.outputs}
     sorter = TopologicalSorter({i: [writer[p] for p in node.inputs if p in writer] for i, node in enumerate(nodes)})
@@ -454,7 +454,7 @@ def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processo
     """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:
-        typed = node.processor.typed(inputs)
+        typed = node.processor.specialise(inputs)
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))

@@ -129,7 +129,7 @@ def emission(events: Sequence[Value]) -> Emission:
     return Events(events) if events else NOTHING
 
 
-def carried(events: list[Value], width: int | None) -> Value | None:
+def show_carried(events: list[Value], width: int | None) -> Value | None:
     """How what a pipe carries in a step is shown: None, the event, or a list on a pipe of another width than one."""
     if not events:
         return None
@@ -284,7 +284,7 @@ class Processor(ABC):
         return self.in_arity > 1 and not self.merges
 
     @property
-    def timed(self) -> bool:
+    def is_timed(self) -> bool:
         """Whether its output depends on the steps at which events arrive, not only on its input streams."""
         return self.merges
 
@@ -320,7 +320,7 @@ class Processor(ABC):
         """What its outputs are called, where they have names."""
         return ()
 
-    def merged(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
+    def merge_arrivals(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
         """The fronts that events on its inputs are, where it takes them as they come."""
         if self.marks:
             return [(i, value) for i, values in enumerate(arrivals) for value in values]
@@ -341,13 +341,13 @@ class Processor(ABC):
 
     # --- typing ---
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         """This processor with its functions typed for the given input domains; TypingError if it cannot be."""
         return self
 
-    def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
+    def specialise_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
         """The same where it starts afresh after `horizon` fronts, as in a window: its numbers grow only so far."""
-        return self.typed(inputs)
+        return self.specialise(inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         """The output domains, by default those of the inputs; called on a typed processor."""
@@ -432,13 +432,13 @@ class Processor(ABC):
         return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
 
     @property
-    def obliged(self) -> bool:
+    def has_obligations(self) -> bool:
         """Whether types alone do not show that its numbers stay in their ranges: `stays-in-range` asks whether they do.
 
         That of what is inside, by default.
         """
         inner = getattr(self, "inner", None)
-        return isinstance(inner, Processor) and inner.obliged
+        return isinstance(inner, Processor) and inner.has_obligations
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -497,7 +497,7 @@ def _show(value: Any) -> str:
     return str(value)
 
 
-def typed_function(function: Function | TypedFunction, inputs: Sequence[Domain]) -> TypedFunction:
+def specialise_function(function: Function | TypedFunction, inputs: Sequence[Domain]) -> TypedFunction:
     """A parameter function typed for the given domains (again, if it was typed for others)."""
     plain = function.function if isinstance(function, TypedFunction) else function
-    return plain.typed(inputs)
+    return plain.specialise(inputs)

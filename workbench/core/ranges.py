@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integer, Integers, Range, SomeFloats
 from workbench.core.fold import Fold
-from workbench.core.ops import DIV, ITE, MAX, MIN, MOD, MUL, Conversion, held_in
+from workbench.core.ops import DIV, ITE, MAX, MIN, MOD, MUL, Conversion, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, var
 
 Sum = Mapping[Term | None, int]
@@ -66,9 +66,9 @@ def narrow(value: Term, domain: Domain, given: Sequence[Term], *, checked: bool)
         return None
     lo, hi = range_of(value, given)
     if domain.lo <= lo and hi <= domain.hi and isinstance(value.domain, Range):
-        return held_in(value, domain)
+        return restrict_to_range(value, domain)
     lo, hi = range_of(value)
-    return Conversion.checked(value, domain) if checked and lo <= domain.hi and domain.lo <= hi else None
+    return Conversion.check_range(value, domain) if checked and lo <= domain.hi and domain.lo <= hi else None
 
 
 def is_whole(domain: Domain) -> bool:
@@ -116,7 +116,7 @@ class _Conditions(Fold[Sides]):
         if term.op is not None and term.op.holds and all(is_whole(arg.domain) for arg in term.args):
             difference = _plus(self.sums(term.args[0]), self.sums(term.args[1]), -1)
             signs = set(term.op.holds)
-            return _compared(difference, signs), _compared(difference, set("<=>") - signs)
+            return _split_cases(difference, signs), _split_cases(difference, set("<=>") - signs)
         return ((Fact({term: 1}, (1, 1)),),), ((Fact({term: 1}, (0, 0)),),)  # a truth value as a number
 
     def on_not(self, _: Term, a: Sides) -> Sides:
@@ -132,12 +132,12 @@ class _Conditions(Fold[Sides]):
         return _either(a[1], b[0]), _both(a[0], b[1])
 
 
-def _compared(difference: Sum, signs: set[str]) -> Disjunction:
+def _split_cases(difference: Sum, signs: set[str]) -> Disjunction:
     """The cases in which a difference is negative, zero or positive, as the signs say."""
     total: Sum = {term: factor for term, factor in difference.items() if term is not None}
     zero = -difference.get(None, 0)
     if signs == {"<", ">"}:
-        return *_compared(difference, {"<"}), *_compared(difference, {">"})
+        return *_split_cases(difference, {"<"}), *_split_cases(difference, {">"})
     lo = -math.inf if "<" in signs else zero + ("=" not in signs)
     hi = math.inf if ">" in signs else zero - ("=" not in signs)
     return ((Fact(total, (lo, hi)),),)
@@ -189,35 +189,37 @@ class _Ranges:
 
     def bound(self, term: Term, cases: Disjunction) -> Interval:
         """The range of a term where one of these cases is so."""
-        return _hull(self._bound_sum(self.sums(term), case) for case in cases if not self._contradicts(case))
+        return _hull(self._find_sum_bounds(self.sums(term), case) for case in cases if not self._contradicts(case))
 
     def _contradicts(self, case: Case) -> bool:
         """Whether its facts are not true together."""
         for i, (total, within) in enumerate(case):
-            lo, hi = _meet(within, self._bound_sum(total, case[:i] + case[i + 1 :]))
+            lo, hi = _meet(within, self._find_sum_bounds(total, case[:i] + case[i + 1 :]))
             if lo > hi:
                 return True
         return False
 
-    def _bound_sum(self, total: Sum, case: Case) -> Interval:
+    def _find_sum_bounds(self, total: Sum, case: Case) -> Interval:
         """The range of a sum: of its terms one by one, or of a fact about a part of it and of the rest."""
-        found = self._bound_terms(total, case)
+        found = self._find_terms_bounds(total, case)
         for i, fact in enumerate(case):
             for times in {total.get(term, 0) // k for term, k in fact.total.items() if total.get(term, 0) % k == 0} - {
                 0
             }:
                 if self.steps > 0:
                     self.steps -= 1
-                    rest = self._bound_sum(_plus(total, fact.total, -times), case[:i] + case[i + 1 :])
+                    rest = self._find_sum_bounds(_plus(total, fact.total, -times), case[:i] + case[i + 1 :])
                     found = _meet(found, _shift(rest, _scale(fact.within, times)))
         return found
 
-    def _bound_terms(self, total: Sum, case: Case) -> Interval:
-        ranges = ((factor, (1, 1) if term is None else self._bound_term(term, case)) for term, factor in total.items())
+    def _find_terms_bounds(self, total: Sum, case: Case) -> Interval:
+        ranges = (
+            (factor, (1, 1) if term is None else self._find_term_bounds(term, case)) for term, factor in total.items()
+        )
         nothing: Interval = (0, 0)
         return reduce(_shift, (_scale(within, factor) for factor, within in ranges), nothing)
 
-    def _bound_term(self, term: Term, case: Case) -> Interval:
+    def _find_term_bounds(self, term: Term, case: Case) -> Interval:
         """The range of a term that is no sum: that of its type, or what its operator makes of narrower ones."""
         own = (term.domain.lo, term.domain.hi) if isinstance(term.domain, Range | Integer) else WHOLE
         if self.levels >= MOST_LEVELS or self.steps <= 0:

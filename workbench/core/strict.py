@@ -65,7 +65,7 @@ def when(condition: Any) -> Iterator[None]:
         asked.guard = before
 
 
-def computed(values: Iterable[Any], present: Any = True) -> None:
+def mark_computed(values: Iterable[Any], present: Any = True) -> None:
     """These values are computed here, where `present` holds."""
     asked = _ASKED.get()
     if asked is not None:

@@ -23,7 +23,7 @@ from workbench.core.domain import (
 from workbench.core.escape import escape_condition
 from workbench.core.fields import Map, Nullable, within, without_null
 from workbench.core.fold import postorder
-from workbench.core.term import FALSE, Term, leaves, unnamed
+from workbench.core.term import FALSE, Term, leaves, remove_names
 
 
 def takes(taken: Domain, domain: Domain) -> bool:
@@ -36,7 +36,7 @@ def takes(taken: Domain, domain: Domain) -> bool:
         return isinstance(domain, Integers | Integer | Range | Anything)
     if isinstance(taken, Texts):
         return isinstance(domain, Texts | Enum | Anything)
-    return isinstance(domain, Anything) or unnamed(taken) == unnamed(domain)
+    return isinstance(domain, Anything) or remove_names(taken) == remove_names(domain)
 
 
 def needs_table(body: Any, domains: Iterable[Domain] = ()) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
-from workbench.core.fields import Map, Record, Tuple, joined, parts, scalars, split
+from workbench.core.fields import Map, Record, Tuple, join_parts, parts, scalars, split
 from workbench.errors import Refused, TypingError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def whole(domain: Domain, flat: Iterator[Term]) -> Any:
 def concrete(shape: Any, flat: Iterator[Value]) -> Value:
     """The plain value of the shape of a symbolic one whose scalar parts have the values that come next in `flat`."""
     if isinstance(shape, Entries):
-        return joined(shape.domain, flat)
+        return join_parts(shape.domain, flat)
     return tuple(concrete(part, flat) for part in shape) if isinstance(shape, tuple) else next(flat)
 
 
@@ -373,10 +373,10 @@ def domain_of(value: Any) -> Domain:
     raise TypingError(f"{value!r} is not a symbolic value")
 
 
-def unnamed(domain: Domain) -> Domain:
+def remove_names(domain: Domain) -> Domain:
     """`domain` with records turned into tuples: what its values are, whatever their parts are called."""
     if isinstance(domain, Record | Tuple):
-        return Tuple(tuple(unnamed(f) for f in domain.fields))
+        return Tuple(tuple(remove_names(f) for f in domain.fields))
     if isinstance(domain, Map):
-        return Map(unnamed(domain.key), unnamed(domain.value))
+        return Map(remove_names(domain.key), remove_names(domain.value))
     return domain

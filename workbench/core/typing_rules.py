@@ -76,6 +76,8 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
         if isinstance(arg, Term) and not isinstance(arg.domain, Bool):
             like = arg.domain
             break
+    if op.result is real and isinstance(like, Integer):
+        like = None  # every operand becomes a float
     fitting = isinstance(like, Integer)
     out = []
     for arg in args:
@@ -138,6 +140,14 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     for arg in args[1:]:
         domain = unify(f"'{op.symbol}'", domain, arg.domain)
     return domain
+
+
+def real(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Functions of floats: of numbers of one domain, and of constants of any."""
+    varying = tuple(arg for arg in args if not arg.is_const)
+    for part in (varying or args, *((arg,) for arg in args if arg.is_const)):
+        numeric(op, part)
+    return FLOAT
 
 
 def corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
@@ -249,7 +259,7 @@ def below_all(a: Term, b: Term) -> bool:
     )
 
 
-def known(op: Operator, args: tuple[Term, ...]) -> Domain:
+def check_known(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Of any values that a model has, whether something is so."""
     for arg in args:
         if isinstance(arg.domain, Unknown):
@@ -259,7 +269,7 @@ def known(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def equality(op: Operator, args: tuple[Term, ...]) -> Domain:
     """Equality: of numbers, or of values of one domain."""
-    known(op, args)
+    check_known(op, args)
     a, b = (t.domain for t in args)
     if not (a.numeric and b.numeric):
         unify(f"'{op.symbol}'", a, b)
@@ -276,7 +286,7 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:
     """The domain without null."""
-    known(op, args)
+    check_known(op, args)
     return without_null(args[0].domain)
 
 

@@ -25,7 +25,9 @@ class Unfolding:
 
     def __init__(self, pipeline: Pipeline) -> None:
         for node in pipeline.nodes:
-            if pipeline.typed[node.name].timed and not (node.processor.merges or isinstance(node.processor, Clocked)):
+            if pipeline.typed[node.name].is_timed and not (
+                node.processor.merges or isinstance(node.processor, Clocked)
+            ):
                 what = f"the output of '{node.name}' depends on the steps at which its events arrive"
                 raise PipelineError(what, where=node.where, hint="take the pipeline without groups: flatten(pipeline)")
         self.pipeline = pipeline
@@ -55,7 +57,7 @@ class Unfolding:
                     added[oracle] = added[oracle] if said is None else [said]
             else:
                 if processor.merges:
-                    fronts = processor.merged([added[pipe] for pipe in node.inputs])
+                    fronts = processor.merge_arrivals([added[pipe] for pipe in node.inputs])
                     whole = processor.marks or isinstance(processor, Listening)
                     self._merged[node.name] += fronts if whole else [value for (value,) in fronts]
                     given = (self._merged[node.name],)

@@ -75,13 +75,13 @@ def _part(events: Any, rows: Any) -> Any:
     if isinstance(events, tuple):
         return tuple(_part(each, rows) for each in events)
     if hasattr(events, "buffers") and not isinstance(rows, slice):
-        from workbench.events.buffers import taken
+        from workbench.events.buffers import take_rows
 
-        return taken(events, rows)
+        return take_rows(events, rows)
     return events[rows]
 
 
-def joined_events(parts: Sequence[EventArray]) -> EventArray:
+def join_events(parts: Sequence[EventArray]) -> EventArray:
     """The events of one input in rows one after the other, in one array."""
     import numpy as np
 
@@ -90,12 +90,12 @@ def joined_events(parts: Sequence[EventArray]) -> EventArray:
     present: Any = None
     if any(each.present is not None for each in parts):
         present = np.concatenate([np.ones(each.rows, bool) if each.present is None else each.present for each in parts])
-    return EventArray(_joined([each.events for each in parts]), present)
+    return EventArray(_concatenate([each.events for each in parts]), present)
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _concatenate(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], tuple):
-        return tuple(map(_joined, zip(*parts, strict=True)))
+        return tuple(map(_concatenate, zip(*parts, strict=True)))
     if hasattr(parts[0], "buffers"):
         import pyarrow as pa
 

@@ -21,7 +21,7 @@ MANY = 1000
 """From so many texts on they are left in their buffers."""
 
 
-def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
+def numbers_to_arrow(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
     """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere.
 
     Parameters
@@ -37,17 +37,17 @@ def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool 
     if names is not None and quoted:
         names = [dump_json(name) for name in names]
     kind = arrow_type(domain) if names is None else pa.int64()
-    data = packed_bits(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
-    valid = None if there is None else pa.py_buffer(packed_bits(there))
+    data = pack_bits(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
+    valid = None if there is None else pa.py_buffer(pack_bits(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
     return column if names is None else pa.DictionaryArray.from_arrays(column, text_array(names)).cast(pa.string())
 
 
-def taken(column: Any, places: Any) -> Any:
+def take_rows(column: Any, places: Any) -> Any:
     """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
     if len(places) == len(column) and (places == np.arange(len(column))).all():
         return column
-    return column.take(shown_column(INT, places))
+    return column.take(numbers_to_arrow(INT, places))
 
 
 def numbers_of(column: Any) -> Any:
@@ -87,7 +87,7 @@ def bits_of(column: Any, buffer: int) -> Any:
     return bits[column.offset :].view(np.bool_)
 
 
-def packed_bits(flags: Any) -> Any:
+def pack_bits(flags: Any) -> Any:
     """Bools as bits."""
     return np.packbits(flags, bitorder="little")
 

@@ -136,7 +136,7 @@ def _instant(date: datetime) -> tuple[str, int]:
     return kind, time
 
 
-def timed(ports: Ports, clock: Clock | None) -> Ports:
+def with_clock(ports: Ports, clock: Clock | None) -> Ports:
     """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
 
     Without a clock, or where no unit counts, numbers are taken as they are. Whether they go back is for who takes them
@@ -144,10 +144,10 @@ def timed(ports: Ports, clock: Clock | None) -> Ports:
     """
     if clock is None or not any(port.clock for port in ports.inputs):
         return ports
-    return replace(ports, inputs=tuple(_timed(port, clock) if port.clock else port for port in ports.inputs))
+    return replace(ports, inputs=tuple(_with_clock(port, clock) if port.clock else port for port in ports.inputs))
 
 
-def _timed(port: Port, clock: Clock) -> Port:
+def _with_clock(port: Port, clock: Clock) -> Port:
     return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
 
 

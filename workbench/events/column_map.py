@@ -42,7 +42,7 @@ class ColumnMap:
     domains: Mapping[str, Domain]
 
     @property
-    def used(self) -> dict[int, Domain]:
+    def used_columns(self) -> dict[int, Domain]:
         """What each column that is for something holds."""
         found = (leaves(columns, self.domains[name]) for name, columns in self.inputs.items())
         return {i: domain for some in found for i, domain, _ in some}
@@ -50,7 +50,7 @@ class ColumnMap:
     @property
     def ignored(self) -> list[str]:
         """The columns that no input needs."""
-        used = self.used
+        used = self.used_columns
         return [name for i, name in enumerate(self.names) if i not in used]
 
     def arrays(
@@ -122,11 +122,11 @@ def _array(
             first.present is not None and (other.present != first.present).any()
         ):
             return None
-    return first._replace(events=_nested(columns, iter([part.events for part in arrays])))
+    return first._replace(events=_nest_columns(columns, iter([part.events for part in arrays])))
 
 
-def _nested(columns: ColumnPlaces, parts: Iterator[T]) -> object:
-    return tuple(_nested(each, parts) for each in columns) if isinstance(columns, tuple) else next(parts)
+def _nest_columns(columns: ColumnPlaces, parts: Iterator[T]) -> object:
+    return tuple(_nest_columns(each, parts) for each in columns) if isinstance(columns, tuple) else next(parts)
 
 
 def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "column") -> ColumnMap:

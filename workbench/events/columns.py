@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import Tuple, joined, scalars
+from workbench.core.fields import Tuple, join_parts, scalars
 from workbench.errors import DomainError
 from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
@@ -130,7 +130,7 @@ def values_of(domain: Domain, arrays: Sequence[Any]) -> list[Value]:
         found: list[Value] = arrays[0].tolist()
         return [domain.labels[number] for number in found] if isinstance(domain, Enum) else found
     columns = [values_of(part, [array]) for (_, part), array in zip(scalars(domain), arrays, strict=True)]
-    return [joined(domain, iter(row)) for row in zip(*columns, strict=True)]
+    return [join_parts(domain, iter(row)) for row in zip(*columns, strict=True)]
 
 
 def _array(domain: Domain, column: Sequence[Value]) -> Any:

@@ -60,24 +60,24 @@ class CsvTables:
 
     def _table(self, lines: bytes) -> Any:
         """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
-        types = {str(i): arrow_type(domain) for i, domain in self._columns.used.items()}
+        types = {str(i): arrow_type(domain) for i, domain in self._columns.used_columns.items()}
         letters = b"x" in lines or b"X" in lines  # which are found sooner
         if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
-        texts, used = pa.dictionary(pa.int32(), pa.string()), self._columns.used  # hardly a time occurs twice
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self._columns.used_columns  # hardly a time occurs twice
         named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
         named -= self._many
-        table = self._parsed(lines, {i: texts if i in named else kind for i, kind in types.items()})
+        table = self._parse_lines(lines, {i: texts if i in named else kind for i, kind in types.items()})
         if table is None or has_blanks(table):
             self.odd = True
             return None
         self._many |= {i for i in named if many_texts(table[i])}
         if odd := odd_floats(table):
-            spelt = self._parsed(lines, dict.fromkeys(odd, pa.string()))
+            spelt = self._parse_lines(lines, dict.fromkeys(odd, pa.string()))
             return table if spelt is not None and are_spelt(table, spelt) else None
         return table
 
-    def _parsed(self, lines: bytes, types: Mapping[str, Any]) -> Any:
+    def _parse_lines(self, lines: bytes, types: Mapping[str, Any]) -> Any:
         """Columns of these types, by position; None where Arrow finds others."""
         from pyarrow import csv as arrow
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, listed
-from workbench.events.files import opened
+from workbench.events.files import open_bytes
 from workbench.events.packing import ready_bytes
 from workbench.events.values import to_text
 from workbench.events.writers import RowWriter
@@ -40,7 +40,7 @@ class CsvWriter(RowWriter):
             self.begun = True
 
     def resume(self, path: Path) -> None:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             there = next(csv.reader([file.readline().decode()], delimiter=self.between), [])
         if there != list(self.domains):
             hint = f"name another file for {listed(self.domains)}"
@@ -85,7 +85,7 @@ class CsvWriter(RowWriter):
     def _lines(self, table: Any) -> Sequence[memoryview] | None:
         """The rows of a table as text; None where some need more thought."""
         from workbench.events.buffers import one_piece
-        from workbench.events.texts import cell_texts, is_quoted, line_texts, written
+        from workbench.events.texts import cell_texts, is_quoted, join_texts, line_texts
 
         given = list(map(one_piece, table.columns))
         columns = [cell_texts(column, self.between) for column in given]
@@ -102,7 +102,7 @@ class CsvWriter(RowWriter):
             arrow.write_csv(pa.table(columns, table.column_names), made, options)
             return [memoryview(made.getvalue())]
         pieces = ([column.slice(at, WRITTEN) for column in columns] for at in range(0, table.num_rows, WRITTEN))
-        return [written(line_texts(some, self.between)) for some in pieces]
+        return [join_texts(line_texts(some, self.between)) for some in pieces]
 
 
 _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {

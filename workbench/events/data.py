@@ -45,7 +45,7 @@ class TableReader(TypedReader):
     ) -> None:
         super().__init__(program, reading, reporter)
         self._given = schema, batches
-        self.opened(schema.names)
+        self.set_columns(schema.names)
 
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         schema, batches = self._given
@@ -53,7 +53,7 @@ class TableReader(TypedReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         assert self.columns is not None
-        first, used = 1, list(self.columns.used)
+        first, used = 1, list(self.columns.used_columns)
         for batch in self._given[1]:
             columns = {i: batch.column(i) for i in used}
             steps = partial(self._parts, first, batch.num_rows, columns, shown)
@@ -100,9 +100,9 @@ class ArraysReader(RowReader):
 
     def __init__(self, program: Ported, reading: Reading, reporter: Reporter, data: Mapping[str, Any]) -> None:
         super().__init__(program, reading, reporter)
-        self.opened(list(data))
+        self.set_columns(list(data))
         assert self.columns is not None
-        used, names = self.columns.used, self.columns.names
+        used, names = self.columns.used_columns, self.columns.names
         self._given = {i: _sequence(data[names[i]], names[i]) for i in used}
         lengths = {names[i]: len(given) for i, given in self._given.items()}
         if len(set(lengths.values())) > 1:
@@ -191,7 +191,7 @@ def _column(given: Any) -> Any:
     """An array or a list as a column of Arrow, for keys and times; None where rows must tell."""
     import numpy as np
 
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
 
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         values = _values(given)
@@ -205,7 +205,11 @@ def _column(given: Any) -> Any:
         except OverflowError:
             return None
     if given.dtype in ("M8[s]", "M8[ms]", "M8[us]"):
-        return shown_column(INT, given.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
+        return numbers_to_arrow(INT, given.astype("M8[us]").view(np.int64)).cast("timestamp[us]")
     if given.dtype.kind not in "iuf" or given.dtype == np.uint64:
         return None
-    return shown_column(FLOAT, given.astype("f8")) if given.dtype.kind == "f" else shown_column(INT, given.astype("i8"))
+    return (
+        numbers_to_arrow(FLOAT, given.astype("f8"))
+        if given.dtype.kind == "f"
+        else numbers_to_arrow(INT, given.astype("i8"))
+    )

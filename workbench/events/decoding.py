@@ -21,7 +21,7 @@ from workbench.events.rows import InputEvents, LogBlock
 def decode(
     blocks: Iterator[LogBlock], account: Account, size: Callable[[bool], int], *, columns: bool, numbered: bool
 ) -> Iterator[LogBatch]:
-    """The rows of blocks (`counted_blocks`) in batches, each decoded when the caller takes it.
+    """The rows of blocks (`count_blocks`) in batches, each decoded when the caller takes it.
 
     A row that cannot be read ends them: it fails behind those before it.
 
@@ -69,18 +69,18 @@ def _note_numbers(steps: Iterator[InputEvents], account: Account, numbers: list[
         yield step
 
 
-def counted_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
+def count_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
     """The same blocks, up to `--head` rows; the account counts their steps."""
     account.is_exact &= reading.head is None
     for block in blocks:
         account.read += block.rows or 0
-        steps = partial(_counted, block, shown, reading, account)
+        steps = partial(_count_block, block, shown, reading, account)
         yield replace(block, steps=steps, columns=partial(_first_columns, block, reading, account), file=shown)
         if enough(reading, account):
             return
 
 
-def _counted(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
+def _count_block(block: LogBlock, shown: str, reading: Reading, account: Account) -> Iterator[InputEvents]:
     before = account.rows + account.ignored[BLANK]
     with readable(shown):
         for step in block.steps():

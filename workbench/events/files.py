@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from workbench.budget import work
 from workbench.errors import InputError
-from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, PackedFile, decompressed
+from workbench.events.packing import COMPRESSIONS, DamagedError, Decompressed, PackedFile, decompress_stream
 from workbench.events.table import endings, format_rows
 from workbench.interrupts import half_written
 
@@ -49,7 +49,7 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
     raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)
 
 
-def sniffed(stream: io.BufferedReader) -> str:
+def sniff_format(stream: io.BufferedReader) -> str:
     """What the first bytes tell: Arrow and Parquet have their names there, JSON lines a bracket; else it is CSV."""
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf")
     return next(row.name for row in reversed(list(format_rows().values())) if row.begins(start))
@@ -59,25 +59,27 @@ def sniffed(stream: io.BufferedReader) -> str:
 
 
 @contextmanager
-def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.BufferedReader]:
+def open_bytes(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.BufferedReader]:
     """The bytes of a file, or of the standard input for `-`, decompressed where they are compressed.
 
     Raises
     ------
     InputError: it cannot be read, or the compressed data are damaged.
     """
-    with readable(shown_name(path)):
+    with readable(display_name(path)):
         if str(path) == "-":
             source = stdin or sys.stdin.buffer
             # no second buffer around the standard input: it would wait to be full before the first event
-            yield decompressed(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
+            yield decompress_stream(
+                source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source))
+            )
             return
         try:
             file: io.BufferedReader = io.BufferedReader(_raw(io.FileIO(path)), BUFFER)
         except OSError as error:
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:
-            yield decompressed(file)
+            yield decompress_stream(file)
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def not_text(error: UnicodeDecodeError, where: str) -> InputError:
     return InputError(f"this is not {error.encoding.upper()} text: {error}", where=where, hint=hint)
 
 
-def shown_name(path: str | Path) -> str:
+def display_name(path: str | Path) -> str:
     """What messages call a file that is read."""
     return "<stdin>" if str(path) == "-" else str(path)
 
@@ -228,7 +230,7 @@ def destination(
         with ExitStack() as at_once:
             name = target if appended else (appearing or at_once).enter_context(replacing(target, stays))
             file = at_once.enter_context(_writable(name, path, "a" if appended else "w"))
-            raw = at_once.enter_context(_compressed(file, target))
+            raw = at_once.enter_context(_open_compressed(file, target))
             text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             try:
                 yield text
@@ -265,7 +267,7 @@ class _Written(io.FileIO):
 
 
 @contextmanager
-def _compressed(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
+def _open_compressed(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
     if target.suffix not in COMPRESSIONS:
         yield file
         return

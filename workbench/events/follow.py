@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.events.files import is_stream
-from workbench.events.inputs import LogPath, named_files
+from workbench.events.inputs import LogPath, list_named_files
 from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
 
@@ -111,14 +111,14 @@ class Follower:
         return file
 
 
-def followed_file(given: Any) -> str:
+def find_followed_file(given: Any) -> str:
     """The file that is followed.
 
     Raises
     ------
     InputError: what is given is no file of text, or several.
     """
-    files = named_files(given) or []
+    files = list_named_files(given) or []
     path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])
     several = len(files) > 1 or os.path.isdir(path) or (glob.has_magic(path) and not os.path.exists(path))
     refused = (

@@ -25,7 +25,7 @@ PACKED = 4
 """How much larger a log is than what it takes compressed, about."""
 
 
-def named_files(given: Any) -> list[LogPath] | None:
+def list_named_files(given: Any) -> list[LogPath] | None:
     """What is given as a log, if it is files: a path or several; None where it is something else."""
     if isinstance(given, str | Path):
         return [given]
@@ -41,19 +41,19 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
     ------
     InputError: one is not there, or holds no file.
     """
-    found = [file for each in named_files(given) or () for file in _files(each)]
+    found = [file for each in list_named_files(given) or () for file in _files(each)]
     if found.count("-") > 1:
         raise InputError("the standard input can be read once", hint="give --input - once")
     return found
 
 
-def expected_rows(given: Any) -> int | None:
+def estimate_rows(given: Any) -> int | None:
     """How many rows data have, of files about, by their sizes; None where the end is not known."""
-    if named_files(given) is None:
+    if list_named_files(given) is None:
         some = next(iter(given.values()), ()) if isinstance(given, Mapping) else given
         return len(some) if isinstance(some, Sequence) else getattr(some, "num_rows", getattr(some, "size", None))
     found = 0
-    names = [str(each).rpartition("=")[2] for each in named_files(given) or ()]
+    names = [str(each).rpartition("=")[2] for each in list_named_files(given) or ()]
     try:
         files = log_files(names) if names else []
     except InputError:
@@ -80,7 +80,7 @@ def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath |
 
 def read_files(given: object) -> Iterator[str]:
     """The files of a log, also where a type of events stands before them (`Smoke=smoke.csv`)."""
-    for each in named_files(given) or ():
+    for each in list_named_files(given) or ():
         with suppress(InputError):  # told where it is read
             yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
 

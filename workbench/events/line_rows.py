@@ -16,7 +16,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import Reporter
 from workbench.events.column_map import ColumnMap
-from workbench.events.lines import BOM, count_lines, numbered_lines, whole_lines
+from workbench.events.lines import BOM, count_lines, number_lines, whole_lines
 from workbench.events.parts import FilePart, parts_of_lines
 from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
@@ -46,7 +46,7 @@ class LineReader(RowReader):
 
     def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
         """The steps of some lines, one by one."""
-        return self.located(numbered_lines(lines, first), shown)
+        return self.located(number_lines(lines, first), shown)
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
         return parts_of_lines(file, size, b"", lambda rows: rows.rfind(b"\n") + 1)
@@ -78,7 +78,7 @@ class RecordReader(LineReader):
         elif keys is None:
             self.open(ColumnMap((), {str(self.only): 0}, self.domains))
         else:
-            self.opened(keys)
+            self.set_columns(keys)
             self._seen.update(dict.fromkeys(keys))
         assert self.columns is not None
         if len(self._known) < MOST:

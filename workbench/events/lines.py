@@ -56,7 +56,7 @@ def count_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
-def numbered_lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
+def number_lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
     """The lines of a text, with their numbers, so many lines behind the first of its file."""
     return enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), first + 1)
 
@@ -93,7 +93,7 @@ class BegunRow:
         self._parts, self._length, self._long = [rest], len(rest), len(rest) >= SIZE
         self._odd = self._long and rest.count(b'"') % 2 > 0
 
-    def followed(self, data: bytes, *, last: bool) -> bytes | None:
+    def append_bytes(self, data: bytes, *, last: bool) -> bytes | None:
         """All that is there, with these bytes behind it; None where there is still no whole row in it."""
         self._parts.append(data)
         self._length += len(data)
@@ -168,7 +168,7 @@ def is_text(data: bytes) -> bool:
         return False
 
 
-def braced_lines(data: bytes) -> int | None:
+def count_braced_lines(data: bytes) -> int | None:
     """How many lines there are, where each is between braces; else None."""
     if not (data.startswith(b"{") and data.endswith(b"}\n")) or b"\r" in data:  # which also ends a line
         return None
@@ -227,7 +227,7 @@ class KeptLines:
         self.number += 1
         return line
 
-    def taken(self) -> str:
+    def pop_lines(self) -> str:
         """The lines of a row."""
         found, self._lines = "".join(self._lines), []
         return found.rstrip("\r\n")

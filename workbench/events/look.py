@@ -20,7 +20,7 @@ from workbench.events.account import Reporter
 from workbench.events.cells import plain_cell
 from workbench.events.column_map import ColumnMap, leaves
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.read import lenient, lenient_ports, opened_log
+from workbench.events.read import lenient, lenient_ports, open_log
 from workbench.events.reading import Reading
 from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
@@ -92,7 +92,7 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
         with _leniently(file, program, reading) as (reader, lines, shown):
             kinds, cells = reader.sample(lines, shown, ROWS)
             needed = [port.name for port in program.ports.inputs if not port.optional]
-            yield _found(reader, shown, kinds, cells, needed)
+            yield _describe_file(reader, shown, kinds, cells, needed)
 
 
 def samples(
@@ -109,21 +109,21 @@ def samples(
 
 
 def _column_kind(known: Mapping[str, str], typed: bool, name: str, cells: Sequence[Any]) -> str:
-    return known.get(name) or guessed(cells, typed)
+    return known.get(name) or guess_type(cells, typed)
 
 
 def _leniently(
     file: LogPath, program: Ported, reading: Reading
 ) -> AbstractContextManager[tuple[RowReader, io.TextIOWrapper, str]]:
     """A file of a log in which nothing is an error that can be passed over."""
-    return opened_log(file, lenient_ports(program), lenient(reading), Reporter())
+    return open_log(file, lenient_ports(program), lenient(reading), Reporter())
 
 
-def _found(
+def _describe_file(
     reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str, list[Any]], needed: Sequence[str]
 ) -> FoundFile:
     names = list(cells)
-    columns = reader.matched(names)
+    columns = reader.match_columns(names)
     fed = _inputs(columns)
     found = []
     for i, name in enumerate(names):
@@ -132,7 +132,7 @@ def _found(
         empty = sum(cell is None or (not reader.typed and not cell.strip()) for cell in plain)
         wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
         told = tuple(f"{path}: {domain}" for path, domain in inputs)
-        found.append(FoundColumn(name, kinds.get(name) or guessed(plain, reader.typed), empty, told, wrong))
+        found.append(FoundColumn(name, kinds.get(name) or guess_type(plain, reader.typed), empty, told, wrong))
     missing = (
         f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
         for name in needed
@@ -158,7 +158,7 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
     return ""
 
 
-def guessed(cells: Sequence[Any], typed: bool = False) -> str:
+def guess_type(cells: Sequence[Any], typed: bool = False) -> str:
     """What texts hold, or typed data, in which a text is a text."""
     kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if cell is not None and (typed or cell != ""))
     if kinds.keys() == {"whole numbers", "numbers"}:

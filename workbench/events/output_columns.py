@@ -14,14 +14,14 @@ import pyarrow as pa
 from workbench.core.domain import ANY, INT, Domain, Reals, Value
 from workbench.core.fields import Tuple, scalars
 from workbench.events.batch import rows_of
-from workbench.events.buffers import shown_column
+from workbench.events.buffers import numbers_to_arrow
 from workbench.events.column_map import has_columns
 from workbench.events.columns import as_json, to_column
 from workbench.events.texts import tuple_texts
 from workbench.events.values import from_text
 
 
-def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
+def outputs_to_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
     """What outputs show as an Arrow table with a row a step; several events of one in a step take several rows.
 
     Parameters
@@ -29,10 +29,10 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
     outputs: name to events (`session.OutputEvents`), with `steps`, where there are several outputs.
     domains: those of the outputs. A null is no event.
     """
-    return pa.table(shown_columns(outputs, domains)[1], list(domains))
+    return pa.table(outputs_to_columns(outputs, domains)[1], list(domains))
 
 
-def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
+def outputs_to_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
     """The columns of that table, and the step of each of its rows, where outputs have `steps`."""
     rows: list[Any] = []
     of_rows = next(iter(outputs.values())).steps
@@ -45,28 +45,29 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
         of_rows = every // width
     columns = []
     for i, (name, domain) in enumerate(domains.items()):
-        column = _shown_output(domain, outputs[name], name)
+        column = _output_to_arrow(domain, outputs[name], name)
         if rows and len(rows[i]) < len(every):
             places = np.full(len(every), -1)
             places[np.searchsorted(every, rows[i])] = np.arange(len(rows[i]))
-            column = column.take(shown_column(INT, places, places >= 0))
+            column = column.take(numbers_to_arrow(INT, places, places >= 0))
         columns.append(column)
     return of_rows, columns
 
 
-def _shown_output(domain: Domain, output: Any, name: str) -> Any:
+def _output_to_arrow(domain: Domain, output: Any, name: str) -> Any:
     """An Arrow array of the events of an output; of those that have no arrays, of their values."""
     if output.fields and has_columns(domain):
-        return shown_events(domain, output.fields)
+        return events_to_arrow(domain, output.fields)
     return to_column(domain, output.events(), f"output '{name}'")
 
 
-def shown_events(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
+def events_to_arrow(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
     """The same of events with an array per scalar field: tuples are JSON text."""
     if not isinstance(domain, Tuple):
-        return shown_column(domain, arrays[0], there)
+        return numbers_to_arrow(domain, arrays[0], there)
     fields = (
-        shown_column(part, array, there, quoted=True) for (_, part), array in zip(scalars(domain), arrays, strict=True)
+        numbers_to_arrow(part, array, there, quoted=True)
+        for (_, part), array in zip(scalars(domain), arrays, strict=True)
     )
     return tuple_texts(domain, fields)
 

@@ -201,7 +201,7 @@ class _Others(io.RawIOBase):
         return found
 
 
-def decompressed(stream: io.BufferedReader) -> io.BufferedReader:
+def decompress_stream(stream: io.BufferedReader) -> io.BufferedReader:
     """What has been compressed in a stream, or itself, where nothing has been."""
     start = stream.peek(4)[:4]
     found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)

@@ -41,7 +41,7 @@ EMPTY = "-"
 """What these logs write where there is nothing."""
 
 
-def named_pattern(text: str) -> str | None:
+def find_pattern(text: str) -> str | None:
     """The regular expression of that name; None where the text is one itself.
 
     Raises

@@ -21,13 +21,13 @@ from workbench.events.account import Account, Reporter
 from workbench.events.clock import Times
 from workbench.events.column_map import see_inputs
 from workbench.events.date_formats import AUTO
-from workbench.events.decoding import counted_blocks, enough
-from workbench.events.files import BUFFER, format_of, opened, shown_name, sniffed
+from workbench.events.decoding import count_blocks, enough
+from workbench.events.files import BUFFER, display_name, format_of, open_bytes, sniff_format
 from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import LINES, SHAPES, Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import FormatRow, format_row
-from workbench.events.text_streams import DroppedLines, marked_encoding, text_stream
+from workbench.events.text_streams import DroppedLines, find_marked_encoding, text_stream
 from workbench.events.values import Words
 
 SAMPLED = 1000
@@ -74,12 +74,12 @@ def read_blocks(
     reading, reporter = reading or Reading(), reporter or Reporter()
     for file, stream in _files(path, program, reading, reporter.account, stdin):
         with stream as found, log_reader(found, file, program, reading, reporter) as (reader, lines, shown):
-            yield from counted_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
+            yield from count_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
             if not enough(reading, reporter.account):  # what all rows have in common is known when they have been taken
-                yield LogBlock(partial(_ended, reader, shown), rows=0)
+                yield LogBlock(partial(_read_end, reader, shown), rows=0)
 
 
-def _ended(reader: RowReader, shown: str) -> Iterator[InputEvents]:
+def _read_end(reader: RowReader, shown: str) -> Iterator[InputEvents]:
     try:
         reader.end()
     except InputError as error:
@@ -94,7 +94,7 @@ def _files(
     see_inputs(program.ports, reading)
     streams: Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]
     if reading.follow is None:
-        streams = ((file, opened(file, stdin)) for file in log_files(path))
+        streams = ((file, open_bytes(file, stdin)) for file in log_files(path))
     else:
         (name,) = log_files(path)
         streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
@@ -108,26 +108,26 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
     if not Path(file).is_file():  # what is read once is not looked at before
         return Words()
     reading = replace(reading, head=0, follow=None)
-    with opened_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
+    with open_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
         return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager
-def opened_log(
+def open_log(
     path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """One file of a log: what reads it, its lines, and what messages call it; it is at its end then."""
-    with _opened(path, program, reading, reporter, stdin) as (reader, lines, shown):
+    with _open_log(path, program, reading, reporter, stdin) as (reader, lines, shown):
         yield reader, lines, shown
         if not enough(reading, reporter.account):
-            _ended(reader, shown)
+            _read_end(reader, shown)
 
 
 @contextmanager
-def _opened(
+def _open_log(
     path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    with opened(path, stdin) as stream, log_reader(stream, path, program, reading, reporter) as found:
+    with open_bytes(path, stdin) as stream, log_reader(stream, path, program, reading, reporter) as found:
         yield found
 
 
@@ -136,14 +136,14 @@ def log_reader(
     stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     """What reads the bytes of a file of a log, its lines, and what messages call it."""
-    shown, dropped = shown_name(path), DroppedLines()
-    encoding = reading.encoding or marked_encoding(stream)
+    shown, dropped = display_name(path), DroppedLines()
+    encoding = reading.encoding or find_marked_encoding(stream)
     if encoding and not reading.encoding:
         reporter.report_once(f"the text is read as {encoding}, as its first bytes say (--encoding names another one)")
     stream = text_stream(stream, encoding, reading.skip_lines, reading.comment, dropped)
     lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
-        row = format_row(reading.format or format_of(path) or sniffed(stream))
+        row = format_row(reading.format or format_of(path) or sniff_format(stream))
         if foreign := next((name for name in SHAPES if getattr(reading, name) and name not in row.takes), None):
             flag = "null TEXT" if foreign == "nulls" else foreign.replace("_", "-")
             raise InputError(f"--{flag} says nothing of this file", where=shown, hint=f"the format is {row.name}")
@@ -173,7 +173,7 @@ def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes,
     with suppress(WorkbenchError):
         rows = io.TextIOWrapper(io.BytesIO(data[: data.rfind(b"\n") + 1]), encoding="utf-8-sig", newline="")
         cells = reader.sample(rows, "", SAMPLED)[1]
-        place = reader.matched(list(cells)).inputs.get(name)
+        place = reader.match_columns(list(cells)).inputs.get(name)
         return [cell for cell in [*cells.values()][place] if isinstance(cell, str)] if isinstance(place, int) else []
     return []
 

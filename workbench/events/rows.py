@@ -20,7 +20,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import BLANK, BadRow, Reporter
 from workbench.events.batch import Columns, EventArray, batches
-from workbench.events.clock import Times, timed
+from workbench.events.clock import Times, with_clock
 from workbench.events.column_map import ColumnMap, ColumnPlaces, has_arrays, has_cells, match, missing, see_inputs
 from workbench.events.lines import is_whole
 from workbench.events.parts import WHOLE, FilePart
@@ -81,7 +81,7 @@ class RowReader(ABC):
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         self.reading, self.reporter = reading or Reading(), reporter or Reporter()
         self.account = self.reporter.account
-        ports = timed(program.ports, self.reading.clock)
+        ports = with_clock(program.ports, self.reading.clock)
         self.ports = in_words(ports) if self.reading.words else ports
         self.domains = self.ports.domains
         for domain in self.domains.values():
@@ -161,18 +161,18 @@ class RowReader(ABC):
         self.columns = columns
         self.takers = {name: self._taker(name, each, self.domains[name]) for name, each in columns.inputs.items()}
 
-    def opened(self, names: Sequence[str]) -> None:
+    def set_columns(self, names: Sequence[str]) -> None:
         """Read the rows from now on under these names.
 
         Raises
         ------
         InputError: a column is missing, is there twice, or is refused.
         """
-        found = self.matched(names)
+        found = self.match_columns(names)
         self.open(found)
         self.reporter.ignore_columns(found.ignored)
 
-    def matched(self, names: Sequence[str]) -> ColumnMap:
+    def match_columns(self, names: Sequence[str]) -> ColumnMap:
         """What columns of these names are for; InputError as `opened`."""
         return match(names, self.ports, self.reading, what=self.noun)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.patterns import EMPTY, LOGFMT, named_pattern
+from workbench.events.patterns import EMPTY, LOGFMT, find_pattern
 from workbench.events.reading import Reading
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -30,7 +30,7 @@ def resolve_reading(reading: Reading) -> Reading:
         check_encoding(reading.encoding)
     if reading.pattern == LOGFMT:
         return replace(found, pattern="", format=LOGFMT)
-    pattern = named_pattern(reading.pattern) if reading.pattern else None
+    pattern = find_pattern(reading.pattern) if reading.pattern else None
     return found if pattern is None else replace(found, pattern=pattern, nulls=(*reading.nulls, EMPTY))
 
 

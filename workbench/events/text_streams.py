@@ -99,7 +99,7 @@ class FilteredLines(TextBytes):
         return False
 
 
-def marked_encoding(stream: io.BufferedReader) -> str:
+def find_marked_encoding(stream: io.BufferedReader) -> str:
     """The encoding that the first bytes of a text name; empty where they name none."""
     return "utf-16" if stream.peek(2)[:2] in _MARKS else ""
 

@@ -63,7 +63,7 @@ class Letters:
     def __init__(self, column: Any) -> None:
         import numpy as np
 
-        self._bytes = bytes(written(column))
+        self._bytes = bytes(join_texts(column))
         least = np.frombuffer(self._bytes, np.uint8).min(initial=255)
         self.controls = bool(least < ord(" "))
         """Whether there is a character of ASCII among them that is no letter."""
@@ -131,7 +131,7 @@ def _json(column: Any) -> Any:
 MARK = constant('"')
 
 
-def written(texts: Any) -> memoryview:
+def join_texts(texts: Any) -> memoryview:
     """All texts of a column, one after the other."""
     _, places, data = texts.buffers()
     first, last = memoryview(places).cast("i")[texts.offset], memoryview(places).cast("i")[texts.offset + len(texts)]

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from workbench.core.domain import BOOL, FLOAT, INT
 from workbench.events import compute as pc
-from workbench.events.buffers import is_text_type, numbers_of, shown_column
+from workbench.events.buffers import is_text_type, numbers_of, numbers_to_arrow
 from workbench.events.clock import FIRST, LAST, NUMBER, Clock
 from workbench.events.columns import text_array
 from workbench.events.date_formats import AUTO, UntimedError
-from workbench.events.texts import constant, float_texts, written
+from workbench.events.texts import constant, float_texts, join_texts
 
 SHORTEST = 1 << 52
 """Below this many units that are a power of ten, no two decimals are one float: its shortest text is the decimal."""
@@ -46,7 +46,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
     """What kind of times they are, as `Clock.dates` has it, and the times."""
     given = column.type
     if pa.types.is_integer(given):
-        return "", _scaled(numbers_of(column.cast(pa.int64())), clock.scale)
+        return "", _scale_numbers(numbers_of(column.cast(pa.int64())), clock.scale)
     if pa.types.is_floating(given):
         return "", _of_floats(numbers_of(column.cast(pa.float64())), clock.scale)
     if pa.types.is_timestamp(given):
@@ -55,9 +55,9 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
         return "", None
     column = column.cast(pa.string())
     if NUMBER.fullmatch(column[0].as_py().strip()):
-        if bytes(written(column)).translate(None, b"-0123456789"):  # Arrow also knows hexadecimal numbers
+        if bytes(join_texts(column)).translate(None, b"-0123456789"):  # Arrow also knows hexadecimal numbers
             return "", _of_decimals(column.cast(pa.decimal128(38, 6)), clock.scale)
-        return "", _scaled(numbers_of(column.cast(pa.int64())), clock.scale)
+        return "", _scale_numbers(numbers_of(column.cast(pa.int64())), clock.scale)
     try:
         return "naive", _of_dates(column.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:
@@ -79,7 +79,7 @@ def _of_dates(column: Any) -> Any:
     return times if times.min() >= FIRST and times.max() <= LAST else None
 
 
-def _scaled(numbers: Any, scale: int) -> Any:
+def _scale_numbers(numbers: Any, scale: int) -> Any:
     """So many times these; None where they are too large."""
     most = (2**63 - 1) // scale
     if scale == 1:
@@ -103,29 +103,29 @@ def _of_decimals(column: Any, scale: int) -> Any:
     if (words[:, 1] != millionths >> 63).any():
         return None
     if scale >= MILLIONTHS:
-        return _scaled(millionths, scale // MILLIONTHS)
+        return _scale_numbers(millionths, scale // MILLIONTHS)
     step = MILLIONTHS // scale
     return None if (millionths % step).any() else millionths // step
 
 
-def shown_times(times: Any, clock: Clock) -> Any:
+def times_to_arrow(times: Any, clock: Clock) -> Any:
     """An Arrow column of what `Clock.show` says: whole numbers, dates, or the texts of numbers, some of them whole."""
     if clock.scale == 1 and not clock.dates:
-        return shown_column(INT, times)
+        return numbers_to_arrow(INT, times)
     if clock.dates and (not len(times) or (times.min() >= FIRST and times.max() <= LAST)):
         return _dates(times, "Z" if clock.dates == "aware" else "")
     if not clock.dates and clock.scale in (1000, MILLIONTHS) and (np.abs(times) < SHORTEST).all():
-        whole = shown_column(BOOL, times % clock.scale == 0)
-        numbers = shown_column(INT, times // clock.scale).cast(pa.string())
-        return pc.if_else(whole, numbers, float_texts(shown_column(FLOAT, times / clock.scale)))
+        whole = numbers_to_arrow(BOOL, times % clock.scale == 0)
+        numbers = numbers_to_arrow(INT, times // clock.scale).cast(pa.string())
+        return pc.if_else(whole, numbers, float_texts(numbers_to_arrow(FLOAT, times / clock.scale)))
     return text_array(str(clock.show(each)) for each in times.tolist())
 
 
 def _dates(times: Any, zone: str) -> Any:
     """Texts as `datetime.isoformat` writes them: with microseconds where there are some."""
-    seconds = shown_column(INT, times // MILLIONTHS).cast(pa.timestamp("s")).cast(pa.string())
-    micros = shown_column(INT, times % MILLIONTHS).cast(pa.string())
+    seconds = numbers_to_arrow(INT, times // MILLIONTHS).cast(pa.timestamp("s")).cast(pa.string())
+    micros = numbers_to_arrow(INT, times % MILLIONTHS).cast(pa.string())
     texts = pc.utf8_replace_slice(seconds, 10, 11, "T")
     finer = pc.binary_join_element_wise(texts, pc.utf8_lpad(micros, 6, "0"), constant("."))
-    texts = pc.if_else(shown_column(BOOL, times % MILLIONTHS != 0), finer, texts)
+    texts = pc.if_else(numbers_to_arrow(BOOL, times % MILLIONTHS != 0), finer, texts)
     return pc.binary_join_element_wise(texts, constant(zone), constant(""))

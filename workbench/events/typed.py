@@ -85,7 +85,7 @@ class TypedReader(RowReader):
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns, _ in self._batches(lines, shown):
-            yield from self._numbered(first, columns)
+            yield from self._number_rows(first, columns)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         for first, columns, count in self._batches(lines, shown):
@@ -94,7 +94,7 @@ class TypedReader(RowReader):
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         found = self._arrays(columns) if self.flat else None
         if found is None:
-            return self.located(self._numbered(first, columns), shown)
+            return self.located(self._number_rows(first, columns), shown)
         return column_steps(found, self.domains)
 
     def _arrays(self, columns: Mapping[int, Any]) -> Columns | None:
@@ -110,18 +110,18 @@ class TypedReader(RowReader):
             if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
                 raise InputError(f"{self.called} cannot be read from a pipe", where=shown, hint=hint)
-            yield from self._taken(file, shown)
+            yield from self._take_batches(file, shown)
 
     def _sought(self, file: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
         """The same where any place is found, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
-    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
+    def _take_batches(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
         with arrow_errors(self.called, shown):
             schema, read = self.source(file, shown)
         self.named(schema.names, shown)
         assert self.columns is not None
-        used = {i: self.columns.names[i] for i in self.columns.used}
+        used = {i: self.columns.names[i] for i in self.columns.used_columns}
         first = 1 + self.part.skipped
         with arrow_errors(self.called, shown):
             from pyarrow import default_memory_pool
@@ -140,7 +140,7 @@ class TypedReader(RowReader):
     def named(self, names: Sequence[str], shown: str) -> None:
         """The same as `opened`, with the file in its error."""
         try:
-            self.opened(names)
+            self.set_columns(names)
         except InputError as error:
             raise error.retold(where=shown) from error
 
@@ -154,7 +154,7 @@ class TypedReader(RowReader):
             batch.validate(full=True)
             return kinds, {name: cells_of(batch.column(name).slice(0, count)) for name in kinds}
 
-    def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+    def _number_rows(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
         count = len(next(iter(columns.values()), ()))
         for start in range(0, count, BATCH):
@@ -173,7 +173,7 @@ class TypedReader(RowReader):
 
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
-        return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used)}, default=str)
+        return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used_columns)}, default=str)
 
 
 def rows_at_once(most: int, rows: int, size: int) -> int:
@@ -243,11 +243,11 @@ class TypedWriter(RowWriter):
             return
         import pyarrow as pa
 
-        from workbench.events.output_columns import shown_events
+        from workbench.events.output_columns import events_to_arrow
 
         domain = self.domains[name]
         arrays = arrays_of(domain, values) if has_columns(domain) else None  # Arrow would import pandas for the same
-        column = to_column(domain, values, f"output '{name}'") if arrays is None else shown_events(domain, arrays)
+        column = to_column(domain, values, f"output '{name}'") if arrays is None else events_to_arrow(domain, arrays)
         self.table(pa.table([column], schema=self._schema))
 
     def row(self, events: Mapping[str, Value]) -> None:

@@ -134,7 +134,7 @@ def whole(text: str) -> int:
         raise UnreadableError(_digits()) from error
 
 
-def _held(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def _make_cell_reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
     def number(text: str) -> Any:
         try:
             return read(text)
@@ -144,15 +144,17 @@ def _held(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_held(double))
-_CAREFUL = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_held(double), parse_int=_held(whole))
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_make_cell_reader(double))
+_CAREFUL = json.JSONDecoder(
+    object_pairs_hook=_unique_keys, parse_float=_make_cell_reader(double), parse_int=_make_cell_reader(whole)
+)
 
 
 def _digits() -> str:
     return f"a whole number of at most {sys.get_int_max_str_digits()} digits"
 
 
-def expected(domain: Domain) -> str:
+def describe_domain(domain: Domain) -> str:
     """The domain as a reader of an error message wants it."""
     if isinstance(domain, Enum):
         return f"one of {', '.join(domain.labels)}"
@@ -186,7 +188,7 @@ def padding(domain: Domain) -> Value | None:
 
 def from_json(data: Any, domain: Domain) -> Value:
     """JSON data as a value of the domain."""
-    return _member(_typed(data, domain), domain)
+    return _member(_read_typed(data, domain), domain)
 
 
 def _member(value: Value, domain: Domain) -> Value:
@@ -197,13 +199,13 @@ def _member(value: Value, domain: Domain) -> Value:
             raise UnreadableError(value.expected)
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
-        raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
+        raise UnreadableError(describe_domain(domain), "declare the input as float" if fraction else "")
     return value
 
 
-def _typed(data: Any, domain: Domain) -> Value:
+def _read_typed(data: Any, domain: Domain) -> Value:
     if isinstance(domain, _STRUCTURED):
-        return _structured(data, domain)
+        return _read_structured(data, domain)
     if isinstance(domain, Bool):
         return bool(data) if type(data) is int and data in (0, 1) else data
     if isinstance(domain, Reals):
@@ -240,22 +242,22 @@ def _time(data: Any, domain: Times) -> int:
         raise UnreadableError(str(error), error.hint) from error
 
 
-def _structured(data: Any, domain: Domain) -> Value:
+def _read_structured(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Record):
         fields = dict(zip(domain.labels, domain.fields, strict=True))
         if not isinstance(data, dict):
-            raise UnreadableError(expected(domain))
+            raise UnreadableError(describe_domain(domain))
         given = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
         if given.keys() != fields.keys():
-            raise UnreadableError(expected(domain))
+            raise UnreadableError(describe_domain(domain))
         return tuple(from_json(given[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
         if not isinstance(data, list) or len(data) != len(domain.fields):
-            raise UnreadableError(expected(domain))
+            raise UnreadableError(describe_domain(domain))
         return tuple(from_json(d, f) for d, f in zip(data, domain.fields, strict=True))
     if isinstance(domain, Map):
         if not isinstance(data, dict):
-            raise UnreadableError(expected(domain))
+            raise UnreadableError(describe_domain(domain))
         return FrozenMap({from_text(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
     if isinstance(domain, Nullable):
         return None if data is None else from_json(data, domain.of)
@@ -282,10 +284,10 @@ _STRUCTURED = (Tuple, Map, Nullable, Anything)
 
 def from_text(cell: str, domain: Domain) -> Value:
     """The text of a cell as a value of the domain."""
-    return _member(_parsed(cell, cell.strip(), domain), domain)
+    return _member(_parse_cell(cell, cell.strip(), domain), domain)
 
 
-def _parsed(cell: str, text: str, domain: Domain) -> Value:
+def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
     if isinstance(domain, Texts):
         return cell
     if isinstance(domain, Times):
@@ -308,7 +310,7 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
     integer = INTEGER.fullmatch(text)
     if not integer and not NUMBER.fullmatch(text):
         if DECIMAL_COMMA.fullmatch(text):
-            raise UnreadableError(expected(domain), "--decimal , reads numbers with a decimal comma")
+            raise UnreadableError(describe_domain(domain), "--decimal , reads numbers with a decimal comma")
         return None
     if isinstance(domain, Reals):
         return double(text)
@@ -323,7 +325,7 @@ def to_json(value: Value, domain: Domain) -> Any:
     if isinstance(domain, Tuple):
         return [to_json(item, field) for item, field in zip(value, domain.fields, strict=True)]
     if isinstance(domain, Map):
-        return {_key_text(key, domain.key): to_json(value[key], domain.value) for key in domain.ordered(value)}
+        return {_key_text(key, domain.key): to_json(value[key], domain.value) for key in domain.sort_keys(value)}
     if isinstance(domain, Nullable) and value is not None:
         return to_json(value, domain.of)
     if isinstance(domain, Anything) and not _plain(value):

@@ -58,7 +58,7 @@ BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("rea
 
 
 @contextmanager
-def kept_rows(
+def keep_bad_rows(
     reading: Reading, reporter: Reporter, *, live: bool = False, stays: Stays | None = None
 ) -> Iterator[None]:
     """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all.

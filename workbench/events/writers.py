@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from workbench.core.domain import Value
 from workbench.core.program import Ported
-from workbench.events.files import is_stream, opened
+from workbench.events.files import is_stream, open_bytes
 from workbench.events.packing import COMPRESSIONS
 
 NEWLINE = b"\n"
@@ -41,7 +41,7 @@ class EventWriter(ABC):
         """A row more."""
 
     def table(self, table: Any) -> None:
-        """The rows of an Arrow table (`output_columns.shown_table`)."""
+        """The rows of an Arrow table (`output_columns.outputs_to_table`)."""
         self.ready(table)()
 
     @abstractmethod
@@ -103,7 +103,7 @@ class RowWriter(EventWriter):
         InputError: there are other rows, or what is compressed has no end, behind which nobody would find rows.
         """
         lines, marks, last = 1, 0, b""
-        with opened(path) as file:
+        with open_bytes(path) as file:
             if path.suffix not in COMPRESSIONS and not self.quotes:
                 file.seek(-1, io.SEEK_END)
                 if file.read() == NEWLINE:

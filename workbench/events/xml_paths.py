@@ -88,7 +88,7 @@ def finder(path: str) -> Finder:
         return lambda row: [each.attrib[name] for each in parents(row) if name in each.attrib]
     steps = path.split("/")
     if not all(map(NAME.fullmatch, steps)):
-        return lambda row: _searched(row, path)
+        return lambda row: _search_path(row, path)
 
     def walk(row: Element) -> Sequence[Element | str]:
         found: list[Element] = [row]
@@ -99,7 +99,7 @@ def finder(path: str) -> Finder:
     return walk
 
 
-def _searched(row: Element, path: str) -> Sequence[Element | str]:
+def _search_path(row: Element, path: str) -> Sequence[Element | str]:
     try:
         return row.findall(path)
     except (SyntaxError, TypeError, LookupError, ValueError) as error:  # as it comes where a bracket is wrong

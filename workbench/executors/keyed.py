@@ -21,7 +21,7 @@ from workbench.executors.session import OutputEvents, Session, spread
 from workbench.executors.snapshot import join_states, split_states
 
 
-def told(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
+def locate_error(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
     """The error of a row, or of the end of the log, with what tells where it is.
 
     Parameters
@@ -104,7 +104,7 @@ class Partition:
 
     def located(self, key: Value, number: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row of a key, or of the end of its streams, with what tells where it is."""
-        return told(self.column, repr(key), number, self.log, error)
+        return locate_error(self.column, repr(key), number, self.log, error)
 
 
 class Keys:

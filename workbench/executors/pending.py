@@ -49,12 +49,12 @@ class Done(Generic[T]):
         return self._value
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether it came to an error."""
         return self._error is not None
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the error is the end of what was iterated over."""
         return isinstance(self._error, StopIteration)
 

@@ -132,13 +132,13 @@ class FaultySession(RowSession):
     size = 1
 
     def __init__(self, running: Reference, *, idle: bool = False) -> None:
-        super().__init__(running, self._stepped, idle=idle)
+        super().__init__(running, self._step_rows, idle=idle)
         self._notes = list[str]()
 
     def save(self) -> bytes:
         return Session.save(self)  # nothing saves what makes faults strike
 
-    def _stepped(self, rows: Iterable[RowEvents]) -> Iterator[StepOutputs]:
+    def _step_rows(self, rows: Iterable[RowEvents]) -> Iterator[StepOutputs]:
         for row in rows:
             record = self.running.step(row)
             self._notes += self._strikes(record)
@@ -170,7 +170,7 @@ def reference_session(running: Reference, start: Start) -> Session:
     return RowSession(running, running.emitted, idle=start.options.steps)
 
 
-def overlapped_session(running: Overlapped | Processes, start: Start) -> Session:
+def open_overlapped_session(running: Overlapped | Processes, start: Start) -> Session:
     """The session of an executor that makes several steps at the same time."""
     if start.oracle is not None:
         return FaultySession(running, idle=start.options.steps)

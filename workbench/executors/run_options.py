@@ -34,7 +34,7 @@ def _of(only: str, default: Any = None, flag: str = "") -> Any:
     return field(default=default, metadata={"only": only, "flag": flag})
 
 
-def _called(flag: str, default: Any = None) -> Any:
+def _rename_option(flag: str, default: Any = None) -> Any:
     """An option that the command line calls otherwise."""
     return field(default=default, metadata={"flag": flag})
 
@@ -47,18 +47,18 @@ class RunOptions:
     """The log: files, or data."""
     output: str = "-"
     """The file that is written; `-` for the standard output, or an answer in Python."""
-    outputs: Mapping[str, str] | tuple[()] = _called("--output NAME=FILE", ())
+    outputs: Mapping[str, str] | tuple[()] = _rename_option("--output NAME=FILE", ())
     """In place of that one, the files of some of the outputs, by their names."""
     progress: bool = False
     """Whether it is shown how far a run is, also where no terminal is."""
     backend: str = AUTO
     """What runs it; `auto`: what fits the program and the log."""
-    seconds: float | None = _called("--timeout")
+    seconds: float | None = _rename_option("--timeout")
     """How long it may take."""
-    memory_mb: int | None = _called("--memory")
+    memory_mb: int | None = _rename_option("--memory")
     """By how many megabytes the process may grow."""
 
-    columns: Mapping[str, str] | Sequence[str] = _called("--column", ())
+    columns: Mapping[str, str] | Sequence[str] = _rename_option("--column", ())
     """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
     strict: bool = False
     """Whether columns that no input needs are an error."""
@@ -237,9 +237,9 @@ class RunOptions:
 
     def _follower(self) -> Follower | None:
         if isinstance(self.follow, bool) and self.follow:
-            from workbench.events.follow import Follower, followed_file
+            from workbench.events.follow import Follower, find_followed_file
 
-            return Follower(followed_file(self.input))
+            return Follower(find_followed_file(self.input))
         return self.follow or None
 
     def clock(self, late: str | None = None) -> Clock:
@@ -266,7 +266,7 @@ def output_files(given: Any) -> dict[str, Any]:
     """
     if given is None or isinstance(given, str | Path):
         return {"output": given if given is None else str(given), "outputs": None}
-    pairs = given.items() if isinstance(given, Mapping) else map(_named_file, given)
+    pairs = given.items() if isinstance(given, Mapping) else map(_split_named_file, given)
     files, places = dict[str, str](), dict[str, str]()
     for name, file in pairs:
         if name in files:
@@ -282,7 +282,7 @@ def output_files(given: Any) -> dict[str, Any]:
     return {"output": None, "outputs": files}
 
 
-def _named_file(text: str) -> tuple[str, str]:
+def _split_named_file(text: str) -> tuple[str, str]:
     """The name of an output and its file; without a name that of all."""
     name, equals, file = text.partition("=")
     return (name, file) if equals and name.isidentifier() else ("", text)

@@ -75,9 +75,9 @@ class BatchOutput:
         """An Arrow table of what came out as columns or as a table; None where that are Python values."""
         if self.columns is None:
             return self.table
-        from workbench.events.output_columns import shown_table
+        from workbench.events.output_columns import outputs_to_table
 
-        return shown_table(self.columns, shown)
+        return outputs_to_table(self.columns, shown)
 
 
 class Session(ABC):

@@ -53,18 +53,18 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     form: what else must be the same.
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
-    told = described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
+    told = describe((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
     return checksum(told.encode())
 
 
-def described(value: Any, around: frozenset[int] = frozenset()) -> str:
+def describe(value: Any, around: frozenset[int] = frozenset()) -> str:
     """The text that a fingerprint is made of; `around` are the values that this one is in."""
     if isinstance(value, Location) or id(value) in around:  # a function may enclose itself
         return ""
     around |= {id(value)}
 
     def inside(values: Iterable[Any]) -> str:
-        return f"({','.join(described(each, around) for each in values)})"
+        return f"({','.join(describe(each, around) for each in values)})"
 
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return type(value).__name__ + inside(getattr(value, f.name) for f in dataclasses.fields(value))
@@ -74,7 +74,7 @@ def described(value: Any, around: frozenset[int] = frozenset()) -> str:
         return inside(value.items())
     if isinstance(value, set | frozenset | FrozenMap):  # in an order that is the same in every process
         items = value.items() if isinstance(value, FrozenMap) else value
-        return f"({','.join(sorted(described(each, around) for each in items))})"
+        return f"({','.join(sorted(describe(each, around) for each in items))})"
     if isinstance(value, FunctionType):
         enclosed = [cell.cell_contents for cell in value.__closure__ or ()]
         return inside([value.__code__, value.__defaults__, value.__kwdefaults__, *enclosed])

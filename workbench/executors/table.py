@@ -102,7 +102,7 @@ class Start:
             yield
             unless.pop_all()
 
-    def watched(self) -> Any:
+    def progress_context(self) -> Any:
         """A context that shows how far the log is, unless the output is a terminal and nobody asks for that."""
         from workbench.events.files import is_terminal
 
@@ -114,9 +114,9 @@ class Start:
     def live(self) -> bool:
         """Whether the log comes as somebody writes it."""
         from workbench.events.files import is_stream
-        from workbench.events.inputs import named_files
+        from workbench.events.inputs import list_named_files
 
-        names = map(str, named_files(self.options.input) or ())
+        names = map(str, list_named_files(self.options.input) or ())
         return bool(self.options.follow) or any(is_stream(each) or is_stream(each.rpartition("=")[2]) for each in names)
 
 
@@ -277,7 +277,7 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     ------
     InputError: there is no such option.
     """
-    values = _renamed(values, say)
+    values = _rename_options(values, say)
     made = "more", "outputs"
     known = dict.fromkeys(name for name in (*OPTIONS, *map(flag_name, option_flags())) if name not in made)
     for name in values:
@@ -289,7 +289,7 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
     return RunOptions(**given, more=more)
 
 
-def _renamed(values: Mapping[str, Any], say: Callable[[str], object]) -> Mapping[str, Any]:
+def _rename_options(values: Mapping[str, Any], say: Callable[[str], object]) -> Mapping[str, Any]:
     """The same with the names of today."""
     found = dict(values)
     engine, backend = found.pop("engine", None), found.get("backend") or AUTO

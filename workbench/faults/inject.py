@@ -34,7 +34,7 @@ def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
     shown = dict(pipeline.outputs)
     # from the inputs on: how many events a pipe carries in a step depends on the faults before it
     for fault in sorted(faults, key=lambda fault: order.get(shown.get(fault.pipe, fault.pipe), 0)):
-        pipeline = _injected(pipeline, fault)
+        pipeline = _inject_fault(pipeline, fault)
     return pipeline
 
 
@@ -45,7 +45,7 @@ def unreliable(fault: Fault, width: int) -> Unreliable:
     return (Lose if fault.kind is Kind.LOSE else Duplicate)(width, fault.most, fault.when)
 
 
-def _injected(pipeline: Pipeline, fault: Fault) -> Pipeline:
+def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:
     pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
     if pipe not in pipeline.domains:
         raise PipelineError(f"{pipeline.ports.of} has no pipe '{pipe}' that could be faulty", where=fault.where)
@@ -65,12 +65,12 @@ def _injected(pipeline: Pipeline, fault: Fault) -> Pipeline:
     if pipe in makers:
         again = isinstance(makers[pipe].processor, Unreliable)
         before = makers[pipe].name if again else fresh(f"{fault.pipe}.sent")
-        nodes = [_renamed(node, writes={pipe: before}) for node in pipeline.nodes]
+        nodes = [_rename_pipes(node, writes={pipe: before}) for node in pipeline.nodes]
         entry = Node(name, processor, (before, *oracles), (pipe,), fault.where)
         outputs = pipeline.outputs
     else:
         after = fresh(f"{fault.pipe}.received")
-        nodes = [_renamed(node, reads={pipe: after}) for node in pipeline.nodes]
+        nodes = [_rename_pipes(node, reads={pipe: after}) for node in pipeline.nodes]
         entry = Node(name, processor, (pipe, *oracles), (after,), fault.where)
         outputs = tuple((output, after if shown == pipe else shown) for output, shown in pipeline.outputs)
     inputs = (*pipeline.inputs, *((oracle, processor.oracle) for oracle in oracles))
@@ -87,7 +87,7 @@ def _behind(pipeline: Pipeline, pipe: str) -> str:
         (pipe,) = fault.outputs
 
 
-def _renamed(node: Node, reads: Mapping[str, str] = {}, writes: Mapping[str, str] = {}) -> Node:
+def _rename_pipes(node: Node, reads: Mapping[str, str] = {}, writes: Mapping[str, str] = {}) -> Node:
     """The node with other pipes."""
     inputs = tuple(reads.get(pipe, pipe) for pipe in node.inputs)
     outputs = tuple(writes.get(pipe, pipe) for pipe in node.outputs)

@@ -17,7 +17,7 @@ from workbench.core.function import Function, TypedFunction
 from workbench.core.kinds import Clocked, Happening, Tick
 from workbench.core.ops import LT, both, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Maybe, State, Stream, typed_function
+from workbench.core.processor import Maybe, State, Stream, specialise_function
 from workbench.errors import TypingError
 
 
@@ -69,10 +69,10 @@ class Unreliable(Clocked):
 
     # --- typing ---
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         if self.when is None:
             return self
-        when = typed_function(self.when, inputs[:1])
+        when = specialise_function(self.when, inputs[:1])
         if not isinstance(when.result, Bool | Anything):
             raise TypingError(
                 f"the condition of a fault is a truth value, '{when.name}' gives {when.result}", hint="compare, y > 2"

@@ -14,9 +14,9 @@ from workbench.budget import phase
 from workbench.core.domain import BOOL, Domain, Range
 from workbench.core.fields import Map, within
 from workbench.core.join import Join
-from workbench.core.kinds import Clocked, Tick, packed
+from workbench.core.kinds import Clocked, Tick, pack_slots
 from workbench.core.memory import ANY_ROW, Array, Cells
-from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, held_in, ite
+from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, ite, restrict_to_range
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
 from workbench.core.program import Program
@@ -24,7 +24,7 @@ from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, has_view, leaves, var
 from workbench.errors import Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
-from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guarded
+from workbench.ir.held import DEFAULT_CAPACITY, HeldDomains, canonical, capacities_of, guard_state
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import ENDLESS, Ring, is_long, most_waited
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System
@@ -180,7 +180,7 @@ class _Crawl:
         self.instances.append(Instance(node.name, str(node.processor), wiring, roles))
         for each in cells:
             each.fires = rounds[0][0]
-        emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
+        emitted = self._tick_machine(node, machine) if clocked else self._rounds(node, machine, rounds)
         self.kept += cells
         widths = [self.pipeline.widths[pipe] for pipe in node.outputs]
         # fewer where little waits at a join
@@ -203,13 +203,13 @@ class _Crawl:
     def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
         """What a machine without memory makes of the events of rows of a table."""
         with strictly(rows.which) as inside:
-            _, (out,) = self._stepped(node, machine, (), (rows.value,))
+            _, (out,) = self._step_machine(node, machine, (), (rows.value,))
         (each,) = slots_of(out)
         anywhere = ANY_ROW.build((rows.used, rows.happens, inside.escape))
         self._escapes(f"{node.name}:inner_escape_in_rows", Computed(known=[anywhere]))
         return rows._replace(which=both(rows.which, each.present), value=each.value)
 
-    def _stepped(self, node: Node, machine: Machine, state: tuple[Any, ...], front: Any) -> Stepped:
+    def _step_machine(self, node: Node, machine: Machine, state: tuple[Any, ...], front: Any) -> Stepped:
         """One step of a machine on terms; an error says whose."""
         try:
             return machine.on_symbols(state, front, node.processor.out_arity)
@@ -222,18 +222,18 @@ class _Crawl:
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
         for place, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
-            self._assumed(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
+            self._assume(f"{node.name}:may_come{place}", self.pipes[node.inputs[place]], may_come)
         full: dict[str, Term] = {}
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
-                following, results = self._stepped(node, machine, state, front)
+                following, results = self._step_machine(node, machine, state, front)
             if machine.shares:
                 following, results = name_shared(self.wires, f"{node.name}:part{number}", following, results, found)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
                 (count, *kept), room = following, self.pipeline.rooms[node.pending]
                 full[node.pending] = OR(full.get(node.pending, FALSE), AND(fires, GT(count, room)))
-                following = (held_in(count, Range(0, room)), *kept)
+                following = (restrict_to_range(count, Range(0, room)), *kept)
             for queue, overflow in zip(machine.queues, following[len(machine.slots) :], strict=True):
                 name = f"{node.name}.{queue}"
                 full[name] = OR(full.get(name, FALSE), AND(fires, as_term(overflow, BOOL)))
@@ -242,12 +242,12 @@ class _Crawl:
                 if has_view(new):
                     raise self.held.refusal(node, f"state '{slot.name}'", slot.domain)
             state = tuple(
-                guarded(fires, new, old, slot.domain)
+                guard_state(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
             )
             if number < len(rounds):
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
-                state = tuple(self.wires.shared_value(name, part) for name, part in zip(names, state, strict=True))
+                state = tuple(self.wires.share_value(name, part) for name, part in zip(names, state, strict=True))
             for slots, out in zip(emitted, results, strict=True):
                 if getattr(out, "more", None) is not None:  # it is a `Repeated`
                     self.more[node.name] = out.more  # type: ignore[union-attr]
@@ -256,7 +256,7 @@ class _Crawl:
                     self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         if machine.emits and len(rounds) > 1:
-            results = machine.emits(before, rounds, lambda name, term: self.wires.shared(f"{node.name}:{name}", term))
+            results = machine.emits(before, rounds, lambda name, term: self.wires.share(f"{node.name}:{name}", term))
             emitted = [list(slots_of(out)) for out in results]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
@@ -271,7 +271,7 @@ class _Crawl:
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
-    def _assumed(self, name: str, pipe: Pipe, may_come: Term) -> None:
+    def _assume(self, name: str, pipe: Pipe, may_come: Term) -> None:
         """It is assumed that the pipe carries events only where this is true."""
         for present in (slot.present for slot in pipe.slots if slot.present.is_var):
             known = self.wires.define(name, may_come)
@@ -284,7 +284,7 @@ class _Crawl:
         happens = self.wires.define(f"{node.name}:overflow_{own}", overflow)
         self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, happens)
 
-    def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
+    def _tick_machine(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
         state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         source, *oracles = node.inputs
@@ -299,12 +299,12 @@ class _Crawl:
             self.pipes[oracle.name] = Pipe((Maybe(anywhere, oracle.value),))
             return Maybe(heard, oracle.value)
 
-        tick = Tick(tuple(packed(self.pipes[source].slots)), strike, ends)
-        following, results = self._stepped(node, machine, state, tick)
+        tick = Tick(tuple(pack_slots(self.pipes[source].slots)), strike, ends)
+        following, results = self._step_machine(node, machine, state, tick)
         for number in range(len(tick.events), len(oracles)):  # bounded queues may let fewer events come
             strike(number, FALSE)
         for slot, old, new in zip(machine.slots, state, following, strict=True):
-            self.wires.store(slot, old, guarded(TRUE, new, old, slot.domain))
+            self.wires.store(slot, old, guard_state(TRUE, new, old, slot.domain))
         if machine.pending:
             self.pending.append(machine.pending(state))
         return [[Maybe(as_term(each.present, BOOL), each.value) for each in slots_of(out)] for out in results]
@@ -373,7 +373,7 @@ class _Crawl:
         made = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
         if isinstance(join, Ring):
             ring, cells = join, self._cells(name, join.arrays())
-            part = made.stepped(ring.slots(), lambda state, share: ring.rounds(state, made.arrivals, cells, share))
+            part = made.step_slots(ring.slots(), lambda state, share: ring.rounds(state, made.arrivals, cells, share))
             self.kept += cells
         elif self.arrays:
             part = made.part()

@@ -36,7 +36,7 @@ class Correspondence:
     system: System
     equal: Mapping[Term, Term]
 
-    def reduced(self) -> System:
+    def reduce_system(self) -> System:
         """The system without the variables that others stand for."""
         if not self.equal:
             return self.system
@@ -48,9 +48,9 @@ class Correspondence:
             definitions=tuple(d._replace(term=as_term(fold(d.term), d.term.domain)) for d in self.system.definitions),
         )
 
-    def simplified(self, value: Any) -> Any:
+    def simplify(self, value: Any) -> Any:
         """Terms with all definitions replaced by their terms, and equal variables by one of them."""
-        return map_leaves(_Canonical(dict(self.equal)), self.system.inlined(value))
+        return map_leaves(_Canonical(dict(self.equal)), self.system.inline(value))
 
 
 @phase("comparing registers")
@@ -63,7 +63,7 @@ def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
     """
     left_alone = set(kept)
     symbols = {var(v.name, v.domain): v for v in system.variables if v.name not in left_alone}
-    following = dict(zip(symbols, system.inlined(tuple(v.next for v in symbols.values())), strict=True))
+    following = dict(zip(symbols, system.inline(tuple(v.next for v in symbols.values())), strict=True))
     starts = {symbol: _constant(v.initial, v.domain) for symbol, v in symbols.items()}
     classes: dict[Any, list[Term]] = {}
     for symbol, start in starts.items():

@@ -71,11 +71,11 @@ def canonical(value: Any, here: Any = TRUE) -> Any:
     return value if here is TRUE else ite(here, value, const(value.domain.default, value.domain))
 
 
-def guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
+def guard_state(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
     """The next state: the new one when the processor fires, else the old one. Ranges stay exact."""
     if isinstance(new, tuple):
         fields = zip(new, old, parts(domain), strict=True)
-        return like(old, [guarded(fires, n, o, d) for n, o, (_, d) in fields])
+        return like(old, [guard_state(fires, n, o, d) for n, o, (_, d) in fields])
     if not isinstance(domain, Range) or not isinstance(new, Term):
         new = as_term(new, domain)
     return ite(fires, new, old)

@@ -2,8 +2,8 @@
 
 The machine is run on symbols from its initial state, once on n fronts and once on all of them but the first. If both
 come to the same state, then what follows is the same, whatever comes; so by induction a front is forgotten when n - 1
-more have come, and the processor depends on the last n fronts and on nothing before (`bounded_history`). If a state
-cannot change whatever comes, the processor has no memory from there on (`settled_states`).
+more have come, and the processor depends on the last n fronts and on nothing before (`find_history_bound`). If a state
+cannot change whatever comes, the processor has no memory from there on (`find_settled_states`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def stateless(processor: Processor) -> bool:
     return kind.initial is Processor.initial and kind.slots is Processor.slots and kind.machine is Processor.machine
 
 
-def bounded_history(processor: Processor, inputs: Sequence[Domain]) -> int | None:
+def find_history_bound(processor: Processor, inputs: Sequence[Domain]) -> int | None:
     """How many of the last fronts, the present one included, determine what a typed processor does; None: not known."""
     if stateless(processor):
         return 1
@@ -44,12 +44,12 @@ def bounded_history(processor: Processor, inputs: Sequence[Domain]) -> int | Non
     return None if unrolled is None else unrolled.history()
 
 
-def settled_states(processor: Processor, inputs: Sequence[Domain]) -> tuple[Mapping[int, Value], ...]:
+def find_settled_states(processor: Processor, inputs: Sequence[Domain]) -> tuple[Mapping[int, Value], ...]:
     """States that nothing changes, as values at positions of the running state; none where that is not known."""
     unrolled = _symbolic(processor, inputs)
     if unrolled is None or unrolled.machine.step != processor.step:  # else the running state looks different
         return ()
-    return tuple(unrolled.settled())
+    return tuple(unrolled.find_settled())
 
 
 def _symbolic(processor: Processor, inputs: Sequence[Domain]) -> _Unrolled | None:
@@ -67,14 +67,14 @@ class _Unrolled:
         self.state = tuple(var(f"state{i}", slot.domain) for i, slot in enumerate(machine.slots))
         self.front = tuple(var(f"front{i}", domain) for i, domain in enumerate(inputs))
         after, _ = machine.step(self.state, self.front)
-        self.after = _typed(after, machine.slots)
+        self.after = _type_slots(after, machine.slots)
         self.symbols = [leaf for leaf in leaves(self.state) if isinstance(leaf, Term)]
         self.names = {symbol.name for symbol in self.symbols}
 
     def history(self) -> int | None:
-        """See `bounded_history`."""
+        """See `find_history_bound`."""
         slots = self.machine.slots
-        longer = shorter = _typed([const(slot.initial, slot.domain) for slot in slots], slots)
+        longer = shorter = _type_slots([const(slot.initial, slot.domain) for slot in slots], slots)
         for fronts in range(1, self._patience() + 1):
             fresh = {leaf: var(f"{leaf.name}@{fronts}", leaf.domain) for leaf in leaves(self.front)}
             longer = self._next(longer, fresh)
@@ -98,8 +98,8 @@ class _Unrolled:
         known = dict(zip(self.symbols, leaves(state), strict=True))
         return _normal(substitute(self.after, {**known, **fresh}), self.symbols)
 
-    def settled(self) -> Iterator[Mapping[int, Value]]:
-        """See `settled_states`: the control part of the state is tried out, the rest stays symbolic."""
+    def find_settled(self) -> Iterator[Mapping[int, Value]]:
+        """See `find_settled_states`: the control part of the state is tried out, the rest stays symbolic."""
         small = [(i, slot) for i, slot in enumerate(self.machine.slots) if (slot.domain.size or MOST_CASES + 1) <= 64]
         cases = _cases([self.state[i] for i, _ in small if isinstance(self.state[i], Term)])
         for case in cases or []:
@@ -131,7 +131,7 @@ def _cases(symbols: Sequence[Term]) -> list[dict[Term, Term]] | None:
     return [dict(zip(symbols, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
-def _typed(state: Sequence[Any], slots: Sequence[Slot]) -> Any:
+def _type_slots(state: Sequence[Any], slots: Sequence[Slot]) -> Any:
     return tuple(as_state(new, slot) for new, slot in zip(state, slots, strict=True))
 
 

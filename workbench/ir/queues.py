@@ -55,7 +55,7 @@ class Queues:
     def part(self, window: int | None = None, *, blind: bool = False) -> QueuePart:
         """The queues with all that they hold, or with so many of the oldest events of each; `blind` as in `stepped`."""
         join = replace(self.join, window=window)
-        return self.stepped(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
+        return self.step_slots(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
 
     def holding(self, rounds: Sequence[Round]) -> Holding:
         """What the rest of a system needs to know of what the queues hold."""
@@ -67,11 +67,11 @@ class Queues:
 
         return Holding(self.join, self.names, self.arrivals, tuple(fires for fires, _ in rounds), block)
 
-    def stepped(self, slots: Sequence[Slot], run: QueueStep, *, blind: bool = False) -> QueuePart:
+    def step_slots(self, slots: Sequence[Slot], run: QueueStep, *, blind: bool = False) -> QueuePart:
         """What any step of the queues makes of their slots; `blind`: the events of fronts are not defined yet."""
         wires = Wires()
         state = tuple(var(f"{self.name}:{slot.name}", slot.domain) for slot in slots)
-        result = run(state, lambda local, term: wires.shared(f"{self.name}:{local}", term))
+        result = run(state, lambda local, term: wires.share(f"{self.name}:{local}", term))
         for slot, old, new in zip(slots, state, result.state, strict=True):
             wires.store(slot, old, new)
         fronts: list[list[Any]] = [[] for _ in result.rounds]

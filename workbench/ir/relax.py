@@ -50,7 +50,7 @@ def look_ahead(pipeline: Pipeline) -> dict[str, int]:
     }
 
 
-def opened(pipeline: Pipeline, system: System, queues: Collection[str]) -> System:
+def open_queues(pipeline: Pipeline, system: System, queues: Collection[str]) -> System:
     """The system with these queues open; each has at least the capacity that `look_ahead` says.
 
     `system` is that of the flat `pipeline`.

@@ -77,7 +77,7 @@ class Ring:
         taken = share("taken", as_term(taken, Range(0, len(fires))))
         after = [line.places[-1] - taken for line in lines]
         return JoinRounds(
-            tuple(part for line, n in zip(lines, after, strict=True) for part in line.moved(taken, n)),
+            tuple(part for line, n in zip(lines, after, strict=True) for part in line.move_events(taken, n)),
             tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
             tuple(after),
             tuple(GT(n, _room(line.store, line.capacity)) for n, line in zip(after, lines, strict=True)),
@@ -139,7 +139,7 @@ class _Line(NamedTuple):
             return found
         return ite(GT(self.length, number), self.store.at(self._at(number)), found)
 
-    def moved(self, taken: Any, left: Any) -> tuple[Any, ...]:
+    def move_events(self, taken: Any, left: Any) -> tuple[Any, ...]:
         """The state after a step in which so many events were taken, and so many are left."""
         if self.store is None:
             return ()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import scalars, split
-from workbench.core.processor import END, carried
+from workbench.core.processor import END, show_carried
 from workbench.core.term import Term, concrete, var
 from workbench.ir.system import Holding, System
 
@@ -94,7 +94,7 @@ class Simulator:
         inputs: list[Any] = [(i.present, i.value) for i in system.inputs]
         inputs += [system.end.now] if system.end else []
         state = [var(v.name, v.domain) for v in system.variables]
-        self._run = compile_terms(system.inlined(tuple(outputs)), [*state, *inputs])
+        self._run = compile_terms(system.inline(tuple(outputs)), [*state, *inputs])
         self.reset()
 
     def reset(self) -> None:
@@ -118,7 +118,7 @@ class Simulator:
         pipes: dict[str, Value | None] = {}
         for name, pipe in self._pipes:
             slots = [(next(flat), concrete(slot.value, flat)) for slot in pipe.slots]
-            pipes[name] = carried([value for present, value in slots if present], pipe.width)
+            pipes[name] = show_carried([value for present, value in slots if present], pipe.width)
         lengths = {name: next(flat) for name in self.system.queues}
         overflows = tuple(name for name in self.system.queues if next(flat))
         for line in self._lines:

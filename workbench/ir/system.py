@@ -129,7 +129,7 @@ class Memory(NamedTuple):
     updates: tuple[Update, ...]
 
     @property
-    def keyed(self) -> bool:
+    def is_table(self) -> bool:
         """Whether it is a table."""
         return isinstance(self.domain, KeyedArray)
 
@@ -203,7 +203,7 @@ class System:
         return found
 
     @property
-    def assumed(self) -> list[Term]:
+    def assumptions(self) -> list[Term]:
         """What is assumed of pipes that the system has."""
         known = self.domains
         return [either(negate(var(name, BOOL)), may) for name, may in self.coming.items() if name in known]
@@ -216,7 +216,7 @@ class System:
         """Every defined name with its defining term: next-state terms of variables, terms of definitions."""
         return {v.name: v.next for v in self.variables} | dict(self.definitions)
 
-    def inlined(self, value: Any) -> Any:
+    def inline(self, value: Any) -> Any:
         """`value` with all definitions replaced by their terms."""
         bindings: dict[Term, Term] = {}
         fold = Substitute(bindings)
@@ -235,7 +235,7 @@ class System:
         while todo:
             fresh = {t.name for t in postorder(todo) if t.is_var} - found
             found |= fresh
-            for instance in self._held(fresh - known.keys()):
+            for instance in self._find_queue_instances(fresh - known.keys()):
                 variables, definitions = self.holding[instance].block(None)
                 known |= {v.name: v.next for v in variables} | dict(definitions)
             todo = [terms[name] for name in fresh for terms in (known, self.coming) if name in terms]
@@ -243,13 +243,13 @@ class System:
             found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
         return found
 
-    def _held(self, names: Iterable[str]) -> set[str]:
+    def _find_queue_instances(self, names: Iterable[str]) -> set[str]:
         """The instances of queues that hold these names, none of which is defined here."""
         return self.holding.keys() & map(instance_of, names) if self.holding else set()
 
     def seen(self, names: set[str]) -> System:
         """The system with all that these names mean: where they speak of what a queue holds, that is made."""
-        return self.with_held(dict.fromkeys(self._held(names - self.names().keys())))
+        return self.with_held(dict.fromkeys(self._find_queue_instances(names - self.names().keys())))
 
     def whole(self) -> System:
         """The system with all that its queues hold."""
@@ -262,14 +262,16 @@ class System:
         blocks = {instance: self.holding[instance].block(window) for instance, window in windows.items()}
         return replace(
             self,
-            variables=_spliced(self.variables, {name: block.variables for name, block in blocks.items()}),
-            definitions=_spliced(self.definitions, {name: block.definitions for name, block in blocks.items()}),
+            variables=_splice(self.variables, {name: block.variables for name, block in blocks.items()}),
+            definitions=_splice(self.definitions, {name: block.definitions for name, block in blocks.items()}),
             holding={name: held for name, held in self.holding.items() if name not in blocks},
         )
 
     def restrict(self, names: set[str]) -> System:
         """The part of the system with these names; `names` must be closed under dependency."""
-        assert not self._held(names - self.names().keys()), f"{self.name}: what its queues hold is not known yet"
+        assert not self._find_queue_instances(names - self.names().keys()), (
+            f"{self.name}: what its queues hold is not known yet"
+        )
         kept_instances = {instance_of(name) for name in names}
 
         def whole(value: Any) -> bool:
@@ -295,7 +297,7 @@ class System:
         return found
 
 
-def _spliced(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
+def _splice(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
     """The items, all of an instance in the place of the first one that there was of it."""
     found: list[Named] = []
     done: set[str] = set()

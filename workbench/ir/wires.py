@@ -46,15 +46,15 @@ class Wires:
         self.uses[name] = present
         return self.define(name, as_term(value, domain))
 
-    def shared(self, name: str, term: Term) -> Term:
+    def share(self, name: str, term: Term) -> Term:
         """A definition for a term that is used in several places, unless it is a constant or a name already."""
         return self.define(name, term) if term.args else term
 
-    def shared_value(self, name: str, value: Any) -> Any:
+    def share_value(self, name: str, value: Any) -> Any:
         """`shared`, for each scalar part."""
         if isinstance(value, tuple):
-            return tuple(self.shared_value(f"{name}.{i}", part) for i, part in enumerate(value, 1))
-        return self.shared(name, value) if isinstance(value, Term) else value
+            return tuple(self.share_value(f"{name}.{i}", part) for i, part in enumerate(value, 1))
+        return self.share(name, value) if isinstance(value, Term) else value
 
     def store(self, slot: Slot, old: Any, new: Any) -> None:
         """A state variable for each scalar part of a slot."""
@@ -92,12 +92,12 @@ def named(values: Sequence[Any], define: Callable[[Term], Term]) -> list[Any]:
         if uses[node] > 1 and sizes[node] >= LEAST:
             here, sizes[node] = define(here), 1
         found[node] = here
-    return [_renamed(value, found) for value in values]
+    return [_rename(value, found) for value in values]
 
 
-def _renamed(value: Any, found: dict[Term, Term]) -> Any:
+def _rename(value: Any, found: dict[Term, Term]) -> Any:
     if isinstance(value, tuple):
-        return like(value, [_renamed(part, found) for part in value])
+        return like(value, [_rename(part, found) for part in value])
     return found[value] if isinstance(value, Term) else value
 
 

@@ -19,7 +19,7 @@ def names_of(function: Callable[..., Any]) -> frozenset[str]:
 
 
 @cache
-def required_by(function: Callable[..., Any]) -> frozenset[str]:
+def list_required(function: Callable[..., Any]) -> frozenset[str]:
     """Those of them that have no default."""
     parameters = inspect.signature(function).parameters
     return frozenset(name for name in names_of(function) if parameters[name].default is inspect.Parameter.empty)

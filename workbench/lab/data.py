@@ -201,10 +201,10 @@ def _describe(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
 def open_data(suite: Suite, store: ResultStore) -> Data:
     """The results of a suite, answered by DuckDB."""
     stored, broken = store.table()
-    return Data(suite, Duck(stored, wanted_table(suite)), broken).prepare()
+    return Data(suite, Duck(stored, make_point_table(suite)), broken).prepare()
 
 
-def wanted_table(suite: Suite) -> Any:
+def make_point_table(suite: Suite) -> Any:
     """Every point of a suite as an Arrow table: its experiment, the point as text, and its place in the order."""
     pa = arrow()
     kinds = {"experiment": pa.string(), "point": pa.string(), "place": pa.int64()}

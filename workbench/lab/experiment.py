@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import SuiteError
-from workbench.lab.calls import call, names_of, required_by
+from workbench.lab.calls import call, list_required, names_of
 from workbench.lab.region import Point, Region, Scalar
 from workbench.lab.result import Measured, Result
 
@@ -102,7 +102,7 @@ class Experiment:
         axes = self.region.axes
         needed = {p.name for p in self.needs}
         for function, extra in ((self.function, {SEED, *needed}), (self.expected, set()), (self.page, {SEED})):
-            unknown = (required_by(function) - set(axes) - extra) if function else set()
+            unknown = (list_required(function) - set(axes) - extra) if function else set()
             if unknown:
                 raise SuiteError(
                     f"experiment '{self.name}' asks for '{sorted(unknown)[0]}', which is no axis of its region",

@@ -38,7 +38,7 @@ class Pace:
         return sum(self.statuses.values())
 
     @property
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         """Seconds since the beginning."""
         return time.monotonic() - self._begin
 
@@ -51,7 +51,9 @@ class Pace:
             count * (self._seconds[name] / self._seen[name] if self._seen[name] else mean)
             for name, count in self._left.items()
         )
-        own = max(self.elapsed * self._jobs - self.measured_seconds, 0.0) / self.done  # what goes on around a point
+        own = (
+            max(self.elapsed_seconds * self._jobs - self.measured_seconds, 0.0) / self.done
+        )  # what goes on around a point
         return (expected + own * sum(self._left.values())) / self._jobs
 
     def line(self) -> str:

@@ -244,7 +244,7 @@ class SweepPlan:
         return sum(task.id in self.done for task in self.todo)
 
     @property
-    def failed_before(self) -> dict[str, str]:
+    def earlier_failures(self) -> dict[str, str]:
         """Those that have not ended well, each with its status, and are not made again."""
         made = {task.id for task in self.todo}
         settled = (task.id for task in self.wanted if task.id not in made)

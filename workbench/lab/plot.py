@@ -66,21 +66,21 @@ class Plot:
                 raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
         if self.x is not None:
             check_column(self.experiment, self.x, where)
-        if self.grouped and not self.y.word:
+        if self.is_grouped and not self.y.word:
             raise SuiteError(f"{where}: `only` may find several values", hint="use median")
         check_statistic(self.experiment, replace(self.y, of_numbers=self.y.word != "number"), where)
 
     @property
     def labels(self) -> tuple[str, str]:
         """What stands at the axes."""
-        y = " ".join(filter(None, [self.y.word if self.grouped else "", self.y.column.replace("_", " ")]))
+        y = " ".join(filter(None, [self.y.word if self.is_grouped else "", self.y.column.replace("_", " ")]))
         y = _with_unit(y, unit_of(self.experiment, self.y))
         if self.x is None:
             return y, "results"
         return _with_unit(self.x.replace("_", " "), own_unit(self.experiment, self.x)), y
 
     @property
-    def grouped(self) -> bool:
+    def is_grouped(self) -> bool:
         """Whether a drawn point sums up several results."""
         return self.kind in ("line", "bar")
 
@@ -97,7 +97,7 @@ class Plot:
         if self.y.scale != 1:
             own += f" * {sql.literal(float(self.y.scale))}"
         view = f"FROM {sql.name(self.experiment.name)} WHERE {sql.condition(self.where)}"
-        if self.grouped:
+        if self.is_grouped:
             grouped = ", ".join(filter(None, [x, series if self.series else ""]))
             y = f"{self.y.expression} AS y, array_agg(id) AS ids"
             y += ", bool_and(status = 'ok') AS well, bool_and(reliable) AS reliable"

@@ -20,7 +20,7 @@ from workbench.lab.draw import svg
 from workbench.lab.plan import Lab
 from workbench.lab.report import Report, gather
 from workbench.lab.rows import package
-from workbench.lab.table import shown
+from workbench.lab.table import format_value
 from workbench.show.style import style
 
 PAGE = "index.html"
@@ -33,7 +33,7 @@ def environment() -> Any:
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"shown": shown, "cell": _escape_cell}
+    made.filters |= {"shown": format_value, "cell": _escape_cell}
     made.globals["style"] = style("lab")
     return made
 

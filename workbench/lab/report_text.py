@@ -14,7 +14,7 @@ from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.experiment import Experiment
 from workbench.lab.plot import Dot
 from workbench.lab.result import OF_GPUS, Result
-from workbench.lab.table import Grid, shown
+from workbench.lab.table import Grid, format_value
 
 if TYPE_CHECKING:
     from workbench.lab.suite import Suite
@@ -59,7 +59,7 @@ def cost(results: Iterable[Result]) -> str:
     of_gpus = [[v for m in measured if (v := getattr(m, name)) is not None] for name in ("gpu_peak_mb", "gpu_seconds")]
     seconds, peak = sum(m.cpu_seconds for m in measured), max(m.peak_mb for m in measured)
     gpus = on_gpus(max(of_gpus[0], default=None), sum(of_gpus[1]) if of_gpus[1] else None)
-    return ", ".join(filter(None, [f"{shown(seconds)} CPU s", f"at most {peak:.0f} MB", gpus]))
+    return ", ".join(filter(None, [f"{format_value(seconds)} CPU s", f"at most {peak:.0f} MB", gpus]))
 
 
 def brief(suite: Suite, result: Result) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def grid_latex(grid: Grid) -> str:
         r"\midrule",
     ]
     for key, cells in grid.rows:
-        lines.append(" & ".join([latex(shown(k)) for k in key] + [latex(cell.text) for cell in cells]) + r" \\")
+        lines.append(" & ".join([latex(format_value(k)) for k in key] + [latex(cell.text) for cell in cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -166,5 +166,5 @@ def macros_latex(macros: Iterable[tuple[Macro, MacroValue]]) -> str:
         if computed.value is None:
             lines.append(f"{comment}: no value ({' '.join(computed.why.split())})")
         else:
-            lines += [comment, rf"\newcommand{{\{macro_name(macro.name)}}}{{{latex(shown(computed.value))}}}"]
+            lines += [comment, rf"\newcommand{{\{macro_name(macro.name)}}}{{{latex(format_value(computed.value))}}}"]
     return "\n".join([*lines, ""])

@@ -24,7 +24,7 @@ from workbench.executors.spark.session import JAVA_OPTIONS
 from workbench.executors.spark.session import LOCAL as LOCAL
 from workbench.executors.spark.session import start_session as start
 from workbench.lab import sql
-from workbench.lab.data import Data, number, wanted_table
+from workbench.lab.data import Data, make_point_table, number
 from workbench.lab.experiment import digest
 from workbench.lab.local import Keeper, SupervisorSlot
 from workbench.lab.plan import Lab, Measurement, Origin
@@ -208,7 +208,7 @@ class SparkSql:
         if more is not None:
             stored = stored.union(spark.createDataFrame(more))
         stored.createOrReplaceTempView("stored")
-        spark.createDataFrame(wanted_table(suite)).createOrReplaceTempView("wanted")
+        spark.createDataFrame(make_point_table(suite)).createOrReplaceTempView("wanted")
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""

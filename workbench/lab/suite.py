@@ -173,7 +173,7 @@ class Suite:
             raise SuiteError(f"suite '{self.name}' has no experiment '{name}'", hint=f"it has: {known}")
         return self.experiments[name]
 
-    def repeated(self, times: int) -> Suite:
+    def repeat(self, times: int) -> Suite:
         """The same suite with every point measured so many times."""
         again = Suite(self.name, self.title, self.doc, depends=self.depends)
         again.__dict__.update(self.__dict__)

@@ -127,7 +127,9 @@ class Beside:
     def cell(self, key: tuple[Scalar, ...]) -> TableCell:
         """The figure for some values of the axes; empty where nothing is known."""
         figure = self.figures.get(key)
-        return TableCell(figure, "" if key not in self.figures else self.missing if figure is None else shown(figure))
+        return TableCell(
+            figure, "" if key not in self.figures else self.missing if figure is None else format_value(figure)
+        )
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,10 @@ class Grid:
     def _repr_html_(self) -> str:
         from workbench.show.notebook import table
 
-        named = ([*map(shown, key), *(cell.text or shown(cell.value) for cell in cells)] for key, cells in self.rows)
+        named = (
+            [*map(format_value, key), *(cell.text or format_value(cell.value) for cell in cells)]
+            for key, cells in self.rows
+        )
         return table(self.heads, named, self.title)
 
     @property
@@ -219,14 +224,14 @@ class Table:
         across: list[tuple[Scalar, ...]] = [()]
         if self.columns:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
-        known = self._known(found)
+        known = self._list_columns(found)
         heads = [*known, *(b.label for b in self.beside)]
         columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
         rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at, known))) for key in keys]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
 
-    def _known(self, found: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
+    def _list_columns(self, found: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
         """Head to the query's column and the statistic, without what is of GPUs where nothing is known of them."""
         named = {head: (f"v{i}", statistic) for i, (head, statistic) in enumerate(self.cells.items())}
         return {
@@ -237,7 +242,7 @@ class Table:
 
     def _over(self, value: Scalar) -> str:
         """What stands over the cells of a value of the axis `columns`."""
-        return value if isinstance(value, str) else f"{self.columns} = {shown(value)}"
+        return value if isinstance(value, str) else f"{self.columns} = {format_value(value)}"
 
     def _cells(
         self,
@@ -252,7 +257,7 @@ class Table:
             for i, (column, statistic) in enumerate(known.values()):
                 value = row[column]
                 reliable = bool(row["reliable"]) or not is_timing(unit_of(self.experiment, statistic))
-                text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
+                text = " ".join(filter(None, [format_value(value), *marks])) + ("" if reliable else " ~")
                 cells[i] = TableCell(value, text, ids, marks, reliable)
         named = dict(zip(self.groups, key, strict=True))
         return cells + [beside.cell(tuple(named[axis] for axis in beside.by)) for beside in self.beside]
@@ -309,7 +314,7 @@ def own_unit(experiment: Experiment, column: str) -> str:
     return output.unit if output else MEASURES.get(column, "")
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as people read it: three significant digits, whole numbers whole."""
     if value is None:
         return ""

@@ -15,11 +15,11 @@ from workbench.language.parser import parse_expression
 from workbench.language.syntax import PipelineReference, PropertySyntax
 
 if TYPE_CHECKING:
-    from workbench.language.properties import PROPERTIES, dotted, parse_property
+    from workbench.language.properties import PROPERTIES, join_dotted, parse_property
     from workbench.language.source import Loaded, Source, WatchedPipeline
 
 __all__ = [
-    "PROPERTIES", "Loaded", "PipelineReference", "PropertySyntax", "Source", "WatchedPipeline", "dotted", "load",
+    "PROPERTIES", "Loaded", "PipelineReference", "PropertySyntax", "Source", "WatchedPipeline", "join_dotted", "load",
     "parameters", "parse", "parse_expression", "parse_property", "program_of", "read_file", "split_reference",
 ]  # fmt: skip
 

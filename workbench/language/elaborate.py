@@ -20,7 +20,7 @@ from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, define_functions, recursive, words
 from workbench.language.faults import fault
 from workbench.language.machines import machine
-from workbench.language.python_functions import used_functions
+from workbench.language.python_functions import load_functions
 from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
 
@@ -30,7 +30,7 @@ class Elaborator:
 
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
-        functions = {**functions, **used_functions(file.used, findings)}
+        functions = {**functions, **load_functions(file.used, findings)}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
@@ -75,7 +75,9 @@ class Elaborator:
             if name not in known:
                 hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
-                    f"pipeline {syntax.name} has no parameter '{name}'", where=where, hint=hint + _listed(hint, known)
+                    f"pipeline {syntax.name} has no parameter '{name}'",
+                    where=where,
+                    hint=hint + _list_names(hint, known),
                 )
         values: dict[str, Value] = {}
         for parameter in syntax.parameters:
@@ -103,7 +105,8 @@ class Elaborator:
         value = given.get(name, default)
         if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(default, str):
             raise LanguageError(
-                f"the parameter '{name}' of {syntax.name} is of the kind of {_shown(default)}, not {_shown(value)}",
+                f"the parameter '{name}' of {syntax.name} is of the kind of {_show_value(default)}, "
+                f"not {_show_value(value)}",
                 where=where if where.line else parameter.where,
             )
         return value
@@ -207,7 +210,7 @@ def _capacity(
         raise statement.error(f"the capacity of queue '{statement.queue}' is given twice", "remove one")
     size = scope.value(statement.size)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        shown = "a stream" if isinstance(size, BuiltStream) else _shown(size)
+        shown = "a stream" if isinstance(size, BuiltStream) else _show_value(size)
         raise LanguageError(
             f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
             where=statement.size.where if statement.size.where.line else statement.where,
@@ -240,9 +243,9 @@ def _check_output(
     raise port.error(f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}", hint)
 
 
-def _listed(hint: str, known: list[str]) -> str:
+def _list_names(hint: str, known: list[str]) -> str:
     return f" (its parameters are: {', '.join(known)})" if hint.startswith("did you mean") else ""
 
 
-def _shown(value: Value) -> str:
+def _show_value(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -129,14 +129,14 @@ class Evaluator:
         function = self.functions.get(e.name)
         if function is None:
             raise self.no_function(e)
-        return self.applied(function, e, self.values(e.arguments))
+        return self.apply_function(function, e, self.values(e.arguments))
 
     def no_function(self, e: s.Call) -> LanguageError:
         """The error about a call of what is no function."""
         hint = did_you_mean(e.name, words(self.functions), "functions are: ")
         return LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
 
-    def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
+    def apply_function(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
         """A function called by name, its arguments counted."""
         if e.given:
             raise e.error(f"the function '{e.name}' has no parameters in < >")

@@ -22,7 +22,7 @@ from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.parser import parse_trouble
-from workbench.language.properties import dotted
+from workbench.language.properties import join_dotted
 from workbench.processors.held.group import flatten
 
 
@@ -105,7 +105,7 @@ def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Ev
     function = Function(str(e), 1, build)
     _mentions(syntax, e, scope)
     with at(e.where):
-        typed = function.typed((domain,))
+        typed = function.specialise((domain,))
     if not isinstance(typed.result, Bool):
         raise e.error(f"'{e}' is not a condition", f"compare it, {syntax.pipe} > 0")
     return function
@@ -128,7 +128,7 @@ class _Condition(FunctionBody):
         self.pipe, self.domain, self.event = pipe.split("."), domain, event
 
     def value(self, e: s.Expression) -> Any:
-        path = dotted(e)
+        path = join_dotted(e)
         parts = path.split(".") if path is not None else []
         if parts[: len(self.pipe)] != self.pipe:
             return super().value(e)

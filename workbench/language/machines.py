@@ -58,7 +58,7 @@ class _Machine:
         places = {state.name: state.where for state in body.states}
         with at(syntax.where):
             moore = Moore(states, transitions, variables, len(self.inputs), result, places)
-            moore.typed(tuple(domain for _, domain in self.inputs))
+            moore.specialise(tuple(domain for _, domain in self.inputs))
             if len(sound) + len(transitions) < len(body.states) + len(body.transitions):
                 raise FollowUp
             out = (port.name or "out") if port else STATE

@@ -93,14 +93,14 @@ def explain(
     lines = text.splitlines()
     shown = whole.splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
-    expected = _expected(error)
+    expected = _list_expected(error)
     words = _describe(expected, name_terminals(terminals, vocabulary))
     what = f"expected {_either(words)}, found {found}" if expected else f"{found} has no meaning here"
     hint = (
         _slip(shown, column, vocabulary.slips)
         or vocabulary.habit(expected, found)
         or _comma(error, expected, shown[: column - 1])
-        or _left_open(lines, line, column, expected)
+        or _find_open_bracket(lines, line, column, expected)
         or _foreign_letter(error)
     )
     return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
@@ -123,7 +123,7 @@ def _locate(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
     return len(lines), len(lines[-1]) + 1, "the end of the text"
 
 
-def _expected(error: UnexpectedInput) -> frozenset[str]:
+def _list_expected(error: UnexpectedInput) -> frozenset[str]:
     if isinstance(error, UnexpectedToken) and error.token.type not in _ELSEWHERE:
         return frozenset(error.accepts or error.expected)
     return frozenset()  # a character that begins no word: what the lexer could have read says nothing
@@ -198,7 +198,7 @@ _PAIRS = {"(": ")", "{": "}", "[": "]"}
 _CLOSERS = {")": "RPAR", "}": "RBRACE", "]": "RSQB"}
 
 
-def _left_open(lines: list[str], line: int, column: int, expected: frozenset[str]) -> str:
+def _find_open_bracket(lines: list[str], line: int, column: int, expected: frozenset[str]) -> str:
     """A bracket that was opened in a line above and could be closed here."""
     before = [*lines[: line - 1], lines[line - 1][: column - 1] if line <= len(lines) else ""]
     opened: list[tuple[str, int]] = []

@@ -151,7 +151,7 @@ def _asks(function: str, *given: Any, module: str = "properties") -> Callable[..
     return later(f"workbench.verify.ask.{module}", function, *given)
 
 
-def _written(function: str, *given: Any) -> Callable[..., Any]:
+def _make_written(function: str, *given: Any) -> Callable[..., Any]:
     return _asks(function, *given, module="labels")
 
 
@@ -164,11 +164,11 @@ ROWS = (
     PropertyRow("no-full-queues", _asks("no_full_queues"), of_queues=True),
     PropertyRow("never-false", _asks("never_false")),
     PropertyRow("often-true", _asks("often_true")),
-    PropertyRow("always", _written("always_expressed"), CONDITION, one_step=True),
-    PropertyRow("never", _written("never_expressed"), CONDITION, one_step=True, presence=True, opposite="can"),
-    PropertyRow("can", _written("can_expressed"), CONDITION, one_step=True, presence=True, wanted=True),
-    PropertyRow("ctl", _written("formula_expressed", "ctl"), CTL_FORMULA),
-    PropertyRow("ltl", _written("formula_expressed", "ltl"), LTL_FORMULA),
+    PropertyRow("always", _make_written("always_expressed"), CONDITION, one_step=True),
+    PropertyRow("never", _make_written("never_expressed"), CONDITION, one_step=True, presence=True, opposite="can"),
+    PropertyRow("can", _make_written("can_expressed"), CONDITION, one_step=True, presence=True, wanted=True),
+    PropertyRow("ctl", _make_written("formula_expressed", "ctl"), CTL_FORMULA),
+    PropertyRow("ltl", _make_written("formula_expressed", "ltl"), LTL_FORMULA),
     PropertyRow(
         "equivalent", _asks("equivalent_to", module="equivalence"), PIPELINE, "sequence", "sequence-equivalent"
     ),
@@ -196,12 +196,12 @@ def substitute(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
     return dataclasses.replace(e, **changed) if changed else e
 
 
-def dotted(e: s.Expression) -> str | None:
+def join_dotted(e: s.Expression) -> str | None:
     """`a.b.c` for a name or a chain of fields, else None."""
     if isinstance(e, s.Identifier):
         return e.name
     if isinstance(e, s.Field):
-        inner = dotted(e.value)
+        inner = join_dotted(e.value)
         return None if inner is None else f"{inner}.{e.name}"
     return None
 

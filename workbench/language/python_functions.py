@@ -25,7 +25,7 @@ from workbench.named_files import find_named
 from workbench.python_files import execute_file, is_python_allowed
 
 
-def used_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
+def load_functions(used: Sequence[s.UsedFunction], findings: Findings) -> dict[str, Function]:
     """The functions that a program names; FollowUp where one of them is not there, which is among the findings."""
     allowed = used if is_python_allowed() else used[:1]
     found = {each.name: each for each in findings.each(allowed, _load)}
@@ -53,7 +53,7 @@ def _load(used: s.UsedFunction) -> Function:
     if used.name not in found:
         hint = did_you_mean(used.name, found, "its functions are: ")
         raise used.error(f"'{used.file}' has no function '{used.name}'", hint)
-    return _typed(used, found[used.name])
+    return _add_types(used, found[used.name])
 
 
 @functools.lru_cache(64)
@@ -66,7 +66,7 @@ def _functions(path: str, changed: int) -> dict[str, Callable[..., Any]]:
     return {name: each for name, each in vars(module).items() if inspect.isfunction(each)}
 
 
-def _typed(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
+def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
     """The function with the types that its annotations say."""
     parameters = list(inspect.signature(call).parameters.values())
     try:

@@ -228,7 +228,7 @@ class Loaded(Displayed):
     @property
     def obligations(self) -> tuple[s.PropertySyntax, ...]:
         """What is checked of it though the file does not say so: `stays-in-range`, where types do not show that."""
-        asked = any(processor.obliged for processor in self.pipeline.typed.values())
+        asked = any(processor.has_obligations for processor in self.pipeline.typed.values())
         obligation = properties.parse_property(properties.OBLIGATION)
         return (obligation,) if asked and all(check.name != properties.OBLIGATION for check in self.checks) else ()
 

@@ -106,7 +106,7 @@ class StreamReader(args.Reader):
         function = self.functions.get(e.name)
         if function is None:
             raise self.no_function(e)
-        return self.applied(function, e, self.values(e.arguments))
+        return self.apply_function(function, e, self.values(e.arguments))
 
     def named(self, e: s.Identifier) -> Any:
         if e.name in self.lost and e.name not in self.scope:
@@ -154,10 +154,10 @@ class StreamReader(args.Reader):
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self.constant_error(e.arguments[count])
-        made = [self._applied(each, e, count) for each in self._instances(cls, e.arguments[count:], e.where)]
+        made = [self._apply_processor(each, e, count) for each in self._instances(cls, e.arguments[count:], e.where)]
         return made[0] if len(made) == 1 else BuiltStreams(made)
 
-    def _applied(self, processor: Processor, e: s.Call, count: int) -> Any:
+    def _apply_processor(self, processor: Processor, e: s.Call, count: int) -> Any:
         """A processor on the first arguments of a call."""
         if count > 1 and hasattr(processor, "ways"):
             processor = replace(processor, ways=processor.ways + count - processor.in_arity)  # type: ignore[call-arg]

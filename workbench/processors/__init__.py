@@ -16,9 +16,9 @@ from typing import Any
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
-from workbench.extensions import PartTable, extended
+from workbench.extensions import PartTable, extension_folders
 
-__path__.extend(extended("processors"))
+__path__.extend(extension_folders("processors"))
 
 
 ELSEWHERE = {"rules": "workbench.tesla.rule_processor"}

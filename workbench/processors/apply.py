@@ -11,7 +11,7 @@ from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value
 from workbench.core.function import TypedFunction
 from workbench.core.kinds import Functional
-from workbench.core.processor import Maybe, State, Stream, event, typed_function
+from workbench.core.processor import Maybe, State, Stream, event, specialise_function
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class ApplyFunction(Functional):
     def label(self) -> str:
         return self._function.name
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, function=typed_function(self.function, inputs))
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, function=specialise_function(self.function, inputs))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         assert isinstance(self.function, TypedFunction)

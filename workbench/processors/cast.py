@@ -30,7 +30,7 @@ class Cast(Processor):
     def label(self) -> str:
         return f"as {self.domain}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         (source,) = inputs
         if not (source.numeric and self.domain.numeric):
             raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
@@ -47,7 +47,7 @@ class Cast(Processor):
         if not isinstance(value, Term):
             return state, (event(self._convert(value)),)
         if isinstance(self.domain, Range):
-            return state, (event(Conversion.checked(value, self.domain)),)
+            return state, (event(Conversion.check_range(value, self.domain)),)
         return state, (event(Conversion.to(value, self.domain)),)
 
     def _convert(self, value: Value) -> Value:

@@ -18,8 +18,8 @@ class Changes(Processor):
     keyword: ClassVar[str] = "changes"
     symbol: ClassVar[str] = "Δ"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        f.NE.typed(inputs * 2)
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        f.NE.specialise(inputs * 2)
         return self
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:

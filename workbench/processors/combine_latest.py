@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value, outside
-from workbench.core.fields import fitted
+from workbench.core.fields import fit_value
 from workbench.core.function import TypedFunction
 from workbench.core.kinds import Functional, Listening, latest
 from workbench.core.ops import conjunction
-from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream, event, typed_function
+from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream, event, specialise_function
 from workbench.errors import PipelineError
 
 
@@ -52,8 +52,8 @@ class CombineLatest(Functional, Listening):
     def lag(self) -> int | None:
         return 0 if self.start is None else None
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, function=typed_function(self.function, inputs), start=self._starts(inputs))
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, function=specialise_function(self.function, inputs), start=self._starts(inputs))
 
     def _starts(self, inputs: Sequence[Domain]) -> tuple[Value, ...] | None:
         """A start value for each input."""
@@ -69,7 +69,7 @@ class CombineLatest(Functional, Listening):
             what = f"the start value {each[odd]!r} is not in {inputs[odd]}, the domain of '{self.ports[odd]}'"
             hint = "give one value for all inputs, or one for each: combine_latest(x, y, f, (0, true))"
             raise outside(what, each[odd], inputs[odd], hint)
-        return tuple(map(fitted, inputs, each))
+        return tuple(map(fit_value, inputs, each))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         assert isinstance(self.function, TypedFunction)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
-from workbench.core.fields import fitted
+from workbench.core.fields import fit_value
 from workbench.core.function import TypedFunction, fits, on_values
 from workbench.core.kinds import Functional
-from workbench.core.ops import PLAIN, WORD_HI, as_term, held_in
-from workbench.core.processor import Maybe, State, Stream, event, typed_function
+from workbench.core.ops import PLAIN, WORD_HI, as_term, restrict_to_range
+from workbench.core.processor import Maybe, State, Stream, event, specialise_function
 from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
@@ -55,7 +55,7 @@ class Cumulate(Functional):
                 f"cumulate needs a function of two arguments, '{self._function}' has {self._function.arity}"
             )
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         (events,) = inputs
         domain = self.domain or self._domain(events)
         start = self._start(domain)
@@ -64,35 +64,35 @@ class Cumulate(Functional):
         if start not in domain:
             what = f"the start value {start!r} is not in {domain}"
             raise outside(what, start, domain, "choose a start value in the domain")
-        function = typed_function(self.function, (domain, events)).into(domain)
+        function = specialise_function(self.function, (domain, events)).into(domain)
         if not fits(function.result, domain):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
                 f"which does not fit the accumulated {domain}",
                 hint=HINT if isinstance(domain, Range) else "the function must give back the accumulator's domain",
             )
-        return replace(self, function=function, start=fitted(domain, start), domain=domain)
+        return replace(self, function=function, start=fit_value(domain, start), domain=domain)
 
-    def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
+    def specialise_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
         (events,) = inputs
-        domain = self._reached(events, horizon)
+        domain = self._find_reached_range(events, horizon)
         if domain is None or (self.domain is not None and not fits(domain, self.domain)):
-            return self.typed(inputs)
+            return self.specialise(inputs)
         domain = self.domain or domain
-        function = typed_function(self.function, (domain, events))
+        function = specialise_function(self.function, (domain, events))
         return replace(self, function=function, start=self._start(domain), domain=domain)
 
-    def _reached(self, events: Domain, horizon: int) -> Domain | None:
+    def _find_reached_range(self, events: Domain, horizon: int) -> Domain | None:
         """The range of what so many events accumulate; None where it needs none, or is too large for a number."""
         domain = self.domain or self._domain(events)
         start = self._start(domain)
         if not (isinstance(events, Range) and isinstance(domain, Range)) or start is None:
             return None
-        if start in domain and fits(typed_function(self.function, (domain, events)).into(domain).result, domain):
+        if start in domain and fits(specialise_function(self.function, (domain, events)).into(domain).result, domain):
             return None
         reached: Domain = Range(start, start)
         for _ in range(min(horizon, FURTHEST)):
-            wider = unify("", reached, typed_function(self.function, (reached, events)).result)
+            wider = unify("", reached, specialise_function(self.function, (reached, events)).result)
             if not isinstance(wider, Range) or max(-wider.lo, wider.hi) > WORD_HI:
                 return None
             if wider == reached:
@@ -133,9 +133,9 @@ class Cumulate(Functional):
         return (("total", self.results(inputs)[0]),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        if not self._closed and is_symbolic((state, front)):
+        if not self._is_closed and is_symbolic((state, front)):
             assert self.domain is not None
-            total = held_in(self._function(state[0], front[0]), self.domain)  # as narrow as it can be
+            total = restrict_to_range(self._function(state[0], front[0]), self.domain)  # as narrow as it can be
             return (total,), (event(total),)
         total = self.function(state[0], front[0])
         if type(total) not in PLAIN and is_symbolic(total) and self.domain is not None:
@@ -147,7 +147,7 @@ class Cumulate(Functional):
         return on_values(self.function)
 
     @cached_property
-    def _closed(self) -> bool:
+    def _is_closed(self) -> bool:
         """Whether its domain is enough for any number of events, and not for those of a window only."""
         return not isinstance(self.function, TypedFunction) or fits(self.function.result, self.domain or ANY)
 

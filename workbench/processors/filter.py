@@ -48,7 +48,7 @@ class Filter(Processor):
         data = ("data",) if self.ways == 1 else tuple(f"data{i}" for i in range(1, self.ways + 1))
         return (*data, "condition")
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[-1], Bool | Anything):
             raise TypingError(
                 f"the condition of a filter is a bool stream, not {inputs[-1]}", hint="compare it, e.g. x > 0"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, Domain, Value, outside
-from workbench.core.fields import fitted
+from workbench.core.fields import fit_value
 from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
 from workbench.core.term import Change, Entries, const, domain_of, is_symbolic, like
@@ -33,12 +33,12 @@ class Insert(Processor):
     def label(self) -> str:
         return f"{self.value} ⋯" if self.times == 1 else f"{self.times} × {self.value} ⋯"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         (domain,) = inputs
         if self.value not in domain:
             what = f"the inserted value {self.value!r} is not in the domain {domain}"
             raise outside(what, self.value, domain, "insert a value of the stream's domain")
-        return replace(self, value=fitted(domain, self.value))
+        return replace(self, value=fit_value(domain, self.value))
 
     @property
     def shift(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
-from workbench.core.fields import fitted, resolve
+from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite, negate
@@ -28,7 +28,7 @@ from workbench.core.processor import (
     State,
     Stream,
     event,
-    typed_function,
+    specialise_function,
 )
 from workbench.core.term import TRUE, Term, const
 from workbench.errors import DomainError, Location, Overflow, PipelineError, TypingError, WorkbenchError, did_you_mean
@@ -180,12 +180,13 @@ class Moore(Processor):
             result=None if self.result is None else resolve(self.result, over),
         )
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         domains = (*inputs, *(variable.domain for variable in self.variables))
         findings = Findings()
         findings.each(self.variables, _check_start)
         states = findings.each(
-            self.states, lambda s: (s[0], s[1] and _typed(s[1], domains, f"state {s[0]}", self.places.get(s[0], "")))
+            self.states,
+            lambda s: (s[0], s[1] and _type_action(s[1], domains, f"state {s[0]}", self.places.get(s[0], ""))),
         )
         untrue: dict[str, list[Term]] = {name: [] for name in self.names}  # of the transitions above, from each state
         transitions = findings.each(self.transitions, lambda t: self._transition(t, domains, untrue[t.source]))
@@ -197,13 +198,13 @@ class Moore(Processor):
                 what = f"state {name} emits {output.result}, not {result}"
                 findings.add(TypingError(what, where=self.places.get(name, "")))
         findings.refuse()
-        variables = tuple(replace(v, start=fitted(v.domain, v.start)) for v in self.variables)
+        variables = tuple(replace(v, start=fit_value(v.domain, v.start)) for v in self.variables)
         return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...], untrue: list[Term]) -> Transition:
         """A transition with types, where these conditions are true, among which is then that it is not taken."""
         shown = f"the transition {t.source} -> {t.target}"
-        guard = t.guard and _typed(t.guard, domains, shown, t.where)
+        guard = t.guard and _type_action(t.guard, domains, shown, t.where)
         if guard is not None and not isinstance(guard.result, Bool | Anything):
             raise TypingError(f"{shown}: '{guard.name}' is a condition, and gives {guard.result}", where=t.where)
         own = {variable.name: variable.domain for variable in self.variables}
@@ -212,7 +213,7 @@ class Moore(Processor):
 
         def update(named: tuple[str, Action]) -> tuple[str, TypedFunction]:
             name, given = named
-            found = _typed(given, domains, shown, t.where).into(own[name], known, checked=True)
+            found = _type_action(given, domains, shown, t.where).into(own[name], known, checked=True)
             if not fits(found.result, own[name]):
                 raise TypingError(
                     f"{shown}: '{name}' of {own[name]} gets {found.result}",
@@ -231,7 +232,7 @@ class Moore(Processor):
         return (Enum(self.names), *shown)
 
     @property
-    def obliged(self) -> bool:
+    def has_obligations(self) -> bool:
         actions = [update for t in self.transitions for _, update in t.updates] + [output for _, output in self.states]
         return any(isinstance(action, TypedFunction) and action.obliged for action in actions)
 
@@ -300,7 +301,7 @@ class Moore(Processor):
         domains = [states, *(variable.domain for variable in self.variables)]
         after: list[Any] = []
         for source in self.names:
-            there = self._left(source, [const(source, states), *values], front, domains)
+            there = self._step_state(source, [const(source, states), *values], front, domains)
             after = [ite(EQ(name, source), a, b) for a, b in zip(there, after, strict=True)] if after else there
         reached = event(after[0])
         if not self.speaks or self.result is None:
@@ -313,7 +314,9 @@ class Moore(Processor):
         present = TRUE if len(speaking) == len(self.states) else disjunction(speaking)
         return tuple(after), (reached, Maybe(present, value))
 
-    def _left(self, source: str, state: list[Any], front: tuple[Any, ...], domains: Sequence[Domain]) -> list[Any]:
+    def _step_state(
+        self, source: str, state: list[Any], front: tuple[Any, ...], domains: Sequence[Domain]
+    ) -> list[Any]:
         """What becomes of one state, with these values of the variables, by its transitions."""
         after, given = state, (*front, *state[1:])
         for t in reversed([t for t in self.transitions if t.source == source]):
@@ -370,9 +373,9 @@ def _check_start(variable: Variable) -> None:
         )
 
 
-def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:
+def _type_action(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:
     try:
-        return typed_function(action, domains)
+        return specialise_function(action, domains)
     except WorkbenchError as error:
         raise error.retold(f"{what}: {error.what}", where=error.where or where) from error
 

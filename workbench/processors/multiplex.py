@@ -32,7 +32,7 @@ class Multiplex(Processor):
     def in_arity(self) -> int:
         return self.ways
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         odd = next((domain for domain in inputs if not same_domain(domain, inputs[0])), None)
         if odd is not None:
             raise TypingError(

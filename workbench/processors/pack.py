@@ -21,7 +21,7 @@ class Pack(Processor):
     symbol: ClassVar[str] = "→▤"
     streams: ClassVar[int] = 2
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[1], Bool | Anything):
             raise TypingError(f"the second stream of 'pack' says where a tuple begins, and carries {inputs[1]}")
         return self
@@ -50,17 +50,17 @@ class Pack(Processor):
         (packed,), (value, begins) = state, front
         if not begins:
             return ((packed, value),), (NOTHING,)
-        return ((None, value),), (event(_listed(packed)),)
+        return ((None, value),), (event(_list_events(packed)),)
 
     def finish(self, state: State) -> tuple[Maybe, ...]:
         (packed,) = state
-        return (Maybe(packed is not None, _listed(packed)),)
+        return (Maybe(packed is not None, _list_events(packed)),)
 
     def refusal(self, form: str) -> str:
         return "" if form == Form.VALUES else "its tuples have no bounded length"
 
 
-def _listed(packed: Any) -> tuple[Value, ...]:
+def _list_events(packed: Any) -> tuple[Value, ...]:
     """The events, the oldest first."""
     found = []
     while packed is not None:

@@ -24,7 +24,7 @@ class StutterBy(Processor):
     keyword: ClassVar[str] = "stutter_by"
     streams: ClassVar[int] = 2
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         times = inputs[1]
         if isinstance(times, Bool) or not (times.numeric or str(times) == "anything"):
             raise TypingError(f"the second stream says how often, and carries {times}", hint="give it whole numbers")

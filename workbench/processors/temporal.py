@@ -79,7 +79,7 @@ RELEASE = TemporalRule(_release, lambda a, b: either(a, negate(b)), lambda _, b:
 class Truth(Processor):
     """Base of the processors on streams of truth values."""
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         odd = next((domain for domain in inputs if not isinstance(domain, Bool)), None)
         if odd is not None:
             hint = "compare it, x = true" if isinstance(odd, Anything) else "compare it, e.g. x > 0"
@@ -127,10 +127,10 @@ class Streaming(Truth, Deferring):
         length = min(map(len, streams))
         if self.pending is not None:
             for n in range(length + 1):
-                self.check_room(n - len(self._known([stream[:n] for stream in streams])))
-        return (self._known([stream[:length] for stream in streams]),)
+                self.check_room(n - len(self._list_known([stream[:n] for stream in streams])))
+        return (self._list_known([stream[:length] for stream in streams]),)
 
-    def _known(self, streams: Sequence[Stream]) -> list[Value]:
+    def _list_known(self, streams: Sequence[Stream]) -> list[Value]:
         """The verdicts of the positions up to the first that is not known yet."""
         out: list[Value] = []
         for i in range(len(streams[0])):
@@ -165,11 +165,9 @@ class Streaming(Truth, Deferring):
         return (waiting + 1,), (NOTHING,)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        return super().machine(inputs, horizon)._replace(emits=self._emitted)
+        return super().machine(inputs, horizon)._replace(emits=self._emit)
 
-    def _emitted(
-        self, state: State, rounds: Sequence[tuple[Any, tuple[Any, ...]]], share: Share
-    ) -> tuple[Emission, ...]:
+    def _emit(self, state: State, rounds: Sequence[tuple[Any, tuple[Any, ...]]], share: Share) -> tuple[Emission, ...]:
         """The verdict of the position of each front, and of those that wait: that of the next front that decides."""
         assert self.pending is not None
         (waiting,), positions, known, verdict = state, list[Maybe](), FALSE, FALSE
@@ -329,11 +327,11 @@ class Latched(Truth):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         (known,) = state
-        known = _concluded(known, self.rule.decided(*front), self.rule.verdict(*front))
+        known = _conclude(known, self.rule.decided(*front), self.rule.verdict(*front))
         return (known,), (event(known),)
 
 
-def _concluded(known: Any, decided: Any, verdict: Any) -> Any:
+def _conclude(known: Any, decided: Any, verdict: Any) -> Any:
     """The verdict, which does not change once it is known."""
     if type(known) is str and known != "unknown":
         return known
@@ -401,5 +399,5 @@ class Next3(Latched):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         started, known = state
-        known = _concluded(known, started, front[0])
+        known = _conclude(known, started, front[0])
         return (True, known), (event(known),)

@@ -45,7 +45,7 @@ class TurnInto(Processor):
     def label(self) -> str:
         return f"↦ {self.constant}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         constant = python_value(self.constant)
         domain = self.domain or constant_domain(constant, inputs[0], self.integers)
         if constant not in domain:

@@ -23,7 +23,7 @@ class Unpack(Processor):
     keyword: ClassVar[str] = "unpack"
     symbol: ClassVar[str] = "▤→"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         (given,) = inputs
         if isinstance(given, Anything):
             return self

@@ -71,7 +71,7 @@ def schema(shown: Mapping[str, Domain]) -> Any:
     return pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])
 
 
-def joined(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
+def join_tables(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
     """One table of several."""
     import pyarrow as pa
 
@@ -106,7 +106,7 @@ def listed(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str
     return found
 
 
-def masked(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def mask_arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """The same as arrays; where some row has no event they are masked."""
     import numpy as np
 
@@ -132,7 +132,7 @@ def arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str
             for name, column in emission.columns.items():
                 domain = shown[name]
                 one = has_array(domain)
-                found[name].append(_named(column.fields[0], domain) if one else _array(column.events(), domain))
+                found[name].append(_name_labels(column.fields[0], domain) if one else _array(column.events(), domain))
             continue
         for name, values in streams([emission], shown).items():
             if values:
@@ -148,14 +148,14 @@ def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
 
     made = arrays_of(domain, values) if has_array(domain) else None
     if made is not None:
-        return _named(made[0], domain)
+        return _name_labels(made[0], domain)
     found: NDArray[Any] = np.empty(len(values), np.object_)
     for i, value in enumerate(values):  # numpy would take tuples for rows
         found[i] = value
     return found
 
 
-def _named(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
+def _name_labels(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
     """Labels for their positions; texts one by one."""
     import numpy as np
 
@@ -218,7 +218,7 @@ class RunOutputs(Displayed):
     def to_arrow(self) -> Any:
         """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
         parts = (table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
-        return joined(parts, self.domains)
+        return join_tables(parts, self.domains)
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame, in which integers stay integers."""

@@ -11,7 +11,7 @@ from workbench.budget import Budget
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Program
 from workbench.errors import InputError
-from workbench.events.inputs import LogPath, named_files
+from workbench.events.inputs import LogPath, list_named_files
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
 from workbench.language import program_of
@@ -20,9 +20,9 @@ from workbench.processors.held.lags import warn_of_lags
 from workbench.python_files import allow_python
 from workbench.runner import answers
 from workbench.runner.answers import FRAMES, RunOutputs, RunRow
-from workbench.runner.options import Place, RunKeywords, started
+from workbench.runner.options import Place, RunKeywords, make_start
 from workbench.runner.pipelines import open_pipeline, run_pipeline
-from workbench.runner.source import answers_as_it_comes, made_by
+from workbench.runner.source import answers_as_it_comes, find_package
 from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def run(
     """
     limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
     python = options.pop("allow_python", False)
-    if limits.limited and not named_files(data) and output is None and answers_as_it_comes(data):
+    if limits.is_limited and not list_named_files(data) and output is None and answers_as_it_comes(data):
         raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
-    start = started(data, output, options)
+    start = make_start(data, output, options)
     with allow(include), allow_python(python):
         found = rules_or_program(program)
         with limits, start.reporter.doing:
@@ -132,13 +132,13 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
     if options.follow and output is None and options.head is None:
         raise InputError("--follow: an answer in memory would have no end", hint="name an output, or add head=N")
     if output is not None:
-        write() if named_files(data) else run().write()
+        write() if list_named_files(data) else run().write()
         return {name: Path(file) for name, file in output.items()} if isinstance(output, Mapping) else Path(output)
     running = run()
-    collected = (answers.listed, answers.masked) if by_rows else (answers.streams, answers.arrays)
+    collected = (answers.listed, answers.mask_arrays) if by_rows else (answers.streams, answers.arrays)
     emissions = running.answers()
     try:
-        return _answered(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
+        return _make_answer(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
     except BaseException:
         with running.start.closing:
             emissions.close()  # nobody asks for what comes behind the error
@@ -154,7 +154,7 @@ def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
     return given if isinstance(given, RuleSet) else program_of(given)
 
 
-def _answered(
+def _make_answer(
     data: Any,
     made: Iterator[BatchOutput],
     shown: Mapping[str, Domain],
@@ -163,7 +163,7 @@ def _answered(
     backend: str,
 ) -> Any:
     """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
-    if named_files(data):
+    if list_named_files(data):
         return RunOutputs(shown, backend, made)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
@@ -176,7 +176,7 @@ def _answered(
     tables = answers.tables(made, shown)
     if isinstance(data, pa.RecordBatchReader):
         return pa.RecordBatchReader.from_batches(answers.schema(shown), (b for t in tables for b in t.to_batches()))
-    table = answers.joined(tables, shown)
+    table = answers.join_tables(tables, shown)
     if isinstance(data, pa.RecordBatch):
         return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
-    return FRAMES.get(made_by(data), lambda each: each)(table)
+    return FRAMES.get(find_package(data), lambda each: each)(table)

@@ -64,8 +64,8 @@ class CarriedColumn:
 
     def take(self, batch: LogBatch, places: Any) -> Any:
         """The same of the rows in these places, as an Arrow array."""
-        from workbench.events.output_columns import shown_events
-        from workbench.events.times import shown_times
+        from workbench.events.output_columns import events_to_arrow
+        from workbench.events.times import times_to_arrow
 
         name = self.port.name
         if batch.columns is None or name not in batch.columns:
@@ -73,18 +73,18 @@ class CarriedColumn:
             return to_column(self.output.domain, [cells[place] for place in places.tolist()], f"column '{self.name}'")
         given = batch.columns[name].part(places)
         if self.clock is not None:
-            return shown_times(given.events, self.clock)
+            return times_to_arrow(given.events, self.clock)
         if hasattr(given.events, "buffers"):  # an Arrow array of texts
             return given.events if given.present is None else _hide(given.events, given.present)
-        return shown_events(self.port.domain, given.fields, given.present)
+        return events_to_arrow(self.port.domain, given.fields, given.present)
 
 
 def _hide(column: Any, present: Any) -> Any:
     """An Arrow array with nulls where there is no event."""
     from workbench.events import compute as pc
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
 
-    return pc.if_else(shown_column(BOOL, present), column, None)
+    return pc.if_else(numbers_to_arrow(BOOL, present), column, None)
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,15 @@ class CarryingSession(Session):
     def step_batch(self, batch: LogBatch) -> BatchOutput:
         given = self._strip(batch)
         made = self.session.step_batch(given)
-        return replace(self._added(made, batch), events_in=given.events if made.events_in is None else made.events_in)
+        return replace(
+            self._add_cells(made, batch), events_in=given.events if made.events_in is None else made.events_in
+        )
 
     def end(self) -> BatchOutput:
-        return self._added(self.session.end(), None)
+        return self._add_cells(self.session.end(), None)
 
     def advance_clock(self, time: int) -> BatchOutput:
-        return self._added(self.session.advance_clock(time), None)
+        return self._add_cells(self.session.advance_clock(time), None)
 
     def save(self) -> bytes:
         return self.session.save()
@@ -200,19 +202,19 @@ class CarryingSession(Session):
         rows = [{n: event for n, event in row.items() if n not in self._beside} for row in batch.rows or ()]
         return replace(batch, rows=rows)
 
-    def _added(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_cells(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         """What came out, with cells of the rows that caused it; without a batch, of the end of the log."""
         if made.columns is not None:
             import pyarrow as pa
 
-            from workbench.events.output_columns import shown_columns
+            from workbench.events.output_columns import outputs_to_columns
 
             shown = self.session.outputs.shown
-            causes, columns = shown_columns(made.columns, shown)
+            causes, columns = outputs_to_columns(made.columns, shown)
             made = replace(made, columns=None, table=pa.table(columns, list(shown)), causes=causes)
-        return self._added_to_rows(made, batch) if made.table is None else self._added_to_table(made, batch)
+        return self._add_to_rows(made, batch) if made.table is None else self._add_to_table(made, batch)
 
-    def _added_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_rows(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         carried, added = self._carried, dict[str, Sequence[Value | None]]()
         if batch is not None and made.rows:
             added = {each.name: each.cells(batch) for each in carried.columns}
@@ -228,11 +230,11 @@ class CarryingSession(Session):
         events = sum(name in row for row in rows for name in carried.ports.shown)
         return replace(made, rows=rows, causes=(), events_out=events)
 
-    def _added_to_table(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
+    def _add_to_table(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
         import numpy as np
         import pyarrow as pa
 
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
 
         carried, table, causes = self._carried, made.table, np.asarray(made.causes, np.int64)
         if carried.only_true:
@@ -244,7 +246,7 @@ class CarryingSession(Session):
             columns[each.name] = nothing if batch is None else each.take(batch, causes)
         if carried.with_row:
             nothing = pa.nulls(len(table), pa.int64())
-            columns[ROW] = nothing if batch is None else shown_column(INT, batch.number_array()[causes])
+            columns[ROW] = nothing if batch is None else numbers_to_arrow(INT, batch.number_array()[causes])
         events = sum(len(table) - columns[name].null_count for name in carried.ports.shown)
         return replace(made, table=pa.table({n: columns[n] for n in self.outputs.shown}), causes=(), events_out=events)
 

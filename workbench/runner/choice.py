@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from workbench.errors import Refused
-from workbench.events.inputs import expected_rows
+from workbench.events.inputs import estimate_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import RULE_SET, BackendRow, RunSize, backend_row, backend_rows, refuse_missing
 from workbench.tesla.engines.engine import RuleEngine, block_engine
@@ -17,7 +17,7 @@ IN_MEMORY = 1 << 40
 """As many rows stand for data in memory: many short runs of a program share what is compiled."""
 
 
-def ranked_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
+def rank_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
     """The backends that `auto` chooses from for a kind of program, the fastest first.
 
     Parameters
@@ -31,12 +31,12 @@ def ranked_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
 
 def default_row(kind: str, options: RunOptions) -> BackendRow:
     """The backend of the options; for `auto`, the one that begins at once."""
-    return ranked_rows(kind)[0] if options.backend == AUTO else backend_row(options.backend)
+    return rank_rows(kind)[0] if options.backend == AUTO else backend_row(options.backend)
 
 
 def run_size(options: RunOptions, rules: int = 0) -> RunSize:
     """What is known of a run, of so many rules or of a pipeline, before it begins."""
-    rows = None if options.follow else expected_rows(options.input)
+    rows = None if options.follow else estimate_rows(options.input)
     return RunSize(rows or 0, rules, options.threads or 1, options.key is not None)
 
 
@@ -48,8 +48,8 @@ def choose_engine(size: RunSize, make: Callable[[str], RuleEngine], *, singly: b
     make: starts the engine of a backend.
     singly: whether events come one by one, and not in blocks.
     """
-    default = ranked_rows(RULE_SET)[0]
-    return next(row for row in ranked_rows(RULE_SET, size) if row is default or _runs(row, make, singly=singly))
+    default = rank_rows(RULE_SET)[0]
+    return next(row for row in rank_rows(RULE_SET, size) if row is default or _runs(row, make, singly=singly))
 
 
 def _runs(row: BackendRow, make: Callable[[str], RuleEngine], *, singly: bool) -> bool:
@@ -64,7 +64,7 @@ def _runs(row: BackendRow, make: Callable[[str], RuleEngine], *, singly: bool) -
 
 def report_choice(row: BackendRow, kind: str, size: RunSize, say: Callable[[str], object]) -> None:
     """Report which backend `auto` has chosen, and for what, unless that begins at once."""
-    if row is not ranked_rows(kind)[0]:
+    if row is not rank_rows(kind)[0]:
         many = "data in memory" if size.rows == IN_MEMORY else f"about {size.rows:,} rows"
         what = f"{size.threads} threads" if size.threads > 1 else many
         say(f"chose backend {row.name}, the fastest for {what}")

@@ -178,7 +178,7 @@ class LogRun:
         with (
             start.closing,
             self._writer() as into,
-            start.watched(),
+            start.progress_context(),
             overlap(self._rows.blocks, into, start, session.threads, session.share) as (blocks, writer),
             nullcontext() if self.state is None else self.state.settling(writer),
             closing(self.emissions(blocks, waited=into.live)) as emissions,

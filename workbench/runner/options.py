@@ -92,7 +92,7 @@ class RunKeywords(TypedDict, total=False):
     first: int
 
 
-def started(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
+def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
     """What a program is started with that runs on data, with the options of `wb.run`."""
     found = replace(run_options({**options, "output": output}, LOG.warning), input=data)  # which may be an empty list
     return Start(found, say=LOG.info, reporter=Reporter(LOG.info))

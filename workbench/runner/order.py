@@ -83,7 +83,7 @@ def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator
         yield from piece if isinstance(piece, Iterator) else form.singly(piece)
 
 
-def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
+def merge_streams(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
     """The rows of several streams, each in the order of time; those of one time in the order of the streams.
 
     Where a stream fails, the rows up to its last one have been given.
@@ -93,7 +93,7 @@ def merged(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) 
     while any(heads):
         last, first = min((head.last, i) for i, head in enumerate(heads) if head is not None)
         parts = [head.before(last, equal=i <= first) for i, head in enumerate(heads) if head is not None]
-        yield _merged(parts, form)
+        yield _merge_parts(parts, form)
         heads = [head if head is None or len(head) else next(rest[i], None) for i, head in enumerate(heads)]
 
 
@@ -136,7 +136,7 @@ def _heads(pieces: Iterator[B | Iterator[R]]) -> Iterator[_Head[B, R]]:
             yield _Head(piece)
 
 
-def _merged(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Iterator[R]:
+def _merge_parts(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Iterator[R]:
     some = [part for part in parts if len(part)]
     blocks = [part for part in some if not isinstance(part, list)]
     if len(blocks) < len(some):
@@ -241,7 +241,7 @@ class HoldBack(Generic[B, R]):
         self._count = 0
         self._waiting: B | list[tuple[int, int, R]] = []
 
-    def ordered(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
+    def order_pieces(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
         """The same rows in order."""
         for piece in pieces:
             if isinstance(piece, Iterator):
@@ -289,13 +289,13 @@ class HoldBack(Generic[B, R]):
         late = (times < newest - self._lateness).nonzero()[0]
         if len(late):
             first = int(late[0])
-            waiting = yield from self._passed(waiting, block.part(0, first))
+            waiting = yield from self._pass_watermark(waiting, block.part(0, first))
             for row in self._form.singly(block.take(late)):
                 self._late(row)
             block = block.take(np.setdiff1d(np.arange(first, len(block)), late))
-        yield from self._passed(waiting, block)
+        yield from self._pass_watermark(waiting, block)
 
-    def _passed(self, waiting: B, block: B) -> Generator[B, None, B]:
+    def _pass_watermark(self, waiting: B, block: B) -> Generator[B, None, B]:
         """What the watermark passes when a block has been read, and what waits then."""
         both = self._form.joined([waiting, block])
         both = both.take(both.times.argsort(kind="stable"))

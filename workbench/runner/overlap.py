@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
-from workbench.events.inputs import named_files
+from workbench.events.inputs import list_named_files
 from workbench.events.rows import LogBlock
 from workbench.events.writers import EventWriter
 from workbench.executors.pending import Done, Pool, Submitted
@@ -90,7 +90,7 @@ def overlap(
     share: is given the pool of the threads.
     """
     # a pipe, or a file that grows, may keep a thread
-    files = not start.live and all(Path(each).is_file() for each in named_files(start.options.input) or [""])
+    files = not start.live and all(Path(each).is_file() for each in list_named_files(start.options.input) or [""])
     if threads < 2 or not files or writer.live or start.options.head is not None:
         yield blocks, writer
         return
@@ -129,7 +129,7 @@ class _ReadAhead:
         coming = deque[LogBlock]()
         while True:
             block = Done(self._read.wait_for)
-            found = None if block.failed else block.wait_for()
+            found = None if block.has_failed else block.wait_for()
             if found is None:
                 break
             self._read = self._start()

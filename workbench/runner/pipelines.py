@@ -20,10 +20,10 @@ from workbench.errors import InputError, Refused
 from workbench.events.account import Reporter
 from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
-from workbench.events.inputs import named_files
+from workbench.events.inputs import list_named_files
 from workbench.events.rows import LogBlock
 from workbench.events.values import Words
-from workbench.events.write import kept_rows
+from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.table import (
     PIPELINE,
@@ -37,7 +37,7 @@ from workbench.executors.table import (
 )
 from workbench.runner.batching import batches_of
 from workbench.runner.carried import CarriedColumn, CarriedColumns, CarryingSession
-from workbench.runner.choice import IN_MEMORY, default_row, ranked_rows, report_choice, run_size
+from workbench.runner.choice import IN_MEMORY, default_row, rank_rows, report_choice, run_size
 from workbench.runner.fallback import FallbackSession, may_fail
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.source import LogSource, source_of
@@ -94,7 +94,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         session = opened.session(partition, carried)
         blocks: ReadsBlocks = partial(source.blocks, read, opened.reading)
         again = blocks
-        kept: Keeps = partial(kept_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
+        kept: Keeps = partial(keep_bad_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
         order = opened.order(read, source)
         if order is not None:  # which reads rows ahead, bad ones among them
             if state is not None:
@@ -104,7 +104,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         if opened.auto and twice:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
         begun = blocks(start.reporter)
-        if named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
+        if list_named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
             begun = _read_first(begun, start)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
@@ -120,12 +120,12 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         backend=opened.row.name,
         format=(opened.reading.format, source.format_of),
         until=until,
-        named=partial(_named_outputs, opened, session),
+        named=partial(_list_named_outputs, opened, session),
         state=state,
     )
 
 
-def _named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str, OutputRows]:
+def _list_named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str, OutputRows]:
     """The outputs that may have files of their own."""
     from workbench.events.output_split import rows_of_outputs
 
@@ -175,11 +175,11 @@ class OpenedPipeline:
     def _choose(self, start: Start, *, twice: bool) -> None:
         """Choose the fastest backend that runs it on columns, and gives way where its numbers are too short."""
         size = run_size(start.options)
-        if named_files(start.options.input) is None:
+        if list_named_files(start.options.input) is None:
             size = replace(size, rows=IN_MEMORY)
         ports = self.program.ports
         in_columns = all((*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values())))
-        for row in ranked_rows(PIPELINE, size):
+        for row in rank_rows(PIPELINE, size):
             with contextlib.suppress(InputError, Refused):
                 refuse_options([row], self.program, start.options)
                 refuse_missing(row)

@@ -16,7 +16,7 @@ from workbench.core.domain import Domain
 from workbench.errors import StateError
 from workbench.events.account import Account
 from workbench.events.batch import LogBatch
-from workbench.executors.snapshot import described
+from workbench.executors.snapshot import describe
 from workbench.stored import checksum
 from workbench.tesla.event_block import EventBlock
 
@@ -108,4 +108,4 @@ def row_mark(batch: LogBatch, at: int, domains: Mapping[str, Domain]) -> str:
         row += [events[at].type, events[at].time]
     else:
         row += sorted(batch.part(slice(at, at + 1)).as_rows(domains)[0].items())
-    return checksum(described(row).encode()).hex()
+    return checksum(describe(row).encode()).hex()

@@ -17,12 +17,12 @@ from workbench.core.domain import INT, Domain, Integer, Integers, Range
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
-from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, joined_events
+from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, join_events
 from workbench.events.clock import Clock, Times, time_domain
 from workbench.events.date_formats import UntimedError
-from workbench.events.decoding import counted_blocks
+from workbench.events.decoding import count_blocks
 from workbench.events.rows import LogBlock
-from workbench.runner.order import HoldBack, LateRows, PieceForm, merged
+from workbench.runner.order import HoldBack, LateRows, PieceForm, merge_streams
 
 if TYPE_CHECKING:
     from workbench.events.reading import Reading
@@ -95,7 +95,7 @@ class RowOrder:
             raise InputError(f"--time {self._clock.column}: {what}", hint="name a column of times that is no input")
         self._beside, self._is_clock, self._kept = given is None, stepped is not None, kept and given is None
         self._form = PieceForm[ColumnsAtTimes, RowAtTime](
-            lambda block: block.singly(ports.domains), lambda _: None, _joined, tuple, RowAtTime
+            lambda block: block.singly(ports.domains), lambda _: None, _join_blocks, tuple, RowAtTime
         )
         self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
 
@@ -108,9 +108,9 @@ class RowOrder:
         late = (lambda *_: None) if again else self.late
         with ExitStack() as closing:
             pieces = [self._log(log, reading, each, closing, late) for log, each in zip(logs, own, strict=True)]
-            ordered = self._blocks(merged(pieces, self._form) if several else pieces[0])
+            ordered = self._blocks(merge_streams(pieces, self._form) if several else pieces[0])
             head = self._reading.head if several else None
-            yield from counted_blocks(ordered, self._source.shown, replace(reading, head=head), reporter.account)
+            yield from count_blocks(ordered, self._source.shown, replace(reading, head=head), reporter.account)
         _add_lost(reporter.account, [each.account for each in own])
         for note in () if again else self.late.notes():
             reporter.say(note)
@@ -126,7 +126,7 @@ class RowOrder:
         pieces = self._pieces(blocks, None if self._is_clock else times, log, reporter.account)
         if self._clock.late is None:
             return pieces
-        return HoldBack(self._form, self._clock, lambda row: late(row, log.shown)).ordered(pieces)
+        return HoldBack(self._form, self._clock, lambda row: late(row, log.shown)).order_pieces(pieces)
 
     def _pieces(
         self, blocks: Iterator[LogBlock], times: Times | None, log: LogSource, account: Account
@@ -210,7 +210,7 @@ def _add_lost(account: Account, logs: Sequence[Account]) -> None:
     )  # fmt: skip
 
 
-def _joined(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
+def _join_blocks(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
     """The rows of blocks, one after the other; a log may have no column for an input that another one has."""
     import numpy as np
 
@@ -219,7 +219,7 @@ def _joined(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
     columns = {}
     for name, first in {name: each for block in some for name, each in block.columns.items()}.items():
         parts = [block.columns.get(name) or _nothing(first, len(block)) for block in some]
-        columns[name] = joined_events(parts)
+        columns[name] = join_events(parts)
     return ColumnsAtTimes(times, columns)
 
 

@@ -16,9 +16,9 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.data import ArraysReader, RowsReader, TableReader
-from workbench.events.decoding import counted_blocks
-from workbench.events.files import shown_name
-from workbench.events.inputs import LogPath, named_files
+from workbench.events.decoding import count_blocks
+from workbench.events.files import display_name
+from workbench.events.inputs import LogPath, list_named_files
 from workbench.events.read import key_domain, read_blocks
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock, RowReader
@@ -68,7 +68,7 @@ class FileSource(LogSource):
         self.name, self.format_of = str(paths[0]), paths[0]
         self.rereadable = not live
         if len(paths) == 1:
-            self.shown = shown_name(paths[0])
+            self.shown = display_name(paths[0])
 
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
         return read_blocks(self.paths, program, reading, reporter=reporter)
@@ -104,7 +104,7 @@ class DataSource(LogSource):
         else:
             kind = type(self._data).__name__
             raise InputError(f"data is a {kind}", hint="give a table, a frame, arrays by name, or rows")
-        return counted_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
+        return count_blocks(reader.blocks(cast(Any, None), self.name), self.name, reading, reporter.account)
 
     def key_domain(self, name: str, reading: Reading) -> Domain | None:
         if isinstance(self._data, Mapping):
@@ -125,7 +125,7 @@ class DataSource(LogSource):
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:
     """What reads a log; `live`: which comes as somebody writes it."""
-    files = named_files(data)
+    files = list_named_files(data)
     return DataSource(data) if files is None else FileSource(files, live=live)
 
 
@@ -144,12 +144,12 @@ def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
 
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data])
-    if made_by(data) == "pandas":  # its own stream has the index for a column
+    if find_package(data) == "pandas":  # its own stream has the index for a column
         data = pa.Table.from_pandas(data, preserve_index=False)
     found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     return found.schema, iter(found)
 
 
-def made_by(data: Any) -> str:
+def find_package(data: Any) -> str:
     """The package that a class is from."""
     return type(data).__module__.partition(".")[0].strip("_")

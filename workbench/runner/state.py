@@ -26,8 +26,8 @@ from workbench.core.program import Program
 from workbench.errors import InputError, LimitMet, LostRows, StateError, WorkbenchError
 from workbench.events.batch import LogBatch
 from workbench.events.files import replacing, unwritten
-from workbench.events.follow import Follower, files_since, followed_file
-from workbench.events.inputs import named_files, read_files
+from workbench.events.follow import Follower, files_since, find_followed_file
+from workbench.events.inputs import list_named_files, read_files
 from workbench.events.reading import columns_of
 from workbench.executors.run_options import AUTO, FLAGS, RunOptions
 from workbench.executors.session import BatchOutput, Session
@@ -36,7 +36,7 @@ from workbench.executors.table import RULE_SET, Start
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
 from workbench.runner.position import LogPosition, is_reread
-from workbench.stored import checksum, opened, sealed
+from workbench.stored import checksum, seal, unseal
 
 if TYPE_CHECKING:
     from workbench.events.writers import EventWriter
@@ -76,7 +76,7 @@ class RunState:
         self._notes, self._saved = _read(path)
         self.is_new, self.had_ended = not self._notes, bool(self._notes.get("ended"))
         self.position = LogPosition(**self._notes.get("position", {}))
-        self._named = {str(each).rpartition("=")[2] for each in named_files(start.options.input) or ()}
+        self._named = {str(each).rpartition("=")[2] for each in list_named_files(start.options.input) or ()}
         self.files = self._named.union(read_files(start.options.input))
         self.undeclared = Counter[str]()
         self.agrees = False
@@ -110,7 +110,7 @@ class RunState:
         """What reads the log: from the file on that the run before has read, whatever it is called now."""
         if options.late is not None:
             raise InputError("--follow, --state and --late do not go together", hint="leave one out")
-        path, (inode, count) = followed_file(options.input), self._notes.get("followed", (0, 0))
+        path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
         older = files_since(path, inode, count) if inode else []
         if older is None:
             self._start.say(f"{path}: this is another file than before, which is gone: all of its rows are run")
@@ -297,7 +297,7 @@ class RunState:
         text = json.dumps({**notes, "sizes": sizes})
         try:
             with replacing(Path(os.path.realpath(self.path))) as name:
-                name.write_bytes(sealed(MARK, text.encode() + b"\n" + session))
+                name.write_bytes(seal(MARK, text.encode() + b"\n" + session))
         except OSError as error:
             raise unwritten(error, self.path) from error
 
@@ -340,7 +340,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     except OSError as error:
         raise InputError(f"cannot read the state: {error.strerror}", where=str(path)) from error
     try:
-        notes, _, session = opened(MARK, data, "program", "command").partition(b"\n")
+        notes, _, session = unseal(MARK, data, "program", "command").partition(b"\n")
     except StateError as error:
         raise error.retold(where=str(path)) from error
     return json.loads(notes), session

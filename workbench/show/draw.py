@@ -212,7 +212,7 @@ class _Picture:
 
     def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
         """One processor; the nodes at which its outputs can be read. `names` are those of its output pipes."""
-        body, inner = _held(processor, Pipeline), _held(processor, Processor)
+        body, inner = _find_held(processor, Pipeline), _find_held(processor, Processor)
         if isinstance(body, Pipeline):
             with self.cluster(_title(title, processor.label), "rounded"):
                 return self.body(body, name, reads, names)
@@ -225,7 +225,7 @@ class _Picture:
                     reads = self.buffers(queues, reads)
                 while len(reads) < inner.in_arity:  # a quantifier gives it a value beside the events
                     reads = [self.given(processor.symbol), *reads]
-                body = _held(inner, Pipeline)  # what is in a group is shown without a frame of its own
+                body = _find_held(inner, Pipeline)  # what is in a group is shown without a frame of its own
                 if isinstance(body, Pipeline):
                     return self.body(body, name, reads, names)
                 return self.processor(inner, "", name, reads, names)
@@ -333,7 +333,7 @@ class _Picture:
 # --- labels ---------------------------------------------------------------------------------------------
 
 
-def _held(processor: Processor, kind: type) -> object:
+def _find_held(processor: Processor, kind: type) -> object:
     """The first parameter of a processor that is of some kind, or None."""
     values = (getattr(processor, item.name) for item in dataclasses.fields(processor))
     return next((value for value in values if isinstance(value, kind)), None)
@@ -341,7 +341,7 @@ def _held(processor: Processor, kind: type) -> object:
 
 def _box(processor: Processor, title: str, queues: list[str]) -> str:
     """A processor: its queues, its pictogram in a box, and its name below."""
-    rounded = ' STYLE="ROUNDED"' if _held(processor, Function) or _held(processor, TypedFunction) else ""
+    rounded = ' STYLE="ROUNDED"' if _find_held(processor, Function) or _find_held(processor, TypedFunction) else ""
     box = (
         f'<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="6" BGCOLOR="{FILL}"{rounded}>'
         f"<TR><TD> {escape(processor.label)} </TD></TR></TABLE>"

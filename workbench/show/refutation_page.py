@@ -29,15 +29,15 @@ def refutation_page(program: str, found: Sequence[Refutation], most: int) -> str
 
 def _section(told: Refutation) -> Iterator[str]:
     yield f'<section class="told fails"><h2>{escape(told.heading)}</h2>'
-    yield from _listed(told.culprits) if told.culprits else ["<ul><li>there are no values</li></ul>"]
+    yield from _list_culprits(told.culprits) if told.culprits else ["<ul><li>there are no values</li></ul>"]
     yield "</section>"
 
 
-def _listed(culprits: Sequence[Culprit]) -> Iterator[str]:
+def _list_culprits(culprits: Sequence[Culprit]) -> Iterator[str]:
     yield "<ul>"
     for each in culprits:
         yield f"<li>{escape(f'{each.name} = {each.value}')}"
         if each.because:
-            yield from _listed(each.because)
+            yield from _list_culprits(each.because)
         yield "</li>"
     yield "</ul>"

@@ -114,13 +114,13 @@ class _Teller:
         return self.event(fit.number) if fit.event is not None else f"fact {fit.number + 1} ({_values(fit.own)})"
 
     def labels(self, numbers: Sequence[int]) -> str:
-        return _listed([self.record.order.label(each) for each in numbers])
+        return _list_names([self.record.order.label(each) for each in numbers])
 
     def composite(self, found: CompositeReason) -> ToldPiece:
         lines = []
         if found.consumed:
             lines.append(f"consumes {self.labels(found.consumed)}")
-        named = _listed([str(each) for each in found.rows])
+        named = _list_names([str(each) for each in found.rows])
         lines.append(f"consists of row{'s' * (len(found.rows) != 1)} {named}")
         if found.users:
             lines.append(f"is part of {self.labels(found.users)}")
@@ -148,9 +148,9 @@ class _Teller:
     def aggregate(self, part: SeenPart) -> Iterator[str]:
         """What an aggregate is made of."""
         facts = bool(part.fits) and part.fits[0].event is None
-        fits = _listed([str(each.number + 1) if facts else self.label(each) for each in part.fits])
+        fits = _list_names([str(each.number + 1) if facts else self.label(each) for each in part.fits])
         what = f"{'facts' if facts else 'events'} {fits}" if part.fits else "nothing"
-        values = f", values {_listed([format_value(each) for each in part.values])}" if part.values else ""
+        values = f", values {_list_names([format_value(each) for each in part.values])}" if part.values else ""
         (named,) = part.parameters.items()
         yield f"${named[0]} = {format_value(named[1])}: of {what}{values}{self.reach(part.window)}"
 
@@ -239,6 +239,6 @@ def _values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {format_value(each)}" for name, each in values.items())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -23,7 +23,7 @@ from workbench.tesla.engines.rule_split import rule_split
 from workbench.tesla.engines.set_plan import PlannedColumn, PlannedStep, SetPlan, find_dependences
 from workbench.tesla.rule_set import RuleSet
 
-banded_attribute = later("workbench.executors.compiled.rules.bounds", "banded_attribute")
+banded_attribute = later("workbench.executors.compiled.rules.bounds", "find_banded_attribute")
 refuse_unsupported = later("workbench.executors.compiled.rules.refusals", "refuse_unsupported")
 """What needs numpy, which pictures do not."""
 
@@ -53,7 +53,7 @@ def plan_data(plan: SetPlan, written: RuleSet, *, timed: bool, sample: RulesSamp
         "triggers": {type: list(_indexes(plan, type)) for type in plan.triggered},
         "steps": [
             {"rule": of.rule.name, "trigger": str(of.trigger.part), "where": _conditions(plan, number, 0),
-             "searched": _searched(plan, number), "steps": [
+             "searched": _list_searched(plan, number), "steps": [
                 {"predicate": str(part), "column": each.column, "access": each.access,
                  "reason": each.reason,
                  "asked": list(map(str, each.constraints)), **_sample_data(sample, number, each),
@@ -128,7 +128,7 @@ def _part(count: int, found: dict[str, Any]) -> str:
     return f"{100 * count / found['candidates']:.3g} %"
 
 
-def _searched(plan: SetPlan, rule: int) -> list[str]:
+def _list_searched(plan: SetPlan, rule: int) -> list[str]:
     """The predicates of a rule in the order in which they are looked for; none where that is the written one."""
     steps = [each.step for each in search_order(plan, rule)[1:] if each.searches]
     return [] if steps == plan.plans[rule].steps[1:] else [part_head(step.part) for step in steps]

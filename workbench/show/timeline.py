@@ -137,7 +137,7 @@ def _struck(said: Value | None) -> str:
 
 def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
     own: dict[str, int] = {**(flat.capacities if flat else {}), **trace.capacities}
-    pipes = flat.sources if flat else trace.buffered
+    pipes = flat.sources if flat else trace.pipe_of_queue
     for name in dict.fromkeys(name for step in trace.steps for name in step.queues):
         size = capacities.get(name) if isinstance(capacities, Mapping) else capacities
         if isinstance(capacities, int):

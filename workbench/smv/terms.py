@@ -217,7 +217,7 @@ class SmvTerms(Fold[str]):
         if isinstance(target, Range) and inner.op is CAST and inner.domain == Integer(target.size, CHECKED):
             checked, number = inner.args[0].domain, self.memo[inner.args[0]]  # without a word between two numbers
             if isinstance(checked, Range):
-                return _clamped(number, checked, target)
+                return _clamp(number, checked, target)
         if not isinstance(source, Range | Integer) or not isinstance(target, Range | Integer):
             return self.default(term)
         plain = _as_number(source, a)
@@ -228,7 +228,7 @@ class SmvTerms(Fold[str]):
             if modular:
                 lift = ((-source.lo + target.n - 1) // target.n) * target.n if source.lo < 0 else 0
                 return f"(({plain} + {lift}) mod {target.hi + 1})"
-            return _clamped(plain, source, target)
+            return _clamp(plain, source, target)
         if source.hi - source.lo >= CAST_LIMIT:
             raise Refused(f"a conversion from {source} to {target} has too many cases for the model")
         rows = [f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};" for v in range(source.lo, source.hi)]
@@ -236,7 +236,7 @@ class SmvTerms(Fold[str]):
         return f"case {' '.join(rows)} TRUE : {last}; esac"
 
 
-def _clamped(text: str, source: Range | Integer, target: Range | Integer) -> str:
+def _clamp(text: str, source: Range | Integer, target: Range | Integer) -> str:
     """A number in the range 0..hi of the target, with the cases that there are."""
     cases = [f"{text} < 0 : 0; "] if source.lo < 0 else []
     cases += [f"{text} > {target.hi} : {target.hi}; "] if source.hi > target.hi else []

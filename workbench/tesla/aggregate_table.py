@@ -20,7 +20,7 @@ from workbench.tesla.aggregate import AggregateRow, StartsRunning
 from workbench.tesla.blocked_values import BlockedValues
 from workbench.tesla.declared import Combines
 from workbench.tesla.operators import gives_null
-from workbench.tesla.values import Selected, fitted, value
+from workbench.tesla.values import Selected, fit_value, value
 
 _NO_VALUE = object()
 """What comes of no values, where there is no start."""
@@ -58,7 +58,7 @@ def combination(declared: t.DeclaredAggregate, one: Value | None, other: Value |
         assert declared.function is not None
         return declared.function(one, other)
     own = dict(zip((each.name for each in declared.operands), (one, other), strict=True))
-    return fitted(value(declared.combined, Selected(), own), declared.domain)
+    return fit_value(value(declared.combined, Selected(), own), declared.domain)
 
 
 def _make_declared_row(

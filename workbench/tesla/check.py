@@ -20,8 +20,8 @@ from workbench.named_files import allow
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
-from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, called, declared_aggregates
-from workbench.tesla.parser import parse_rules, read_rules, uncollected
+from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, read_declarations, resolve_call
+from workbench.tesla.parser import parse_rules, read_rules, suspend_collection
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope
@@ -56,7 +56,7 @@ def rules(
     LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
     """
     with allow(include):
-        return checked(parse_rules(text), name, types, aggregates)
+        return check_rule_set(parse_rules(text), name, types, aggregates)
 
 
 def load_rules(
@@ -67,22 +67,22 @@ def load_rules(
 ) -> RuleSet:
     """The rule set of a `.tesla` file; see `rules`."""
     with allow(include):
-        return checked(read_rules(path), Path(path).stem, types, aggregates)
+        return check_rule_set(read_rules(path), Path(path).stem, types, aggregates)
 
 
-@uncollected()
-def checked(
+@suspend_collection()
+def check_rule_set(
     file: t.RuleFile, name: str, types: Types | None = None, aggregates: GivenAggregates | None = None
 ) -> RuleSet:
     """A rule set, where a tree is one; `types` and `aggregates` are declared elsewhere."""
     findings = Findings()
-    functions = declared_aggregates(file.aggregates, aggregates or {}, findings)
+    functions = read_declarations(file.aggregates, aggregates or {}, findings)
     declared = collect_declarations(file, types or {}, findings)
     declared.update(_infer_types(declared, file.rules, functions))
     check_types(declared, findings)
     check_unique("rule", [rule for rule in file.rules if rule.named], findings)
     few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
-    made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).checked(rule))
+    made = findings.each(few, lambda rule: _RuleChecker(declared, findings, functions).check_rule(rule))
     findings.refuse()
     own = {name: each for name, each in functions.items() if each is not None}
     plain = RuleSet(name, declared, made, own)
@@ -125,7 +125,7 @@ class _RuleChecker:
         self.scope = RuleScope()
         self.given: set[str] = set()
 
-    def checked(self, rule: t.Rule) -> t.Rule:
+    def check_rule(self, rule: t.Rule) -> t.Rule:
         """The rule with what is left open in it settled."""
         trigger, *predicates = self._check_parts(rule)
         for condition in t.conjuncts(*rule.where_clause):
@@ -255,7 +255,7 @@ class _RuleChecker:
     def _check_aggregate(self, part: t.Aggregate) -> t.Aggregate:
         domain: Domain | None = None
         try:
-            part = called(part, self.functions)
+            part = resolve_call(part, self.functions)
             domain = self._find_aggregate_type(part)
         finally:
             if part.parameter:

@@ -89,9 +89,9 @@ def within_window(window: t.EventWindow, event: Occurrence, anchor: Occurrence, 
     Source: thesis, 2.3.1 (WithinP, closed) and 2.3.3. In compatibility with T-Rex both ends are open, and only times
     count. In a window by count the length is that of the order, in places; T-Rex has no such windows.
     """
-    ago = anchor.number - event.number if window.counted else anchor.time - event.time
+    ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
     least = 0 if window.least is None else window.least.amount
-    if compat == TREX and not window.counted:
+    if compat == TREX and not window.counts_events:
         return least < ago and (window.most is None or ago < window.most.amount)
     return event.number < anchor.number and least <= ago and (window.most is None or ago <= window.most.amount)
 
@@ -169,7 +169,7 @@ def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     Source: thesis, 2.4.5: an event that is consumed is passed over, by `first` and `last` too. Facts: 3.3.2, ThereIs.
     """
     if asked.past.rules.declarations[asked.part.type].fact:
-        grown = [with_fact(asked, selected, row) for row in ordered_facts(asked)]
+        grown = [with_fact(asked, selected, row) for row in order_facts(asked)]
     else:
         grown = [
             with_event(asked, selected, event)
@@ -179,7 +179,7 @@ def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     return [each for each in grown if each is not None]
 
 
-def ordered_facts(asked: PlacedPredicate) -> list[int]:
+def order_facts(asked: PlacedPredicate) -> list[int]:
     """The rows in the order that is written, ties and all else by their places; nulls before all values.
 
     Source: thesis, 3.3.2 (order by, lexicographically; ties by label).
@@ -195,7 +195,7 @@ def ordered_facts(asked: PlacedPredicate) -> list[int]:
 # --- operators: from what is selected to what is selected with one predicate more -----------------------
 
 
-def taken_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def take_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window; `first` and `last`: for the one at that end.
 
     Source: thesis, 2.3.3 (`first`: there is no l2 that is one, too, before l1; `last`: after it); of facts 3.3.2.
@@ -211,7 +211,7 @@ def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     return [] if satisfying(asked, selected) else [selected]
 
 
-def awaited(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
+def await_absence(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`absent`: not yet known; what it asks is kept with what is selected now, until the deadline."""
     return [replace(selected, absent=(asked, selected))]
 
@@ -240,9 +240,9 @@ def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
 
 
 FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {
-    **{policy: taken_of for policy in t.Policy if policy.selects},
+    **{policy: take_of for policy in t.Policy if policy.selects},
     t.Policy.NOT: none_of,
-    t.Policy.ABSENT: awaited,
+    t.Policy.ABSENT: await_absence,
     t.Policy.AGGREGATE: aggregate_of,
 }
 """The formula of each way to select; the trigger's is the rule's own."""

@@ -35,7 +35,7 @@ class Lookback:
         """That of what lies in a window before what has this one."""
         if (far := window.far) is None:
             return ENDLESS
-        if window.counted:
+        if window.counts_events:
             return Lookback(None, None if self.count is None else self.count + far, self.bounded)
         return Lookback(None if self.time is None else self.time + far, None, self.bounded)
 

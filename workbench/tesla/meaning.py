@@ -20,7 +20,7 @@ from workbench.tesla.formulas import Happened, satisfying, selections
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_graph import LONGEST_CHAIN, endless_chain
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Selected, fitted, value
+from workbench.tesla.values import Selected, fit_value, value
 
 NO_FACTS: Facts = MappingProxyType({})
 
@@ -161,7 +161,7 @@ class _Course:
         found = [each for each in found[: rule.limit] if not self._is_silent(number, each, time)]
         for each in found:
             for name in rule.consuming:
-                at = each.places.index(_bound_at(rule, name))
+                at = each.places.index(_find_binding(rule, name))
                 self.past.consume(number, each.places[at], each.events[at])
         return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in found]
 
@@ -183,7 +183,7 @@ class _Course:
         """Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
         given = {each.name: value(each.value, selected) for each in rule.evaluations}
         attributes = self.past.rules.declarations[rule.emits].domains
-        values = tuple(fitted(given[name], domain) for name, domain in attributes.items())
+        values = tuple(fit_value(given[name], domain) for name, domain in attributes.items())
         sources = tuple(event.number for event in selected.events)
         return Occurrence(rule.emits, time, values, sources=sources, rule=rule.name)
 
@@ -193,7 +193,7 @@ def same_values(one: Sequence[Value | None], other: Sequence[Value | None]) -> b
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
-def _bound_at(rule: t.Rule, name: str) -> int:
+def _find_binding(rule: t.Rule, name: str) -> int:
     """The place of the predicate that binds an event under this name."""
     places: Mapping[str, int] = {part.name: place for place, part in enumerate(rule.parts) if t.binds(part)}
     return places[name]

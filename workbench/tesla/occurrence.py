@@ -102,7 +102,7 @@ def _scale_rule(rule: t.Rule, scaled: Scale, trex: bool) -> t.Rule:
 
 
 def _scale_window(window: t.EventWindow | None, scaled: Scale, trex: bool) -> t.EventWindow | None:
-    if window is None or window.between or window.counted:
+    if window is None or window.between or window.counts_events:
         return window
     if window.after and window.most is not None:
         most = scaled(window.most)

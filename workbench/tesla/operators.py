@@ -116,7 +116,7 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
 # --- comparisons with constants -------------------------------------------------------------------------
 
 
-def bound_implies(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
     """Whether all that compares so with the one constant compares so with the other."""
     (sign, known), (wanted, asked) = one, other
     if sign == "==":

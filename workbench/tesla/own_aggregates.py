@@ -33,7 +33,7 @@ TRIED: Mapping[Domain, Sequence[Any]] = {
 MOST_NAMED = 5
 
 
-def declared_aggregates(
+def read_declarations(
     written: Sequence[t.DeclaredAggregate], given: GivenAggregates, findings: Findings
 ) -> OwnAggregates:
     """All aggregates by name; None those that have a mistake, so that nothing more is said of them."""
@@ -49,7 +49,7 @@ def declared_aggregates(
     return found
 
 
-def called(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
+def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
     """The aggregate with what it is declared as; LanguageError where there is none of this name."""
     if part.function in aggregate_rows():
         return part

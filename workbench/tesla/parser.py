@@ -42,12 +42,12 @@ def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> 
     LanguageError: it cannot be read; all mistakes of one file are told at once.
     InputError: an included file cannot be read.
     """
-    with uncollected(), allow(() if folder is None else (folder,)) as folders:
+    with suspend_collection(), allow(() if folder is None else (folder,)) as folders:
         return _Reading(folder or next(iter(folders), None))(text, file, ())
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def suspend_collection() -> Iterator[None]:
     """Nothing that is made here is garbage yet: to look for it is half of the time of a large file."""
     enabled = gc.isenabled()
     gc.disable()

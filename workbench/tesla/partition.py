@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import FLOAT, INT, Domain
 from workbench.errors import Refused
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import ResolvedRule, RuleSlot, placed
+from workbench.tesla.resolved import ResolvedRule, RuleSlot, move_to_place
 from workbench.tesla.rule_set import RuleSet
 
 ODD = 0x9E3779B97F4A7C15
@@ -111,7 +111,7 @@ class _Link:
 
 def _find_keyed_types(rules: RuleSet) -> Collection[str]:
     """The types that have keys: those that meet others, or cause silence, and what they are made of."""
-    return rules.graph.led_from(
+    return rules.graph.find_causes(
         part.type
         for rule in rules.rules
         for part in rule.parts
@@ -170,8 +170,8 @@ def _explain_unjoined(
 def _add_part(same: _SameTerms, place: int, part: t.Predicate | t.Aggregate) -> None:
     """Add what a part says of an event that it takes."""
     for each in part.assignments:
-        _join(same, (place, f"${each.name}"), _term(placed(each.value, place)))
-    _add_conditions(same, (placed(each, place) for each in part.constraints))
+        _join(same, (place, f"${each.name}"), _term(move_to_place(each.value, place)))
+    _add_conditions(same, (move_to_place(each, place) for each in part.constraints))
 
 
 def _add_conditions(same: _SameTerms, conditions: Iterable[t.Expression]) -> None:

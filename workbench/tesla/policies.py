@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from workbench.errors import InputError, refuse_unknown
 from workbench.tesla import tree as t
-from workbench.tesla.check import checked
+from workbench.tesla.check import check_rule_set
 from workbench.tesla.rule_set import RuleSet
 
 
@@ -39,7 +39,7 @@ def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
     changed = tuple(
         replace(rule, predicates=tuple(_with_policy(part, wanted) for part in rule.predicates)) for rule in rules.rules
     )
-    return checked(
+    return check_rule_set(
         t.RuleFile(tuple(rules.declarations.values()), changed, tuple(rules.aggregates.values())), rules.name
     )
 

@@ -108,25 +108,25 @@ def slots(*expressions: t.Expression) -> Iterator[RuleSlot]:
     return (leaf for each in expressions for leaf in t.within(each) if isinstance(leaf, RuleSlot))
 
 
-def changed(expression: t.Expression, leaf: Callable[[t.Expression], t.Expression]) -> t.Expression:
+def map_leaves(expression: t.Expression, leaf: Callable[[t.Expression], t.Expression]) -> t.Expression:
     """The same with other leaves."""
     if not isinstance(expression, t.Operation):
         return leaf(expression)
-    operands = tuple([changed(each, leaf) for each in expression.operands])
+    operands = tuple([map_leaves(each, leaf) for each in expression.operands])
     if all(map(operator.is_, operands, expression.operands)):
         return expression
     return t.Operation(expression.operator, operands, where=expression.where)
 
 
-def expanded(expression: t.Expression, *, own: bool = False) -> t.Expression:
+def expand_parameters(expression: t.Expression, *, own: bool = False) -> t.Expression:
     """The same with what is assigned for parameters; `own`: for those alone that the part itself assigns."""
 
     def leaf(each: t.Expression) -> t.Expression:
         if isinstance(each, RuleSlot) and each.value is not None and (each.place == OWN or not own):
-            return expanded(each.value, own=own)
+            return expand_parameters(each.value, own=own)
         return each
 
-    return changed(expression, leaf)
+    return map_leaves(expression, leaf)
 
 
 class OwnComparison(NamedTuple):
@@ -145,20 +145,20 @@ class OwnComparison(NamedTuple):
 def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
     """A constraint of a part as such a comparison, if it is one; parameters of the part are what they are assigned."""
     for sign, one, bound in readings(constraint):
-        mine = expanded(one, own=True)
+        mine = expand_parameters(one, own=True)
         if isinstance(mine, RuleSlot) and mine.place == OWN and all(slot.place != OWN for slot in slots(bound)):
             yield OwnComparison(mine, sign, bound)
 
 
-def placed(expression: t.Expression, place: int) -> t.Expression:
+def move_to_place(expression: t.Expression, place: int) -> t.Expression:
     """The same, seen from another part: what was its own is that of a place."""
 
     def leaf(each: t.Expression) -> t.Expression:
         if isinstance(each, RuleSlot) and each.place == OWN:
-            return replace(each, place=place, value=each.value and placed(each.value, place))
+            return replace(each, place=place, value=each.value and move_to_place(each.value, place))
         return each
 
-    return changed(expression, leaf)
+    return map_leaves(expression, leaf)
 
 
 def exact_text(expression: t.Expression) -> str:
@@ -167,7 +167,7 @@ def exact_text(expression: t.Expression) -> str:
     def leaf(each: t.Expression) -> t.Expression:
         return t.OwnAttribute(f"{each.place}.{each.name}") if isinstance(each, RuleSlot) else each
 
-    return str(changed(expression, leaf))
+    return str(map_leaves(expression, leaf))
 
 
 def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -> t.Rule:
@@ -197,10 +197,10 @@ def as_written(expression: t.Expression) -> t.Expression:
     def leaf(each: t.Expression) -> t.Expression:
         return replace(each.source, where=each.where) if isinstance(each, RuleSlot) else each
 
-    return changed(expression, leaf)
+    return map_leaves(expression, leaf)
 
 
-def written(rule: t.Rule) -> t.Rule:
+def unresolve(rule: t.Rule) -> t.Rule:
     """A resolved rule as it is written."""
     return t.Rule(**_fields_of(with_expressions(rule, as_written)))
 

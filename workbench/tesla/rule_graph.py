@@ -39,17 +39,17 @@ class CauseGraph:
         """The types that rules emit which events of a type trigger."""
         return (self._rules[number].emits for number in self._triggered.get(type, ()))
 
-    def led_to(self, types: Iterable[str]) -> dict[str, None]:
+    def find_effects(self, types: Iterable[str]) -> dict[str, None]:
         """The types of events that events of these types are or cause, in one step or several."""
-        return reached(types, self.caused)
+        return find_reachable(types, self.caused)
 
-    def led_from(self, types: Iterable[str]) -> dict[str, None]:
+    def find_causes(self, types: Iterable[str]) -> dict[str, None]:
         """The types of events that are of these types or cause such, in one step or several."""
 
         def triggers(type: str) -> Iterator[str]:
             return (self._rules[number].trigger.type for number in self._emitting.get(type, ()))
 
-        return reached(types, triggers)
+        return find_reachable(types, triggers)
 
     def feeding(self, number: int) -> set[int]:
         """The rules that emit what a rule looks at."""
@@ -57,15 +57,15 @@ class CauseGraph:
 
     def sources(self, names: Collection[str]) -> set[str]:
         """The rules of these names, and those on which they depend, in one step or several."""
-        return self._named(names, self.feeding)
+        return self._name_types(names, self.feeding)
 
     def dependants(self, names: Collection[str]) -> set[str]:
         """The rules of these names, and those that depend on them, in one step or several."""
-        return self._named(names, lambda number: self._looking.get(self._rules[number].emits, ()))
+        return self._name_types(names, lambda number: self._looking.get(self._rules[number].emits, ()))
 
-    def _named(self, names: Collection[str], after: Callable[[int], Iterable[int]]) -> set[str]:
+    def _name_types(self, names: Collection[str], after: Callable[[int], Iterable[int]]) -> set[str]:
         begin = (number for number, rule in enumerate(self._rules) if rule.name in names)
-        return {self._rules[number].name for number in reached(begin, after)} | set(names)
+        return {self._rules[number].name for number in find_reachable(begin, after)} | set(names)
 
     @cached_property
     def in_order(self) -> list[int]:
@@ -92,7 +92,7 @@ class CauseGraph:
         for number in range(len(self._rules)):
             if number not in grouped:
                 begin: list[int | str] = [number]
-                group = reached(begin, beside)
+                group = find_reachable(begin, beside)
                 grouped.update(group)
                 found.append(sorted(each for each in group if isinstance(each, int)))
         return found
@@ -145,7 +145,7 @@ class CauseGraph:
         return way[::-1]
 
 
-def reached(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, None]:
+def find_reachable(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, None]:
     """All that follows from these in one step or several, and these, in the order in which it is met."""
     found = dict.fromkeys(start)
     todo = list(found)

@@ -25,7 +25,7 @@ from workbench.core.domain import (
     Range,
     Value,
 )  # fmt: skip
-from workbench.core.fields import Nullable, Record, fitted, resolve
+from workbench.core.fields import Nullable, Record, fit_value, resolve
 from workbench.core.kinds import FileProcessor
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Form, State, Stream, emission
@@ -34,7 +34,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.formulas import TREX
 from workbench.tesla.occurrence import Facts, Occurrence, in_units, rows_of
 from workbench.tesla.rule_memory import HappensOrFacts, RuleMemory
-from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.rule_set import RuleSet, find_shared_domains
 from workbench.tesla.rule_streams import Nulls, may_be_null, places_of, record_of, value_reader
 
 BEGINNING = -(1 << 62)
@@ -124,7 +124,7 @@ class RuleProcessor(FileProcessor):
 
     # --- typing ---
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         time, *events = inputs
         if not isinstance(time, Integers | Integer | Range):
             raise TypingError(f"the time of rules is whole numbers, and not {time}", hint="cast it")
@@ -139,7 +139,7 @@ class RuleProcessor(FileProcessor):
         ]
         emitted = [self.rules.declarations[name] for name in self.rules.composites]
         columns: dict[str, Domain] = {"type": Enum(self.rules.composites), "time": INT}
-        for name, domain in shared_domains(emitted).items():
+        for name, domain in find_shared_domains(emitted).items():
             always = all(name in each.domains and name not in nulls[each.name] for each in emitted)
             columns[name] = resolve(domain if always else Nullable(domain), self.integers)
         return (*found, Record(tuple(columns.values()), tuple(columns)))
@@ -244,7 +244,7 @@ class RuleProcessor(FileProcessor):
         assert isinstance(everything, Record)
         for each in found:
             domain, names = self._domains[each.type], self.rules.declarations[each.type].positions
-            values = fitted(domain, each.values) if names else ()
+            values = fit_value(domain, each.values) if names else ()
             outputs[each.type].append(values if names else True)
             row = {"type": each.type, "time": each.time, **dict(zip(names, values, strict=True))}
             outputs[ALL].append(tuple(map(row.get, everything.labels)))
@@ -318,7 +318,7 @@ def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
     return RuleGraph(name, tuple(inputs), (Node(name, processor, processor.ports, pipes),), tuple(outputs))
 
 
-def fed(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def feed_rules(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The streams of composites of rules, on streams of a pipeline under construction."""
     processor, order = RuleProcessor.of(rules, len(streams), list(named))
     given = [*streams, *named.values()]

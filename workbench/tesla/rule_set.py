@@ -106,7 +106,7 @@ class RuleSet(Displayed):
         ------
         PipelineError: there is no such type, or none is given for one that a rule looks at.
         """
-        return later("workbench.tesla.rule_processor", "fed")(self, streams, named)
+        return later("workbench.tesla.rule_processor", "feed_rules")(self, streams, named)
 
     def subscribe(self, type: str | None, told: Callable[[dict[str, Any]], object], **settings: Any) -> RunningRules:
         """Let the rules run, and have something told of each composite of a type, or of all types for None.
@@ -158,7 +158,7 @@ class RuleSet(Displayed):
         ------
         InputError: there is no such event or composite.
         """
-        return self._explained(data, options, event=event, output=output, most=most)
+        return self._explain(data, options, event=event, output=output, most=most)
 
     def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
         """Why a composite is not there: what stopped the nearest partial matches.
@@ -174,9 +174,9 @@ class RuleSet(Displayed):
         ------
         InputError: no rule emits such.
         """
-        return self._explained(data, options, missing=what)
+        return self._explain(data, options, missing=what)
 
-    def simplified(self, **settings: Any) -> RuleSimplification:
+    def simplify(self, **settings: Any) -> RuleSimplification:
         """The same with fewer constraints, predicates and rules, and shorter windows; what each step rests on is told.
 
             found = wb.load_rules("fire.tesla").simplified()
@@ -210,7 +210,7 @@ class RuleSet(Displayed):
         found: tuple[Any, ...] = later("workbench.verify.analysis", "answers")(self, question, **options)
         return found
 
-    def _explained(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
+    def _explain(self, data: Any, options: dict[str, Any], **asked: Any) -> RuleExplanation:
         module = "workbench.runner.rules.explained"
         question = later(module, "RuleQuestion")(**asked)
         found: RuleExplanation = later(module, "explain_rules")(self, data, question, options)
@@ -228,7 +228,7 @@ class RuleSet(Displayed):
         return t.RuleFile(tuple(self.declarations.values()), self.rules, tuple(self.aggregates.values()))
 
 
-def shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:
+def find_shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:
     """What each attribute holds, in a column that several types share; anything where they differ."""
     domains: dict[str, Domain] = {}
     for each in types:

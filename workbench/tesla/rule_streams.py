@@ -16,7 +16,7 @@ from workbench.errors import TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import gives_null
-from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, placed, slots
+from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, move_to_place, slots
 from workbench.tesla.rule_set import RuleSet
 
 Nulls = Mapping[str, frozenset[str]]
@@ -94,7 +94,7 @@ def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
     known = set(slots(*rule.where_clause))
     for place, part in enumerate(rule.parts):
         if t.binds(part):
-            known |= set(slots(*(placed(each, place) for each in part.constraints)))
+            known |= set(slots(*(move_to_place(each, place) for each in part.constraints)))
 
     def may(expression: t.Expression) -> bool:
         return any(gives_null(each) or (isinstance(each, RuleSlot) and lacks(each)) for each in t.within(expression))

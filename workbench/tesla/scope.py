@@ -16,7 +16,7 @@ from workbench.errors import LanguageError, TypingError, did_you_mean
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.operators import row_of
-from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, changed, domain_of, placed, result_of
+from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_of, map_leaves, move_to_place, result_of
 
 
 class BoundEvent(NamedTuple):
@@ -97,7 +97,7 @@ class RuleScope:
 
     def resolve(self, expression: t.Expression) -> t.Expression:
         """The expression with slots for names; LanguageError as `domain` raises it for these."""
-        return changed(expression, self._leaf)
+        return map_leaves(expression, self._leaf)
 
     def _leaf(self, expression: t.Expression) -> t.Expression:
         if isinstance(expression, t.Literal):
@@ -158,7 +158,7 @@ def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> Resolve
         parts.append(replace(part, constraints=constraints, assignments=tuple(assigned)))
         if part.policy.binds:
             for each in assigned:
-                scope = scope.with_parameter(each.name, domain_of(each.value), place, placed(each.value, place))
+                scope = scope.with_parameter(each.name, domain_of(each.value), place, move_to_place(each.value, place))
             scope = scope.with_bound(part.name, declared[part.type], place)
     trigger, *predicates = parts
     assert isinstance(trigger, t.Predicate)

@@ -358,7 +358,7 @@ def binds(part: Predicate | Aggregate) -> TypeGuard[Predicate]:
 
 def counts_events(part: Predicate | Aggregate) -> bool:
     """Whether a part's window counts events, those of all types."""
-    return part.window is not None and part.window.counted
+    return part.window is not None and part.window.counts_events
 
 
 def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:

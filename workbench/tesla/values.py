@@ -69,6 +69,6 @@ def value(expression: t.Expression, selected: Selected, own: Attributes | None =
     return apply_operator(row_of(expression), [value(operand, selected, own) for operand in expression.operands])
 
 
-def fitted(found: Value | None, domain: Domain) -> Value | None:
+def fit_value(found: Value | None, domain: Domain) -> Value | None:
     """What an attribute of this type gets: a whole number becomes a float where the type is one."""
     return as_float(found) if domain == FLOAT and type(found) is int else found

@@ -75,7 +75,7 @@ class EventWindow(Placed):
         return tuple(each for each in (self.most, self.least) if each is not None)
 
     @cached_property
-    def counted(self) -> bool:
+    def counts_events(self) -> bool:
         """Whether events are counted, those of all types, and not times measured."""
         return any(each.counts for each in self.bounds)
 
@@ -109,11 +109,11 @@ def check_pause(pause: Duration | None, findings: Findings) -> None:
 def check_bounds(window: EventWindow, findings: Findings) -> None:
     """Both bounds are of one kind, whole where they are counted, and in their order."""
     least, most = window.least, window.most
-    if window.after and window.counted:
+    if window.after and window.counts_events:
         what = "what is absent is told when a time has passed: no event need come that ends a count"
         hint = f"write a time: within 5 min after {window.of}"
         findings.add(LanguageError(what, where=window.bounds[0].where, hint=hint))
-    elif window.counted:
+    elif window.counts_events:
         _check_counts(least, most, findings)
     if least is None or most is None or least.counts != most.counts or bool(least.unit) != bool(most.unit):
         return

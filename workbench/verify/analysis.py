@@ -49,7 +49,7 @@ class AnalysisRow:
     applies: Callable[[Program], bool] = lambda _: True
 
 
-def _found_by(of: str, function: str) -> Callable[..., Any]:
+def _find_function(of: str, function: str) -> Callable[..., Any]:
     """What a module of analyses has by that name: `module.function`."""
     module, _, name = function.partition(".")
     return later(f"workbench.verify.{of}.{module}", name)
@@ -57,14 +57,14 @@ def _found_by(of: str, function: str) -> Callable[..., Any]:
 
 def _pipelines(name: str, title: str, ask: str, lines: str = "", applies: str = "", **more: Any) -> AnalysisRow:
     if lines:
-        more["lines"] = _found_by("analyses", lines)
+        more["lines"] = _find_function("analyses", lines)
     if applies:
-        more["applies"] = _found_by("analyses", applies)
-    return AnalysisRow(name, "pipeline", title, _found_by("analyses", ask), **more)
+        more["applies"] = _find_function("analyses", applies)
+    return AnalysisRow(name, "pipeline", title, _find_function("analyses", ask), **more)
 
 
 def _rules(name: str, title: str, ask: str, nothing: str = "") -> AnalysisRow:
-    return AnalysisRow(name, "rules", title, _found_by("rules", ask), nothing=nothing, grounds="this rests on:")
+    return AnalysisRow(name, "rules", title, _find_function("rules", ask), nothing=nothing, grounds="this rests on:")
 
 
 NO_MACHINE = "there is no state machine; of one in slices or windows, ask about the pipeline that they hold"

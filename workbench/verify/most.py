@@ -44,7 +44,7 @@ class Most:
     reason: str = ""
 
     @property
-    def known(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the search is over."""
         return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
@@ -80,17 +80,17 @@ def find_most(counted: Counted) -> None:
     """Enlarge the room until it is enough, or something grows without end; then ask about less, within limits."""
     most, room = counted.most, 0
     try:
-        while most.at_most == math.inf and not most.known:
+        while most.at_most == math.inf and not most.is_complete:
             room = int(min(max(room, most.at_least), counted.limit))
             (more,) = counted.exceeds(room, [room])
             if more is False:
                 most.at_most = room
-            elif more and not most.known:
+            elif more and not most.is_complete:
                 if room >= counted.limit:
                     grows = "no stream was found that makes ever more wait"
                     raise GivenUp(f"{most.at_least} {counted.unit} can wait, and {grows}")
                 room *= counted.factor
-        while most.at_least < most.at_most and not most.known:
+        while most.at_least < most.at_most and not most.is_complete:
             numbers = spread(most.at_least, int(most.at_most) - 1)
             for number, more in zip(numbers, counted.exceeds(int(most.at_most), numbers), strict=True):
                 if more is False:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.core.fields import FrozenMap, joined, scalars, split
+from workbench.core.fields import FrozenMap, join_parts, scalars, split
 from workbench.core.memory import ROW
 from workbench.core.term import Change, Term, leaves, var
 from workbench.ir.system import Pipe, System
@@ -86,7 +86,7 @@ class Directly:
         (slot, *_), domain = pipe.slots, self.system.domains_of_pipes[name]
 
         def event(value: Any, here: Mapping[Term, Any]) -> Any:
-            return joined(domain, iter([meaning(leaf, here) for leaf in leaves(value)]))
+            return join_parts(domain, iter([meaning(leaf, here) for leaf in leaves(value)]))
 
         if isinstance(slot.value, Change):
             used, present, keys, values = (self.state[column] for column in slot.value.content.columns)

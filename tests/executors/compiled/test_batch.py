@@ -187,9 +187,9 @@ def test_lists_of_lists() -> None:
 
 @pytest.mark.skipif("NUMBA_ENABLE_CUDASIM" in os.environ, reason="the simulator is a GPU")
 def test_without_a_gpu() -> None:
-    from workbench.executors.compiled.gpu.cuda import found
+    from workbench.executors.compiled.gpu.cuda import device_name
 
-    if found():
+    if device_name():
         pytest.skip("there is one")
     pipeline = wb.parse("pipeline p(x: int) -> int { return x }").get().pipeline
     assert Batch(pipeline).device == "the CPU, since no NVIDIA GPU answers"

@@ -78,7 +78,9 @@ def test_it_does_what_the_reference_executor_does(name: str, data: st.DataObject
     assert outputs == expected
     most = {queue: max((each[queue] for each in lengths), default=0) for queue in pipeline.queues}
     if not running.narrow:
-        assert running.needed == {queue: n for queue, n in most.items() if n and queue in running.allocation.open}
+        assert running.needed_capacities == {
+            queue: n for queue, n in most.items() if n and queue in running.allocation.open
+        }
     assert running.end() == Reference.end(_after(pipeline, steps))
 
 
@@ -101,7 +103,7 @@ def test_where_all_inputs_come_together_the_room_is_what_the_model_checker_finds
     events = {name: [domain.default] * 30 for name, domain in executor.flat.inputs}
     executor.feed(events)
     assert executor.narrow  # and so it stays
-    assert executor.needed == {queue: capacity for queue, capacity in found.items() if capacity}
+    assert executor.needed_capacities == {queue: capacity for queue, capacity in found.items() if capacity}
 
 
 @pytest.mark.sampled(1)
@@ -119,8 +121,8 @@ def test_machine_code(text: str) -> None:
             given_ = {"x": x[here], "y": y[here]}
             flags = {} if px.all() and py.all() else {"x": px[here], "y": py[here]}
             assert executor.feed(given_, flags)["out"].events() == reference.feed(given_, flags)["out"].events()
-    assert executor.needed == reference.needed
-    assert max(executor.needed.values()) > 1000
+    assert executor.needed_capacities == reference.needed_capacities
+    assert max(executor.needed_capacities.values()) > 1000
 
 
 def test_what_fails_has_not_happened() -> None:
@@ -134,7 +136,7 @@ def test_what_fails_has_not_happened() -> None:
             with pytest.raises(Overflow, match="step 62: processor 'cumulate': a result leaves the 64 bits") as found:
                 executor.feed({"x": np.full(200, 2), "y": np.ones(200, np.int64)}, {"y": gaps})
             assert found.value.step == 62
-            assert (executor.steps, executor.needed) == (0, {})
+            assert (executor.steps, executor.needed_capacities) == (0, {})
             executor.feed({"x": np.zeros(0, np.int64), "y": np.zeros(0, np.int64)})
             other = Compiled(pipeline)
             other.restore(before)
@@ -147,7 +149,7 @@ def test_a_capacity_of_the_user_is_a_bound() -> None:
     with pytest.raises(Overflow, match=r"step 61: queue 'add\.right' of pipeline p overflows: its capacity is 60"):
         executor.feed({"y": np.ones(100, np.int64)})
     executor.feed({"x": np.ones(100, np.int64)})
-    assert executor.needed == {"add.left": 100}
+    assert executor.needed_capacities == {"add.left": 100}
     with pytest.raises(Overflow, match=r"step 1: queue 'add\.left' .* its capacity is 1"):
         Compiled(pipeline, {"add.left": 1, "add.right": 0}).feed({"x": np.ones(3, np.int64)})
 
@@ -166,7 +168,7 @@ def test_no_memory_for_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert executor.snapshot() == before
     monkeypatch.undo()
     executor.feed({"x": np.ones(1_000_000, np.int64)})
-    assert executor.needed == {"add.left": 1_000_102}
+    assert executor.needed_capacities == {"add.left": 1_000_102}
 
 
 def test_threads() -> None:

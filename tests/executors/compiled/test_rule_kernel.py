@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.compiling import PLAIN, compiled_functions
+from workbench.executors.compiled.rules.compiling import PLAIN, compile_functions
 from workbench.executors.compiled.rules.kernel import (
     candidates,
     exact_sums,
@@ -223,7 +223,7 @@ def test_a_hash_table_is_a_dictionary_and_grows(expected):
 def test_entries_are_compiled_as_they_stand():
     """With what they call; arguments may be others in each call."""
     pytest.importorskip("numba")
-    compiled = compiled_functions().add_rows
+    compiled = compile_functions().add_rows
     for more in (np.array([[3], [11], [19], [2]]), np.array([[5], [13]])):
         table, expected = records.hash_table(8, 1), records.hash_table(8, 1)
         compiled(table, more, 1)
@@ -235,7 +235,7 @@ def test_tables_are_passed_by_reference():
     """Chains are rebuilt in the arrays that the tables have at the time of the call."""
     pytest.importorskip("numba")
     running = memory(KEYED)
-    running.functions = compiled_functions()
+    running.functions = compile_functions()
     fed_by_python = [(0, 0, 7, 1), (0, 1, 8, 2), (0, 1, 7, 3)]
     PLAIN.run(running.plan, running.history, running.scratch, running.states, events(*fed_by_python),
               running.output, running.pending)  # fmt: skip

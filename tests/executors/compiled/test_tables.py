@@ -62,7 +62,7 @@ def test_every_key_has_a_row_of_its_own_and_keeps_what_it_holds_when_the_table_g
         assert place > 0
         assert not used[place]
         used[place], names[place], values[place] = True, key, number
-    for arrays in ([used, names, values], tables.enlarged([used, names, values], (0,), 64)):
+    for arrays in ([used, names, values], tables.enlarge_table([used, names, values], (0,), 64)):
         for number, key in enumerate(keys, 1):
             place = tables.find(arrays[0], arrays[1], key)
             assert arrays[0][place]
@@ -78,7 +78,7 @@ def test_so_have_pairs(pairs):
         assert place > 0
         assert not used[place]
         used[place], first[place], second[place], values[place] = True, a, b, number
-    for arrays in ([used, first, second, values], tables.enlarged([used, first, second, values], (0,), 64, 2)):
+    for arrays in ([used, first, second, values], tables.enlarge_table([used, first, second, values], (0,), 64, 2)):
         for number, (a, b) in enumerate(pairs, 1):
             place = tables.find_pair(arrays[0], arrays[1], arrays[2], a, b)
             assert (arrays[0][place], arrays[1][place], arrays[2][place], arrays[3][place]) == (True, a, b, number)
@@ -88,12 +88,12 @@ def test_so_have_pairs(pairs):
 @numba.njit
 def rows_of(used, keys, key, found):
     """The rows of a key, as generated code finds them; how many they are."""
-    links, count = kernels.linked(used, keys), 0
+    links, count = kernels.link_rows(used, keys), 0
     row = kernels.first_linked(links, keys, key)
     while row:
         found[count], count = row, count + 1
         row = kernels.next_linked(links, keys, row)
-    kernels.gone(links)
+    kernels.free(links)
     return count
 
 
@@ -106,7 +106,7 @@ def test_rows_of_half_a_key(pairs):
         place = tables.find_pair(used, first, second, a, b)
         used[place], first[place], second[place] = True, a, b
         wanted.setdefault(a, set()).add(place)
-    links = tables.linked(used, first)
+    links = tables.link_rows(used, first)
     for key, places in wanted.items():
         found = np.zeros(len(used), np.int64)
         count = rows_of(used, first, key, found)
@@ -141,9 +141,9 @@ def test_rows_that_stand_for_nothing_are_left_out_when_a_table_grows():
     for key, value in ((2, 0), (3, 1), (100, 0), (-100, 7)):
         place = tables.find(used, names, key)
         used[place], names[place], values[place] = True, key, value
-    found = tables.enlarged([used, names, values], (0,), 0)
+    found = tables.enlarge_table([used, names, values], (0,), 0)
     assert sorted(found[1][found[0]].tolist()) == [-100, 3]
-    assert sum(tables.enlarged([used, names, values], (), 0)[0]) == 4
+    assert sum(tables.enlarge_table([used, names, values], (), 0)[0]) == 4
 
 
 def test_many_slices_in_machine_code():

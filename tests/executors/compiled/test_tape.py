@@ -14,7 +14,7 @@ from workbench.executors.compiled.code.plain import SCOPE
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import Taped, taped
+from workbench.executors.compiled.lower.tape import Taped, tape_system
 from workbench.processors.held.group import flatten
 
 PIPELINES = {
@@ -74,7 +74,7 @@ def test_the_same_comes_out(name: str) -> None:
         .pipeline
     )
     one = wb.Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, capacity))
-    tape = taped(one.system, dense(one.system))
+    tape = tape_system(one.system, dense(one.system))
     assert len({name for name, *_ in shape(tape.system).memories}) == memories
     for length in (0, 1, 8, 9, 10, 11, 12, 13, 25, 40, 61):
         x = np.random.default_rng(length).integers(-9, 10, length).tolist()
@@ -87,7 +87,7 @@ def test_the_same_comes_out(name: str) -> None:
 
 def test_it_stands_still_where_nothing_depends_on_it() -> None:
     one = wb.Compiled(wb.parse("pipeline p(x: int) -> int { return window(x, 12, cumulate(+)) }").get().pipeline)
-    tape = taped(one.system, dense(one.system))
+    tape = tape_system(one.system, dense(one.system))
     still = [v.name for v in tape.system.variables if v.next is var(v.name, v.domain)]
     assert still == ["window:oldest"]  # where it lay in the memory that is gone
 
@@ -96,4 +96,4 @@ def test_slices_by_any_key_have_tables_that_stay() -> None:
     text = "function key(e) = e pipeline sum(x: int) -> int { return cumulate(x, +) }"
     text += "pipeline p(x: int) -> map(int, int) { return slice(x, key, sum) }"
     one = wb.Compiled(wb.parse(text).get("p").pipeline)
-    assert taped(one.system, dense(one.system)) == Taped(one.system)
+    assert tape_system(one.system, dense(one.system)) == Taped(one.system)

@@ -342,7 +342,7 @@ def test_a_short_text_is_its_number(texts: list[str]) -> None:
         None if code >> BITS == LONG else text for text, code in zip(texts, codes, strict=True)
     ]
     table = CodeTable()
-    assert table.codes(text_codes.stored(texts)).tolist() == codes
+    assert table.codes(text_codes.store_texts(texts)).tolist() == codes
     assert table.texts(codes) == texts
     assert len(table) == sum(code >> BITS == LONG for code in set(codes))
 
@@ -374,14 +374,14 @@ def test_numbers_of_many_texts_are_those_of_each() -> None:
     """Also after most of them have been forgotten; two texts of one number are found out."""
     texts = [f"{'é' * (n % 5)}{n}" for n in range(text_codes.MANY)] + ["", "\0", "a" * 40]
     known = text_codes.TextCodes(["constant"])
-    codes = known.codes(TextColumn(np.arange(len(texts)), text_codes.stored(texts)))
+    codes = known.codes(TextColumn(np.arange(len(texts)), text_codes.store_texts(texts)))
     assert codes.tolist() == [text_code(text) for text in texts]
     assert known.reader()(codes[::-1]).tolist() == texts[::-1]
-    assert known.known(codes[::-1]).tolist() == texts[::-1]
+    assert known.decode_known(codes[::-1]).tolist() == texts[::-1]
     held = [codes[5:7]]  # the first is short: nobody has to keep it
     known._limit = 10
     known.forget(lambda: held)
-    assert (known.held(held), len(known)) == ([texts[6]], 1)
+    assert (known.select_texts(held), len(known)) == ([texts[6]], 1)
     assert known.put(["constant", texts[6]]) == [text_code("constant"), codes[6]]
     assert [known.by_code[code] for code in codes[5:7].tolist()] == texts[5:7]
     with pytest.raises(KeyError):
@@ -391,7 +391,7 @@ def test_numbers_of_many_texts_are_those_of_each() -> None:
         "x zyB!x\x1f",
     )  # their numbers differ in the bit that is dropped
     assert text_code(one) == text_code(other)
-    twins = text_codes.stored([*texts, one, *texts, other, one])
+    twins = text_codes.store_texts([*texts, one, *texts, other, one])
     table = TextTable()
     assert table.codes((twins.begins, twins.ends, twins.letters))[[-1, -2]].tolist() == [len(texts), len(texts) + 1]
     with pytest.raises(DomainError, match=f"the texts '{one}' and {re.escape(repr(other))} have the same number"):

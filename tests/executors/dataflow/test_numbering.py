@@ -5,7 +5,7 @@ from itertools import chain, combinations, permutations
 import pytest
 
 from workbench.errors import PipelineError
-from workbench.executors.dataflow.numbering import NumberedGraph, numbered, renumbered
+from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, renumber_graph
 
 
 def subsets(items):
@@ -34,7 +34,7 @@ LAST_2B = (0, 0, 0, 2, 3, 5, 6)
 def test_the_sets_of_figure_2():
     assert [sorted(FIGURE_2A.s(v)) for v in range(4)] == [[1, 2, 3], [1, 2, 3], [1, 2, 3, 5], [1, 2, 3, 4, 5]]
     assert not FIGURE_2A.satisfactory
-    better, order = numbered(dict(enumerate(FIGURE_2A.predecessors, 1)))
+    better, order = number_graph(dict(enumerate(FIGURE_2A.predecessors, 1)))
     assert better.satisfactory
     assert order[3:5] == (5, 4)  # vertices 4 and 5 are transposed
     figure = NumberedGraph(tuple(frozenset({last} - {0}) for last in LAST_2B))
@@ -44,8 +44,8 @@ def test_the_sets_of_figure_2():
 def check_numberings(size):
     """Of every graph: Kahn's order, and which of the topological orders are satisfactory."""
     for graph in every_graph(size):
-        found, order = numbered(graph)
-        assert found == renumbered(graph, order)
+        found, order = number_graph(graph)
+        assert found == renumber_graph(graph, order)
         assert found.satisfactory
         assert restricted(found)
         assert found.m == tuple(len(found.s(v)) for v in range(size + 1))
@@ -71,11 +71,11 @@ def test_satisfactory_orders_are_those_in_which_the_greatest_predecessor_never_d
             place = {v: i for i, v in enumerate(order, 1)}
             if all(place[u] < place[v] for v in graph for u in graph[v]):
                 greatest = [max((place[u] for u in graph[v]), default=0) for v in order]
-                assert restricted(renumbered(graph, order)) == (greatest == sorted(greatest))
+                assert restricted(renumber_graph(graph, order)) == (greatest == sorted(greatest))
 
 
 def test_what_is_no_acyclic_graph_is_refused():
     with pytest.raises(PipelineError, match="vertex b never"):
-        numbered({"a": (), "b": ("a", "c"), "c": ("b",)})
+        number_graph({"a": (), "b": ("a", "c"), "c": ("b",)})
     with pytest.raises(PipelineError, match="vertex 2 has the predecessors \\[2\\]"):
         NumberedGraph((frozenset(), frozenset({2})))

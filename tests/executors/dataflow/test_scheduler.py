@@ -11,9 +11,9 @@ from tests.examples import examples, scaled
 from tests.executors.dataflow.told_sets import ToldSets
 from workbench.errors import PipelineError
 from workbench.executors.dataflow.interleaving import FlowChoice, Interleaving, mistakes
-from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, defined
+from workbench.executors.dataflow.listings import Listings, PhaseSets, Variant, define_sets
 from workbench.executors.dataflow.minima import least_before, next_below, set_least
-from workbench.executors.dataflow.numbering import NumberedGraph, numbered
+from workbench.executors.dataflow.numbering import NumberedGraph, number_graph
 from workbench.executors.dataflow.scheduler import Scheduler, phase_sets
 
 RANDOM = Variant.WHOLE, Variant.NUMBERING, Variant.OVERTAKING, Variant.ANY_PHASE, Variant.UNLOCKED
@@ -21,7 +21,7 @@ RANDOM = Variant.WHOLE, Variant.NUMBERING, Variant.OVERTAKING, Variant.ANY_PHASE
 
 def random_graph(chance, size, kahn=True):
     graph = {v: [u for u in range(1, v) if chance.random() < 0.4] for v in range(1, size + 1)}
-    return numbered(graph)[0] if kahn else NumberedGraph(tuple(map(frozenset, graph.values())))
+    return number_graph(graph)[0] if kahn else NumberedGraph(tuple(map(frozenset, graph.values())))
 
 
 class Messages:
@@ -75,7 +75,7 @@ def test_the_sets_are_those_of_the_listings_and_of_the_definitions(seed):
     run: Any = None
     for run, work in together(graph, chance, Variant.WHOLE, chance.randint(1, 4), chance.randint(1, 6)):
         now = run.sets
-        assert (now.partial, now.full, now.ready) == defined(graph, work.waiting, now.begun)
+        assert (now.partial, now.full, now.ready) == define_sets(graph, work.waiting, now.begun)
     assert run is not None
     assert mistakes(graph, run.log) == []
     assert run.sets.complete == run.sets.begun
@@ -95,7 +95,7 @@ def test_each_variant_makes_mistakes(variant):
 
 def test_many_phases_at_once_in_any_order():
     """Rows of phases with the same x, long ones, and more than there is room for at first."""
-    graph, phases = numbered({v: [v - 1] * (v > 1) for v in range(1, 5)})[0], scaled(70, 150)
+    graph, phases = number_graph({v: [v - 1] * (v > 1) for v in range(1, 5)})[0], scaled(70, 150)
     for order in (max, min)[: scaled(1, 2)]:
         kept = Scheduler(graph), ToldSets(graph, phases)
         theirs, *ours = (Interleaving(each, Messages(graph, 1, 0.6)) for each in (Listings(graph), *kept))
@@ -113,7 +113,7 @@ def test_many_phases_at_once_in_any_order():
 def test_many_vertices_and_phases_in_machine_code():
     """Sets of more numbers than a word has bits, and than so many words have; rows of phases that are used again."""
     chance = random.Random(1)
-    graph = numbered({v: [v // 8] if v >= 8 else [] for v in range(1, 5001)})[0]
+    graph = number_graph({v: [v // 8] if v >= 8 else [] for v in range(1, 5001)})[0]
     work = Messages(graph, 7, 0.2)
     scheduler, machine = Scheduler(graph), ToldSets(graph, 30)
     runs = [Interleaving(sets, work) for sets in (scheduler, machine)]
@@ -135,7 +135,7 @@ def test_a_numbering_that_is_not_satisfactory_is_refused():
 
 
 def test_an_interleaving_refuses_what_cannot_happen():
-    run = Interleaving(Scheduler(numbered({1: (), 2: (1,)})[0]), lambda pair: lambda: ())
+    run = Interleaving(Scheduler(number_graph({1: (), 2: (1,)})[0]), lambda pair: lambda: ())
     run.do(FlowChoice("begin"))
     with pytest.raises(PipelineError, match=r"thread 0 cannot take \(2, 1\)"):
         run.do(FlowChoice("take", 0, (2, 1)))

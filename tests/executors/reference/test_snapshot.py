@@ -15,10 +15,10 @@ from tests.examples import scaled
 from workbench.core.fields import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
-from workbench.executors.snapshot import described, from_parts, to_parts
+from workbench.executors.snapshot import describe, from_parts, to_parts
 from workbench.language import parse
 from workbench.processors.held.group import flatten
-from workbench.stored import FORM, sealed
+from workbench.stored import FORM, seal
 
 FILES = sorted((ROOT / "models").rglob("*.pipe"))
 TEXTS = {
@@ -120,7 +120,7 @@ def test_states_of_others_are_refused():
     mark = reference.fingerprint
     for text in (b"[1]", b'[{"tuple":5},1,true,{"list":0},{"list":0},{"list":0}]', b'[{"tuple":5},1,2,3,4,5]'):
         with pytest.raises(StateError, match="damaged: it has another form"):
-            reference.restore(sealed(mark, text))
+            reference.restore(seal(mark, text))
         assert reference.snapshot() == kept
 
 
@@ -181,7 +181,7 @@ def test_fingerprints_name_no_module():
     """So that modules may move: only classes, functions and what is in them are told."""
     for path in FILES:
         flat = flatten(wb.read_file(path).get().pipeline)
-        told = described((flat.inputs, flat.nodes, flat.outputs))
+        told = describe((flat.inputs, flat.nodes, flat.outputs))
         assert not re.search(r"workbench\.|<(class|function|built-in|bound)|0x[0-9a-f]{6}", told), path
 
 
@@ -218,7 +218,7 @@ def enclosing(limit):
     ],
 )
 def test_what_a_function_encloses_tells_it_from_others(one, two):
-    assert described(one) == described(one) != described(two)
+    assert describe(one) == describe(one) != describe(two)
 
 
 def test_parameters_of_a_machine_tell_it_from_others():
@@ -268,13 +268,13 @@ def test_fingerprints_are_the_same_in_every_process():
     """Whatever the seed of hashes is."""
     code = (
         "import workbench as wb; from workbench.language import parse;"
-        "from workbench.executors.snapshot import described;"
-        "print(described({'a', 'b', 'c', ('d', 'e')}).replace(' ', ''), end=' ');"
+        "from workbench.executors.snapshot import describe;"
+        "print(describe({'a', 'b', 'c', ('d', 'e')}).replace(' ', ''), end=' ');"
         f"p = parse({TEXTS['window']!r}).get('p').pipeline;"
         "print(wb.Reference(p).snapshot().hex(), wb.Compiled(p).snapshot().hex())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     pipeline = parse(TEXTS["window"]).get("p").pipeline
-    names = described({"a", "b", "c", ("d", "e")})
+    names = describe({"a", "b", "c", ("d", "e")})
     assert done.stdout.split() == [names, *(make(pipeline).snapshot().hex() for make in BACKENDS.values())]

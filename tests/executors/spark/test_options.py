@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.language import parse
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.pipelines import run_pipeline
 
 pytest.importorskip("pyspark")
@@ -91,7 +91,7 @@ def outcome(backend, text, files, options, folder, run):
     given = dict(options)
     if "bad_rows" in given and given["bad_rows"] != "skip":
         given["bad_rows"] = str(folder / f"{backend}.{given['bad_rows']}")
-    start = started(files, output, {"backend": backend, "key": "k", **given})
+    start = make_start(files, output, {"backend": backend, "key": "k", **given})
     start.reporter.say = said.append
     try:
         run(parse(text).get().pipeline, start)

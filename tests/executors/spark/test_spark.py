@@ -34,7 +34,7 @@ from workbench.executors.spark.logs import read_log
 from workbench.executors.spark.output import print_rows, row_ports, write_rows
 from workbench.executors.spark.pipeline_run import SparkPipelineRun
 from workbench.executors.spark.run import start_query
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 ROWS = rows_of(400)
@@ -155,7 +155,7 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
                     raise Killed
 
         options = {"key": "k", "order": order, "files": 1, "checkpoint": str(tmp_path / "ck"), "once": True}
-        start = started([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
+        start = make_start([str(tmp_path / "in")], tmp_path / "out", {"backend": "spark", "stream": True, **options})
         with bring_back():
             start_query(Run(choose(pipeline(text)), start), session, "jsonl").awaitTermination()
         account = start.reporter.account

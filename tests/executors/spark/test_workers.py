@@ -38,7 +38,7 @@ from workbench.executors.spark.key_streams import KeyLog, PipelineJob
 from workbench.executors.spark.layout import Layout
 from workbench.executors.spark.output import RowLines, write_rows
 from workbench.executors.spark.reader import FileReader
-from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpacked
+from workbench.executors.spark.worker import GroupStepper, PartitionRunner, pack_groups, unpack, unpack_packets
 from workbench.stored import FORM
 
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
@@ -366,7 +366,7 @@ def test_packets_are_made_of_so_many_rows_at_a_time(monkeypatch):
     batches = (pa.RecordBatch.from_pydict({"key": ["b", "a"], "x": [i, -i]}) for i in range(1, 6))
     packed = list(pack_groups(batches))
     assert [each.column(0).to_pylist() for each in packed] == [["a", "b"]] * 3
-    assert sorted(row["x"] for each in packed for batch in unpacked(each.column(1).to_pylist())
+    assert sorted(row["x"] for each in packed for batch in unpack_packets(each.column(1).to_pylist())
                   for row in batch.to_pylist()) == [*range(-5, 0), *range(1, 6)]  # fmt: skip
 
 

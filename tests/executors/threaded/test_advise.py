@@ -20,10 +20,10 @@ from workbench.executors.threaded.advise import (
     Profile,
     _candidates,
     advise,
-    copied,
-    pipelined,
-    pulled,
-    pushed,
+    estimate_copied,
+    estimate_pipelined,
+    estimate_pulled,
+    estimate_pushed,
     pushes,
     spread,
 )
@@ -51,22 +51,22 @@ COSTS = Overhead(task=0.5, queue=0.25)
 
 def test_a_cut_takes_as_long_as_the_slower_part():
     assert PROFILE.rest == 1.0
-    assert pulled(THREE, PROFILE, COSTS, ["b"]) == 3 + 2 + 1 + 0.25  # more than 5
-    assert pulled(THREE, PROFILE, COSTS, ["c"]) == 5 + 3
-    assert pulled(THREE, PROFILE, COSTS, ["b", "c"]) == 5
+    assert estimate_pulled(THREE, PROFILE, COSTS, ["b"]) == 3 + 2 + 1 + 0.25  # more than 5
+    assert estimate_pulled(THREE, PROFILE, COSTS, ["c"]) == 5 + 3
+    assert estimate_pulled(THREE, PROFILE, COSTS, ["b", "c"]) == 5
 
 
 def test_copies_for_each_event_share_the_threads():
-    assert pipelined(THREE, PROFILE, COSTS, 2, "a", 1) == 3 + 2 + 1  # what comes after takes longer than 5 / 2
-    assert pipelined(THREE, PROFILE, COSTS, 2, "b", 1) == 5 + 0.5 + 0.25
-    assert pipelined(THREE, PROFILE, COSTS, 1, "a", 3) == 15
+    assert estimate_pipelined(THREE, PROFILE, COSTS, 2, "a", 1) == 3 + 2 + 1  # what comes after takes longer than 5 / 2
+    assert estimate_pipelined(THREE, PROFILE, COSTS, 2, "b", 1) == 5 + 0.5 + 0.25
+    assert estimate_pipelined(THREE, PROFILE, COSTS, 1, "a", 3) == 15
 
 
 def test_pushes_into_copies_take_as_many_rounds_as_there_are_too_few_threads():
-    assert pushed(8.0, 4, 3, COSTS) == 2 + 4 * 0.5
-    assert pushed(8.0, 4, 1, COSTS) == 4 + 4 * 0.5
-    assert pushed(8.0, 4, 10, COSTS) == 2 + 4 * 0.5
-    assert pushed(9.0, 3, 1, COSTS) == 6 + 3 * 0.5
+    assert estimate_pushed(8.0, 4, 3, COSTS) == 2 + 4 * 0.5
+    assert estimate_pushed(8.0, 4, 1, COSTS) == 4 + 4 * 0.5
+    assert estimate_pushed(8.0, 4, 10, COSTS) == 2 + 4 * 0.5
+    assert estimate_pushed(9.0, 3, 1, COSTS) == 6 + 3 * 0.5
 
 
 def gained(low, middle=None, high=None, cores=1.0, predicted=2.0):
@@ -198,4 +198,7 @@ def test_pushes_into_copies_are_counted():
     made = pushes(pipeline, "s", {"x": [2, 0, 3, 0, 5]})
     assert [len(taken) for taken in made] == [0, 1, 0, 2, 0]
     # 10 for each of 2 steps; 3 pushes take 6 of all 20; in the second step two threads push at once
-    assert copied(Profile({"s": 10.0}, 10.0), COSTS, 1, [[2.0], [2.0, 2.0]], 2) == (14 + 2 + 0.5 + 2 + 2 * 0.5) / 2
+    assert (
+        estimate_copied(Profile({"s": 10.0}, 10.0), COSTS, 1, [[2.0], [2.0, 2.0]], 2)
+        == (14 + 2 + 0.5 + 2 + 2 * 0.5) / 2
+    )

@@ -21,7 +21,7 @@ from workbench.executors.overlapped import Overlapped
 from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.placement import Placement, balanced
+from workbench.executors.threaded.placement import Placement, balance_cuts
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
@@ -291,8 +291,8 @@ def test_threads_are_asked_for_where_an_event_is_pushed_into_several_copies(proc
 def test_balanced_cuts_make_the_most_expensive_part_cheap():
     names = [node.name for node in figure.nodes]
     assert names == ["tripled", "trim", "add", "cumulate", "window", "decimate"]
-    assert balanced(figure, 2, [1, 1, 1, 1, 1, 5]) == ("decimate",)
-    assert balanced(figure, 3, [5, 1, 1, 1, 1, 5]) == ("trim", "decimate")
-    assert balanced(figure, 1) == ()
+    assert balance_cuts(figure, 2, [1, 1, 1, 1, 1, 5]) == ("decimate",)
+    assert balance_cuts(figure, 3, [5, 1, 1, 1, 1, 5]) == ("trim", "decimate")
+    assert balance_cuts(figure, 1) == ()
     with pytest.raises(PipelineError, match="has no processor 'no'"):
         Threaded(figure, ThreadManager(1), Placement(("no",)))

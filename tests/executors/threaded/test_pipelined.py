@@ -48,7 +48,7 @@ from workbench.verify.answer.settings import Settings
 def test_a_pipelined_processor_is_the_processor_under_every_schedule(given_, seed, ahead, batch):
     pipeline, steps = given_
     flat = flatten(pipeline)
-    if any(processor.timed for processor in flat.typed.values()):
+    if any(processor.is_timed for processor in flat.typed.values()):
         return
     given_streams = pipeline.ports.received(steps)
     for name, certificate in certify_nodes(pipeline).items():

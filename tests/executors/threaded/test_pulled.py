@@ -65,7 +65,7 @@ def drained(wrapper, streams, outputs):
 @given(pipelines_and_traces(max_nodes=4), st.integers(0, 2**32), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2]))
 def test_a_pull_group_is_the_pipeline_under_every_schedule(given_, seed, capacity, limit):
     pipeline, steps = given_
-    if any(processor.timed for processor in flatten(pipeline).typed.values()):
+    if any(processor.is_timed for processor in flatten(pipeline).typed.values()):
         return
     streams = pipeline.ports.received(steps)
     try:

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from workbench.conformance.compare.rule_engines import held_to_meaning, same_occurrence
+from workbench.conformance.compare.rule_engines import compare_to_meaning, same_occurrence
 from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
@@ -101,7 +101,7 @@ def test_engines_tell_of_tables_what_rules_mean(tmp_path):
         facts = tables.facts()
         made = lambda name, rules, _, settings, facts=facts: rule_engine(rules, name, facts, settings)  # noqa: E731
         engines = {name: partial(made, name) for name in ("cdp", "aip")}
-        assert held_to_meaning(replace(case, facts=tables.rows), engines) is None, seed
+        assert compare_to_meaning(replace(case, facts=tables.rows), engines) is None, seed
         asked += len(facts.databases)
     assert asked > CASES / 5
 

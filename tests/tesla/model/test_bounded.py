@@ -19,7 +19,7 @@ from workbench.smv.engines.sat import COMMANDS, Commands
 from workbench.tesla.check import rules
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.verify import rules as r
-from workbench.verify.answer.check import undecided
+from workbench.verify.answer.check import make_undecided
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Depth, Outcome
 from workbench.verify.decide.explicit import decider, machine
@@ -142,7 +142,7 @@ def test_how_far_one_got_is_told():
 
 def test_of_all_is_known_what_is_known_of_each():
     """As many steps as of the least known, unless something happens that could hide one; decided parts do not count."""
-    unknown = undecided("rules", "can(C)", WITH_TIME)
+    unknown = make_undecided("rules", "can(C)", WITH_TIME)
     near, far = (replace(unknown, depth=each) for each in (Depth(3), Depth(5, unless="a queue overflows")))
     decided, bounded = (replace(unknown, outcome=each) for each in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS))
     assert depth_of_all([near, decided]) == Depth(3)

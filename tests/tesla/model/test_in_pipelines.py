@@ -288,7 +288,7 @@ def test_what_comes_keeps_the_rates_and_whatever_keeps_them_comes(seed):
     node = Node("paced", paced, ("elapsed", "a", "b"), ())
     pipeline = Pipeline("p", tuple(zip(("elapsed", "a", "b"), domains, strict=True)), (node,), (("a", "a"),))
     system = outline(pipeline, {})
-    simulator = Simulator(system, system.assumed)
+    simulator = Simulator(system, system.assumptions)
     now, came = 0, {"a": [], "b": []}
     for _ in range(60):
         step = {"elapsed": chosen.randint(1, 5)} if chosen.random() < 0.6 else {}

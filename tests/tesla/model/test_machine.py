@@ -26,7 +26,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
 from workbench.verify.rules.problems import rule_problem
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.stream import RuleStream, find_modelled
 
 SETTINGS = Settings({}, environment=Environment("one"), engine="explicit")
 
@@ -178,7 +178,7 @@ def test_verdicts_on_random_rules_are_what_all_short_streams_say(seed):
     streams = choices(model)
     longest = next(n for n in itertools.count(1) if len(streams) ** (n + 1) > 1000)
     if verdict.within_bounds and found is None:
-        longest = min(longest, verdict.known_steps or 0)
+        longest = min(longest, verdict.count_known_steps or 0)
     for length in range(1, longest + 1):
         says_so = any(says(model, stream) for stream in itertools.product(streams, repeat=length))
         assert says_so == (found is not None and found <= length)
@@ -299,7 +299,7 @@ def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(
         assert [name for each in inputs for name in each] == ["Zone", "Reading", "Zone_gone", "Smoke"]
         assert run.replay == "confirmed by execution"
         (model,) = build_models([limits], bounds)
-        stream = RuleStream.of(modelled_in(model), inputs)
+        stream = RuleStream.of(find_modelled(model), inputs)
         assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
         assert "now there is no Zone" in stream.text().splitlines()
         assert stream.to_json()["facts_change"] == [{"behind": 1, "types": ["Zone"], "facts": []}]

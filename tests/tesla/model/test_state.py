@@ -12,7 +12,7 @@ from workbench.tesla.model.attribute_values import ComparedAttributes, compariso
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.model.state import VariablePart, compact, fill_in, values_of, variables
 from workbench.tesla.model.waits import WaitingMatch, append, remove, tick
-from workbench.verify.rules.stream import modelled_in
+from workbench.verify.rules.stream import find_modelled
 
 YES: Any = True
 NO: Any = False
@@ -55,7 +55,7 @@ def test_a_template_is_filled_in_order_and_read_back():
 )
 def test_every_variable_of_rules_has_a_value_of_its_own(text):
     """As many names as variables, and a state has their initial values where it is filled with these."""
-    frame = modelled_in(*build_models([rules(DECLARED + text, "found")], RuleBounds(room=2))).frame
+    frame = find_modelled(*build_models([rules(DECLARED + text, "found")], RuleBounds(room=2))).frame
     found = variables(frame.template)
     assert len({each.name for each in found}) == len(found) > 0
     assert all(each.initial in each.domain for each in found)

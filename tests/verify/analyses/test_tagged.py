@@ -21,7 +21,7 @@ pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6)
 
 @given(pairs)
 def test_the_first_tag_passes(stream: list[tuple[bool, bool]]) -> None:
-    first = FirstTag().typed((Tuple((BOOL, BOOL)),))
+    first = FirstTag().specialise((Tuple((BOOL, BOOL)),))
     state, found = first.initial(), []
     for value in stream:
         state, (out,) = first.step(state, (value,))
@@ -33,7 +33,7 @@ def test_the_first_tag_passes(stream: list[tuple[bool, bool]]) -> None:
 
 
 def test_other_inputs_have_no_tags() -> None:
-    untagged = UNTAGGED.typed((BOOL,))
+    untagged = UNTAGGED.specialise((BOOL,))
     assert untagged.denote(([True, False],)) == ([(True, False), (False, False)],)
     assert [untagged.step((), (value,))[1][0].value for value in (True, False)] == [(True, False), (False, False)]
 

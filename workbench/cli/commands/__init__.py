@@ -5,9 +5,9 @@ of its docstring is its help, which is read without importing it: so `workbench 
 """
 
 from workbench.cli.help_pages import help_line
-from workbench.extensions import extended, files
+from workbench.extensions import extension_folders, files
 
-__path__.extend(extended("commands"))
+__path__.extend(extension_folders("commands"))
 
 
 def helps() -> dict[str, str]:

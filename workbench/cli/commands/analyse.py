@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.model_options(parser)
 
 
-def _chosen(text: str | None, there_are: Iterable[str]) -> tuple[str, ...]:
+def _select_analyses(text: str | None, there_are: Iterable[str]) -> tuple[str, ...]:
     names = [*there_are] if text is None else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in there_are:
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.progress import Progress
 
     rules = o.is_rules(args.file)
-    only = _chosen(args.only, analyses("rules" if rules else "pipeline"))
+    only = _select_analyses(args.only, analyses("rules" if rules else "pipeline"))
     analysed = _load_rules(args) if rules else _load_pipeline(args)
     head, rows = analysed.head, [analysed.rows[name] for name in only if name in analysed.rows]
     code = 0
@@ -83,7 +83,7 @@ def _load_pipeline(args: argparse.Namespace) -> _Analysed:
     refuse_rates(args)
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = pipeline_settings(args, pipeline)
-    fitted = settings.fitted(pipeline)
+    fitted = settings.fit(pipeline)
     head = {"pipeline": pipeline.name, "Q": settings.q, "N": fitted.n}
     if fitted.floats is not None:
         head["float"] = "{}..{}".format(*fitted.floats)

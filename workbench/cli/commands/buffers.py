@@ -125,7 +125,7 @@ def _status(found: Finding) -> QueueStatus:
 
 def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
     """How a capacity was found, and the run that shows it."""
-    from workbench.cli.output import drawn
+    from workbench.cli.output import render_trace
 
     lines = list[str]()
     if item.capacity is not None and not item.inside:
@@ -136,7 +136,7 @@ def _prove(item: Buffer, pipeline: Pipeline) -> list[str]:
     if item.witness is None:
         return lines
     shown = {} if item.at_least is None else {item.queue: item.at_least - 1}
-    return [*lines, "", drawn(item.witness, pipeline, shown)]
+    return [*lines, "", render_trace(item.witness, pipeline, shown)]
 
 
 def _total(found: Buffers) -> str:

@@ -123,7 +123,7 @@ def _write_test(
 def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[Compared]:
     """Hold the engines to what rules mean: those of files on random streams, and random ones."""
     from workbench.conformance.compare.rule_engines import choose_engines, conform_rules
-    from workbench.conformance.generate.rule_cases import varied_case
+    from workbench.conformance.generate.rule_cases import make_varied_case
     from workbench.conformance.generate.rule_streams import stream_cases
 
     files = list(filter(o.is_rules, args.files))
@@ -134,7 +134,7 @@ def _rules(args: argparse.Namespace, search: Search, place: _Place) -> Iterator[
     engines = choose_engines(args.backend, strict=not args.random and len(files) == len(args.files))
     given = [(file, stream_cases(file, search.steps), search) for file in files]
     if args.random_rules:
-        given.append(("random rules", varied_case, replace(search, examples=args.random_rules)))
+        given.append(("random rules", make_varied_case, replace(search, examples=args.random_rules)))
     for name, cases, own in given:
         place.begin(name)
         yield None, conform_rules(name, cases, own, engines, partial(place.tell, f"comparing engines on {name}"))

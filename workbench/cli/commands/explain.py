@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli.rule_runs import all_fact_options, explained_run_options, types_of_log
+from workbench.cli.rule_runs import add_explain_options, all_fact_options, types_of_log
 from workbench.cli.run_options import backend_option, reading_options, run_options
 from workbench.cli.written_runs import check_writable
 from workbench.events.account import Reporter
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(to_test=None)
     reading_options(parser)
     backend_option(parser, "Any that runs rules event by event")
-    explained_run_options(parser)
+    add_explain_options(parser)
     all_fact_options(parser)
     o.limit_options(parser)
 
@@ -67,7 +67,7 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
 
     if not o.is_rules(args.file):
         raise InputError("this is no file of rules", where=args.file, hint="pipelines are explained by check and draw")
-    from workbench.runner.rules.explained import RuleQuestion, explained
+    from workbench.runner.rules.explained import RuleQuestion, explain
 
     run = run_options(args, output=None, html=None)  # they are the answer's
     rules = o.rules(args.file, types_of_log(run, o.note))
@@ -75,4 +75,4 @@ def _answer(args: argparse.Namespace) -> RuleExplanation:
     question = RuleQuestion(args.event, output, args.missing, args.most)
     reporter = Reporter(o.note)
     with reporter.doing:
-        return explained(rules, Start(run, say=o.note, reporter=reporter), question)
+        return explain(rules, Start(run, say=o.note, reporter=reporter), question)

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 
-from workbench.cli.lab.suites import open_lab, place_options, stored_results
+from workbench.cli.lab.suites import load_results, open_lab, place_options
 from workbench.errors import InputError, SuiteError
 
 
@@ -24,7 +24,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.lab.compare import compare, find_run
     from workbench.lab.table import is_timing
 
-    stored = stored_results(args.data)
+    stored = load_results(args.data)
     suite, before = find_run(stored, args.before)
     other, after = find_run(stored, args.after)
     if suite != other:

@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
         raise
     if not args.json and plan.todo:
         told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
-        print(f"run {origin.run}: {told} in {pace.elapsed:.1f} s ({pace.measured_seconds:.1f} s in the points)")
+        print(f"run {origin.run}: {told} in {pace.elapsed_seconds:.1f} s ({pace.measured_seconds:.1f} s in the points)")
     return _exit_code(plan, pace, lab.options, as_json=args.json)
 
 
@@ -80,7 +80,7 @@ def _exit_code(plan: SweepPlan, pace: Pace, options: str, *, as_json: bool) -> i
     """Say what has not ended well, now or before, and what to do about it; the exit code."""
     from workbench.lab.result import Status
 
-    before = plan.failed_before
+    before = plan.earlier_failures
     for status, count in sorted(Counter(before.values()).items()):
         one = next(key for key, ended in before.items() if ended == status)
         shown = " ".join(filter(None, ["workbench lab show", options, one]))

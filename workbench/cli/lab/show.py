@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from workbench.cli.lab.suites import place_options, places, plain_result, stored_results
+from workbench.cli.lab.suites import load_results, place_options, places, plain_result
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print everything about the measurements of an id."""
-    stored = stored_results(args.data)
+    stored = load_results(args.data)
     found = [(suite, r) for suite, results in stored.items() for r in results if r.id.startswith(args.id)]
     if not found:
         raise InputError(f"there is no measurement '{args.id}'", where=str(args.data))

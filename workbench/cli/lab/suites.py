@@ -55,7 +55,7 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
     if (times := getattr(args, "repeat", None)) is not None:
         if times < 1:
             raise InputError(f"--repeat {times}: at least once")
-        suite = suite.repeated(times)
+        suite = suite.repeat(times)
     return Lab(suite, path, ResultStore(args.data, suite.name), places(args))
 
 
@@ -77,7 +77,7 @@ def open_spark(args: argparse.Namespace) -> Iterator[Any]:
         session.stop()
 
 
-def stored_results(folder: Path) -> dict[str, list[Result]]:
+def load_results(folder: Path) -> dict[str, list[Result]]:
     """The results of each suite that has any."""
     from workbench.lab.store import ResultStore
 

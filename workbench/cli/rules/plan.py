@@ -79,7 +79,7 @@ def _sample(rules: RuleSet, args: argparse.Namespace) -> RulesSampled:
     facts = opened.read_facts()
     with opened.start.reporter.doing:
         opened.begin()
-        return sample_rules(opened.scaled(), facts, list(singly(opened.pieces, event_form(rules))))
+        return sample_rules(opened.scale_windows(), facts, list(singly(opened.pieces, event_form(rules))))
 
 
 def _find_accesses(rules: RuleSet, args: argparse.Namespace) -> FactAccesses | None:

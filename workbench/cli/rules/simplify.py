@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     facts = {name for name, each in rules.declarations.items() if each.fact}
     modelled = tuple(each for each in rules.rules if facts.isdisjoint(each.types))
     bounds = rule_bounds(args, [replace(rules, rules=modelled)])
-    found = rules.simplified(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
+    found = rules.simplify(bounds=bounds, within_bounds=args.within_bounds, seconds=args.seconds)
     if args.output not in (None, "-"):
         write_atomically(args.output, str(found.rules))
     if args.json:

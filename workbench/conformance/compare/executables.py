@@ -14,7 +14,7 @@ from workbench.core.determinism import same
 from workbench.core.domain import Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, carried
+from workbench.core.processor import END, show_carried
 from workbench.core.unfolding import Unfolding
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.executors.backend import StepRecord
@@ -87,7 +87,7 @@ class Running:
                 whose = f"'{node.name}' ({flat.typed[node.name]})" if node else f"input '{pipe}'"
                 raise PipelineError(
                     f"{whose} emits {wrong[0]!r}, which is not a value of {domain}",
-                    hint="Python's operators know no domain: use functions that `typed` has typed",
+                    hint="Python's operators know no domain: use functions that `specialise` has typed",
                 )
         return shown
 
@@ -124,18 +124,18 @@ class Started:
         for events in steps:
             if events is END:
                 last, widths = self.running.end(), self.pipeline.widths
-                yield Seen({pipe: carried(last[name], widths[pipe]) for name, pipe in self.pipeline.outputs}, {})
+                yield Seen({pipe: show_carried(last[name], widths[pipe]) for name, pipe in self.pipeline.outputs}, {})
             else:
-                yield seen(self.running.step(events))
+                yield observe_step(self.running.step(events))
 
 
 def _step_through(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:
     executor.reset()
     for events in steps:
-        yield seen(executor.step(events))
+        yield observe_step(executor.step(events))
 
 
-def seen(record: StepRecord) -> Seen:
+def observe_step(record: StepRecord) -> Seen:
     """What an executor shows of a step."""
     pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
     return Seen(pipes, dict(record.queues))
@@ -172,7 +172,7 @@ class Denoting:
 def _within(pipe: str, events: list[Value], width: int | None) -> Value | None:
     if width is not None and len(events) > width:
         raise AssertionError(f"pipe '{pipe}' carries {len(events)} events in one step, not {width} at most: {events}")
-    return carried(events, width)
+    return show_carried(events, width)
 
 
 class Streams:
@@ -260,7 +260,7 @@ class Pieces:
 
     def _observation(self, outputs: Mapping[str, list[Value]]) -> Seen:
         flat = self.executor.flat
-        return Seen({pipe: carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
+        return Seen({pipe: show_carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
 
 
 class Blocks(Pieces):

@@ -12,7 +12,7 @@ from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.core.domain import BOOL, Value
 from workbench.core.fields import split
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, carried
+from workbench.core.processor import END, show_carried
 from workbench.core.term import concrete, leaves, var
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
@@ -99,7 +99,7 @@ class Simulated:
             if self.flag and self._read(state, self.flag):
                 raise Overflow(f"the flag is set at step {position}")
             pipes = {
-                name: carried(
+                name: show_carried(
                     [
                         concrete(slot.value, (self._read(state, leaf.name) for leaf in leaves(slot.value)))
                         for slot in pipe.slots

@@ -46,7 +46,7 @@ class RuleDisagreement:
         return f"{self.engine} parts from the formulas at composite {self.at}: it has {found}, they have {meant}"
 
 
-def held_to_meaning(
+def compare_to_meaning(
     case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
 ) -> RuleDisagreement | None:
     """The first of the engines, by name, that emits something else than `meaning`; None if all agree.
@@ -73,9 +73,11 @@ def held_to_meaning(
 def smallest_disagreement(
     case: RuleCase, engines: Mapping[str, MakesEngine] | None = None, refused: Counter[str] | None = None
 ) -> RuleDisagreement | None:
-    """As `held_to_meaning`, of a case from which nothing can be left out without that all agree."""
-    found = held_to_meaning(case, engines, refused)
-    return found and minimize(found, lambda each: smaller_cases(each.case), lambda each: held_to_meaning(each, engines))
+    """As `compare_to_meaning`, of a case from which nothing can be left out without that all agree."""
+    found = compare_to_meaning(case, engines, refused)
+    return found and minimize(
+        found, lambda each: smaller_cases(each.case), lambda each: compare_to_meaning(each, engines)
+    )
 
 
 def conform_rules(

@@ -135,7 +135,7 @@ class Schedule:
         """The seed chooses who goes on."""
         if self._dead:
             raise Deadlock(self._dead)
-        self._go_on(self._chosen())
+        self._go_on(self._choose_fiber())
 
     def _go_on(self, chosen: _Fiber | None) -> None:
         """This thread goes on, and the current one when it is chosen again."""
@@ -151,7 +151,7 @@ class Schedule:
         if self._dead:
             raise Deadlock(self._dead)
 
-    def _chosen(self) -> _Fiber | None:
+    def _choose_fiber(self) -> _Fiber | None:
         able = [fiber for fiber in self._fibers if fiber.blocked is None]
         if able:
             return self._random.choice(able) if self._switches is None else able[0]
@@ -170,7 +170,7 @@ class Schedule:
         """A thread can be chosen from now on."""
         self._fibers.append(fiber)
 
-    def ended(self, fiber: _Fiber, failure: BaseException | None) -> None:
+    def end_fiber(self, fiber: _Fiber, failure: BaseException | None) -> None:
         """The current thread has ended."""
         if self._dead:
             return
@@ -178,7 +178,7 @@ class Schedule:
             self._failures.append(failure)
         self._fibers.remove(fiber)
         self.unblock(fiber)
-        chosen = self._chosen()
+        chosen = self._choose_fiber()
         if chosen is not None:
             self._current = chosen
             chosen.baton.release()
@@ -235,7 +235,7 @@ class ScheduledThread:
         except BaseException as error:  # told by `Schedule.run`
             failure = error
         self._over = True
-        self._schedule.ended(self._fiber, failure)
+        self._schedule.end_fiber(self._fiber, failure)
 
 
 class ScheduledLock:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.conformance.compare.differential import is_foreign
-from workbench.conformance.compare.executables import InputSequence, Running, Seen, seen
+from workbench.conformance.compare.executables import InputSequence, Running, Seen, observe_step
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.errors import PipelineError
@@ -34,7 +34,7 @@ class Watched(Running):
         for events in steps:
             states = self.executor.states
             before = {name: _dump(states[name]) for name in self.names}
-            shown = seen(self.executor.step(events))
+            shown = observe_step(self.executor.step(events))
             changed = [name for name, picture in before.items() if picture != _dump(states[name])]
             if changed:
                 when = "at the end of its stream" if events is END else "in a step"

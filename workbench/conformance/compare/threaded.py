@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workbench.conformance.compare.executables import InputSequence, Seen, seen
+from workbench.conformance.compare.executables import InputSequence, Seen, observe_step
 from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
@@ -93,7 +93,7 @@ class Scheduled:
                 running.observe(lambda cell: preempt(cell, schedule))
                 try:
                     for record in running.records(steps):
-                        found.append(seen(record))
+                        found.append(observe_step(record))
                 except Exception as error:
                     return error
             return None

@@ -126,7 +126,7 @@ class Growing:
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.filter, self.conditional]
         if self.has(_counts):
-            kinds.append(self.repeated)
+            kinds.append(self.repeat_node)
         kinds += [self.fork, self.multiplex]
         kinds.append(self.sample)
         if self.depth > 0:
@@ -143,13 +143,13 @@ class Growing:
     def add(self, processor: Processor, read: list[DrawnPipe]) -> bool:
         """Whether there is one more processor: none where it would make the model too large."""
         inputs = tuple(pipe.domain for pipe in read)
-        typed = processor.typed(inputs)
+        typed = processor.specialise(inputs)
         results = typed.results(inputs)
         if not all(self.holds(domain) for domain in results):
             return False
         widths = [self.widths[pipe.stream.pipe] for pipe in read]
         width = max(1, (typed.most_events(inputs, typed.most_fronts(widths)) or 0) + typed.finishes)
-        if width > self.most_events or (self.most_events == 1 and (typed.finishes or typed.timed)):
+        if width > self.most_events or (self.most_events == 1 and (typed.finishes or typed.is_timed)):
             return False
         try:
             cost = 0 if self.large else state_bits(typed, inputs)
@@ -170,7 +170,7 @@ class Growing:
             return True
         return (domain.size or MOST_VALUES + 1) <= MOST_VALUES
 
-    def widened(self, pipe: DrawnPipe) -> DrawnPipe:
+    def widen(self, pipe: DrawnPipe) -> DrawnPipe:
         return self.pipes[-1] if self.add(Stutter(2), [pipe]) else pipe
 
     def inner(self, inputs: Sequence[Domain], most_outputs: int, most_nodes: int = 3) -> Pipeline:
@@ -179,7 +179,7 @@ class Growing:
         growing.leaves_ranges = False
         for _ in range(self.draw(st.integers(1, most_nodes))):
             growing.grow()
-        return growing.finished(most_outputs)
+        return growing.finish(most_outputs)
 
     # --- the kinds ---
 
@@ -201,7 +201,7 @@ class Growing:
     def filter(self) -> DrawnNode:
         return Filter(), [self.pick(), self.pick(lambda d: isinstance(d, Bool))]
 
-    def repeated(self) -> DrawnNode:
+    def repeat_node(self) -> DrawnNode:
         return StutterBy(), [self.pick(), self.pick(_counts)]
 
     def conditional(self) -> DrawnNode:
@@ -251,10 +251,10 @@ class Growing:
         read = [first, *([self.pick()] if self.draw(st.booleans()) else [])]
         if self.draw(st.sampled_from((False, False, False, True))):
             place = self.draw(st.integers(0, len(read) - 1))
-            read[place] = self.widened(read[place])
+            read[place] = self.widen(read[place])
         return read
 
-    def held(self, inputs: Sequence[Domain], width: int | None = None) -> Processor | Pipeline:
+    def draw_inner(self, inputs: Sequence[Domain], width: int | None = None) -> Processor | Pipeline:
         """What is put into a processor, with one output; of several inputs it may read some only."""
         kinds = ["cumulation", "one", "single", "pipeline"] if len(inputs) == 1 else ["one", "pipeline"]
         kind = self.draw(st.sampled_from([*kinds, "window"] if width and len(inputs) == 1 else kinds))
@@ -281,11 +281,11 @@ class Growing:
         read = self.several(self.pick())
         width = self.draw(st.sampled_from(WIDE if self.large else WIDTHS))
         encoding = self.draw(st.sampled_from(["auto", "events", "copies"]))
-        return Window(width, self.held([pipe.domain for pipe in read], width), encoding), read
+        return Window(width, self.draw_inner([pipe.domain for pipe in read], width), encoding), read
 
     def batches(self) -> DrawnNode:
         read = self.several(self.pick())
-        inner = self.held([pipe.domain for pipe in read])
+        inner = self.draw_inner([pipe.domain for pipe in read])
         return ResetLast(inner), [*read, self.pick(lambda d: isinstance(d, Bool))]
 
     def slice(self) -> DrawnNode:
@@ -295,9 +295,9 @@ class Growing:
         choices = [g.ITSELF, *([f.EVEN] if numbers(domains[0]) else [])]
         keys = [some(each) for each in choices] + ([g.SECOND] if few(domains[-1]) and len(read) > 1 else [])
         key = self.draw(st.sampled_from(keys))
-        held = self.held(domains)
+        held = self.draw_inner(domains)
         inner = Group(held) if isinstance(held, Pipeline) else held
-        (result,) = inner.typed(domains).results(domains)
+        (result,) = inner.specialise(domains).results(domains)
         to_all = self.draw(st.sampled_from([None, some(self.condition(domains[0]))]))
         until = self.draw(st.sampled_from([None, self.condition(result)]))
         if self.draw(st.booleans()):
@@ -326,9 +326,9 @@ class Growing:
             return f.NOT
         if numbers(domain):
             return self.draw(st.sampled_from([f.ODD, f.EVEN]))  # type: ignore[no-any-return]
-        return g.NEVER if isinstance(domain, Map | Tuple) else g.fixed_right("=", self.draw(values(domain)))
+        return g.NEVER if isinstance(domain, Map | Tuple) else g.fix_right("=", self.draw(values(domain)))
 
-    def finished(self, most_outputs: int) -> Pipeline:
+    def finish(self, most_outputs: int) -> Pipeline:
         """The pipeline; the latest pipe is shown, and others perhaps."""
         outputs = {"out": self.pipes[-1].stream}
         if most_outputs > 1 and self.draw(st.booleans()):

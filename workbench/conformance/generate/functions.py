@@ -18,68 +18,72 @@ from workbench.errors import PipelineError
 _sources: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 
 
-def _written(source: str, function: Function) -> Function:
+def _parse_function(source: str, function: Function) -> Function:
     _sources[function] = source
     return function
 
 
-def fixed_right(name: str, constant: Any) -> Function:
+def fix_right(name: str, constant: Any) -> Function:
     """`x <name> constant`, a function of x."""
     base = LIBRARY[name]
-    return _written(
-        f"fixed_right({name!r}, {constant!r})",
+    return _parse_function(
+        f"fix_right({name!r}, {constant!r})",
         Function(f"{name} {constant}", 1, lambda a: base.build(a, constant)),
     )
 
 
-def fixed_left(name: str, constant: Any) -> Function:
+def fix_left(name: str, constant: Any) -> Function:
     """`constant <name> x`, a function of x."""
     base = LIBRARY[name]
-    return _written(
-        f"fixed_left({name!r}, {constant!r})",
+    return _parse_function(
+        f"fix_left({name!r}, {constant!r})",
         Function(f"{constant} {name} _", 1, lambda a: base.build(constant, a)),
     )
 
 
 def field(position: int) -> Function:
     """The field of a tuple."""
-    return _written(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
+    return _parse_function(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
 
 
 def of_event(function: Function) -> Function:
     """The same of an event, beside a variable that it does not look at."""
-    return _written(f"of_event({source_of(function)})", Function(function.name, 2, lambda a, _: function.build(a)))
+    return _parse_function(
+        f"of_event({source_of(function)})", Function(function.name, 2, lambda a, _: function.build(a))
+    )
 
 
 def entry(key: Any, default: Any) -> Function:
     """The value that a map has for a key."""
-    return _written(f"entry({key!r}, {default!r})", Function(f"entry {key}", 1, lambda m: maps.get(m, key, default)))
+    return _parse_function(
+        f"entry({key!r}, {default!r})", Function(f"entry {key}", 1, lambda m: maps.get(m, key, default))
+    )
 
 
-PAIR = _written("PAIR", Function("pair", 2, lambda a, b: (a, b)))
-ITSELF = _written("ITSELF", Function("itself", 1, lambda a: a))
-NEIGHBOURS = _written("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.ADD(a, 1))))
-SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
-NEVER = _written("NEVER", Function("never", 1, lambda _: False))
-VARIABLE = _written("VARIABLE", Function("n", 2, lambda _, n: n))
-UP = _written("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
-NEXT = _written("NEXT", Function("n + 1", 2, lambda _, n: ops.ADD(n, 1)))
-LOW = _written("LOW", Function("n != 2", 2, lambda _, n: ops.NE(n, 2)))
-TAKE = _written("TAKE", Function("n - x", 2, lambda x, n: ops.SUB(n, x)))
-ENOUGH = _written("ENOUGH", Function("n >= x", 2, lambda x, n: ops.GE(n, x)))
-COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
+PAIR = _parse_function("PAIR", Function("pair", 2, lambda a, b: (a, b)))
+ITSELF = _parse_function("ITSELF", Function("itself", 1, lambda a: a))
+NEIGHBOURS = _parse_function("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.ADD(a, 1))))
+SWAP = _parse_function("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
+NEVER = _parse_function("NEVER", Function("never", 1, lambda _: False))
+VARIABLE = _parse_function("VARIABLE", Function("n", 2, lambda _, n: n))
+UP = _parse_function("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
+NEXT = _parse_function("NEXT", Function("n + 1", 2, lambda _, n: ops.ADD(n, 1)))
+LOW = _parse_function("LOW", Function("n != 2", 2, lambda _, n: ops.NE(n, 2)))
+TAKE = _parse_function("TAKE", Function("n - x", 2, lambda x, n: ops.SUB(n, x)))
+ENOUGH = _parse_function("ENOUGH", Function("n >= x", 2, lambda x, n: ops.GE(n, x)))
+COUNT = _parse_function("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
 
-HALF = _written("HALF", Function("half", 1, lambda a: ops.LE(LIBRARY["/"](a, 2), 0.5)))
+HALF = _parse_function("HALF", Function("half", 1, lambda a: ops.LE(LIBRARY["/"](a, 2), 0.5)))
 """A condition with a fraction inside: a table in models."""
 
-FIRST = _written("FIRST", Function("first", 2, lambda a, _: a))
-SECOND = _written("SECOND", Function("second", 2, lambda _, b: b))
-REVERSED = _written("REVERSED", Function("reversed difference", 2, lambda a, b: ops.SUB(b, a)))
+FIRST = _parse_function("FIRST", Function("first", 2, lambda a, _: a))
+SECOND = _parse_function("SECOND", Function("second", 2, lambda _, b: b))
+REVERSED = _parse_function("REVERSED", Function("reversed difference", 2, lambda a, b: ops.SUB(b, a)))
 
 
 def _opaque(name: str, call: Callable[..., Any], **options: Any) -> Function:
-    return _written(name, user_function(call, name=name.lower(), **options))
+    return _parse_function(name, user_function(call, name=name.lower(), **options))
 
 
 WIGGLE = _opaque("WIGGLE", lambda a: (3 * int(a) + 1) % 4, result=Range(0, 3), arity=1)

@@ -59,7 +59,7 @@ def pipelines(
     growing = Growing(draw, "p", given, depth, max_bits, most_events, large=large)
     for _ in range(draw(st.integers(1, max_nodes))):
         growing.grow()
-    return growing.finished(2)
+    return growing.finish(2)
 
 
 @st.composite
@@ -71,7 +71,7 @@ def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: 
         kind = draw(st.sampled_from(Kind))
         by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
         most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
-        conditions = [None, g.fixed_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
+        conditions = [None, g.fix_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
         tried = [*found, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
         if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
             found = tried

@@ -18,7 +18,7 @@ from typing import Any
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows
-from workbench.tesla.check import checked
+from workbench.tesla.check import check_rule_set
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
@@ -66,16 +66,20 @@ class RuleCase:
     saved: int | None = None
 
 
-def _declared(name: str, fact: bool = False, **attributes: Domain) -> t.Declaration:
+def _declare(name: str, fact: bool = False, **attributes: Domain) -> t.Declaration:
     return t.Declaration(name, tuple(t.Attribute(each, domain) for each, domain in attributes.items()), fact)
 
 
 PRIMITIVE = (
-    _declared("A", x=INT, f=FLOAT), _declared("B", x=INT, s=STR), _declared("C", x=INT, b=BOOL), _declared("N"),
+    _declare("A", x=INT, f=FLOAT), _declare("B", x=INT, s=STR), _declare("C", x=INT, b=BOOL), _declare("N"),
 )  # fmt: skip
-COMPOSITE = (_declared("P", x=INT), _declared("Q", x=INT, f=FLOAT, s=STR, b=BOOL), _declared("R"))
+COMPOSITE = (
+    _declare("P", x=INT),
+    _declare("Q", x=INT, f=FLOAT, s=STR, b=BOOL),
+    _declare("R"),
+)
 """In the order in which one may cause the other."""
-STATIC = (_declared("F", fact=True, x=INT, f=FLOAT, s=STR), _declared("G", fact=True, x=INT))
+STATIC = (_declare("F", fact=True, x=INT, f=FLOAT, s=STR), _declare("G", fact=True, x=INT))
 
 
 def _combining(name: str, domain: Domain, combined: t.Expression, start: Value) -> t.DeclaredAggregate:
@@ -95,15 +99,15 @@ DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
 
 def random_case(seed: int, *, alike: bool = False, crowded: bool = False) -> RuleCase:
     """The case of a number."""
-    return grown_case(random.Random(seed).choice, alike=alike, crowded=crowded)
+    return grow_case(random.Random(seed).choice, alike=alike, crowded=crowded)
 
 
-def varied_case(seed: int) -> RuleCase:
+def make_varied_case(seed: int) -> RuleCase:
     """The case of a number, of any kind: most are small."""
     return random_case(seed, alike=seed % 8 == 3, crowded=seed % 8 == 7)
 
 
-def grown_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -> RuleCase:
+def grow_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -> RuleCase:
     """Rules, a stream, facts, and how they are run.
 
     Parameters
@@ -122,7 +126,7 @@ def grown_case(choose: Chooser, *, alike: bool = False, crowded: bool = False) -
         again = _Again(choose, again.made, choose(range(len(again.made) + 1)) if alike else 0)
         if alike and not {each.name for each in COMPOSITE} & set(found[-1].types):
             found[-1] = replace(found[-1], limit=None)
-    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), tuple(found), AGGREGATES), "random")
+    rules = check_rule_set(t.RuleFile(tuple(DECLARATIONS.values()), tuple(found), AGGREGATES), "random")
     events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))], crowded)
     until = choose((None, 0, 1, 2, 5, 9))
     return RuleCase(
@@ -203,7 +207,7 @@ class _Growing:
         trigger = self.predicate(t.Policy.TRIGGER, declared, None)
         self.start = trigger.name
         parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
-        trigger, emits, counted = self._emitted(trigger, declared)
+        trigger, emits, counted = self._draw_emit(trigger, declared)
         places = [n for n, each in enumerate(parts) if each.policy.many]
         for place in places[MOST_EACH:] if self.crowded else ():
             part = parts[place]
@@ -230,7 +234,7 @@ class _Growing:
             self.some(tuple(self.events)),
         )
 
-    def _emitted(
+    def _draw_emit(
         self, trigger: t.Predicate, declared: t.Declaration
     ) -> tuple[t.Predicate, t.Declaration, t.Expression | None]:
         """The trigger, what is emitted, and its number where the rule triggers itself and counts up to an end."""
@@ -282,7 +286,7 @@ class _Growing:
     def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
         """A predicate, whose name is known behind it if it binds."""
         self.own, before = declared, dict(self.parameters)
-        assignments = self.up_to(1, self._assigned)
+        assignments = self.up_to(1, self._draw_assignments)
         constraints = self.conditions()
         self.own = None
         if not policy.binds:
@@ -297,7 +301,7 @@ class _Growing:
         ordering = tuple(t.OrderedBy(name, self.one(False, True)) for name in names)
         return t.Predicate(policy, declared.name, assignments, constraints, alias, window, ordering)
 
-    def _assigned(self) -> t.Assigned:
+    def _draw_assignments(self) -> t.Assigned:
         name, domain = f"p{self.fresh()}", self.one(INT, FLOAT, STR, BOOL)
         found = t.Assigned(name, self.expression(domain))
         self.parameters[name] = domain
@@ -342,7 +346,7 @@ class _Growing:
 
     def expression(self, domain: Domain, depth: int = 2) -> t.Expression:
         """An expression of this type, over what is known here."""
-        known = self.known(domain)
+        known = self.list_known(domain)
         if depth == 0 or self.one(True, True, False):
             literals = [t.Literal(each) for each in LITERALS[domain]]
             found: t.Expression = self.one(*(known if known and self.one(True, True, True, False) else literals))
@@ -353,7 +357,7 @@ class _Growing:
             domains = [kind, self.one(INT, FLOAT) if kind in (INT, FLOAT) else kind]
         return t.Operation(operator, tuple(self.expression(each, depth - 1) for each in domains))
 
-    def known(self, domain: Domain) -> list[t.Expression]:
+    def list_known(self, domain: Domain) -> list[t.Expression]:
         """The attributes, parameters and times of this type that are known."""
         own = self.own.domains if self.own else {}
         found: list[t.Expression] = [t.OwnAttribute(name) for name, each in own.items() if each == domain]

@@ -83,5 +83,5 @@ def _gaps(rules: RuleSet) -> Iterator[int]:
         for part in rule.predicates:
             window = part.window
             if window is not None and window.far is not None:
-                most = 0 if window.counted else window.far
+                most = 0 if window.counts_events else window.far
                 yield from (most // 3, most, most + 1)

@@ -26,7 +26,7 @@ def fitting(domains: Sequence[Domain], ruled: Collection[type[Processor]]) -> li
 
 def _suits(processor: Processor, inputs: tuple[Domain, ...]) -> bool:
     try:
-        processor.typed(inputs).machine(inputs)
+        processor.specialise(inputs).machine(inputs)
     except WorkbenchError:
         return False
     return True

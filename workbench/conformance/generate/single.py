@@ -48,15 +48,15 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
         choices += [
             f.EVEN,
             f.ODD,
-            *(g.fixed_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div")),
+            *(g.fix_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div")),
         ]
-        choices += [g.fixed_left("-", constant), f.NEG, f.ABS, g.fixed_right("*", constant)]
-        choices += [g.WIGGLE, g.HALF] if domain.finite else [g.fixed_right("/", constant)]
+        choices += [g.fix_left("-", constant), f.NEG, f.ABS, g.fix_right("*", constant)]
+        choices += [g.WIGGLE, g.HALF] if domain.finite else [g.fix_right("/", constant)]
     elif isinstance(domain, Reals):
         constant = draw(values(domain))
-        choices += [*(g.fixed_right(n, constant) for n in ("+", "<", ">=", "-", "*", "/", "pow")), f.NEG, f.ABS]
+        choices += [*(g.fix_right(n, constant) for n in ("+", "<", ">=", "-", "*", "/", "pow")), f.NEG, f.ABS]
         choices += [f.NAMED[n] for n in ("sqrt", "exp", "log", "round", "floor", "ceil")]
-        choices.append(g.fixed_left("/", constant))
+        choices.append(g.fix_left("/", constant))
     elif isinstance(domain, Bool):
         choices += [f.NOT, g.WIGGLE]
     elif isinstance(domain, Tuple):
@@ -71,7 +71,7 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
             choices.append(f.SUM_VALUES)
     else:
         constant = draw(values(domain))
-        choices += [g.fixed_right("=", constant), g.fixed_right("!=", constant)]
+        choices += [g.fix_right("=", constant), g.fix_right("!=", constant)]
         choices += of_text(draw) if isinstance(domain, Texts) else []
     return draw(st.sampled_from(choices))  # type: ignore[no-any-return]
 
@@ -79,8 +79,8 @@ def unary(draw: Draw, domain: Domain) -> f.Function:
 def of_text(draw: Draw) -> list[f.Function]:
     """Functions of a text."""
     part = draw(st.text("abc", max_size=2))
-    tests = [g.fixed_right(name, part) for name in ("contains", "starts_with", "ends_with", "matches")]
-    return [*tests, g.fixed_right("+", part), *(f.NAMED[name] for name in ("length", "lower", "upper"))]
+    tests = [g.fix_right(name, part) for name in ("contains", "starts_with", "ends_with", "matches")]
+    return [*tests, g.fix_right("+", part), *(f.NAMED[name] for name in ("length", "lower", "upper"))]
 
 
 def binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
@@ -133,7 +133,7 @@ def single(draw: Draw, domain: Domain) -> Processor:
         lambda: Trim(draw(st.integers(1, 3))),
         lambda: cumulation(draw, domain),
         lambda: CountDecimate(draw(st.integers(2, 3)), draw(st.booleans())),
-        lambda: _turned(draw, domain),
+        lambda: _draw_turn(draw, domain),
         lambda: _cast(draw, domain),
         Freeze,
         lambda: Prefix(draw(st.integers(0, 2))),
@@ -152,7 +152,7 @@ def single(draw: Draw, domain: Domain) -> Processor:
     return draw(st.sampled_from(kinds))()  # type: ignore[no-any-return]
 
 
-def _turned(draw: Draw, domain: Domain) -> Processor:
+def _draw_turn(draw: Draw, domain: Domain) -> Processor:
     target = draw(st.one_of(st.just(domain), scalars))
     return TurnInto(draw(values(target)), target)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from workbench.conformance.generate.rule_cases import RuleCase
 from workbench.errors import LanguageError
 from workbench.tesla import tree as t
-from workbench.tesla.check import checked
+from workbench.tesla.check import check_rule_set
 
 Whole = TypeVar("Whole", bound=t.Placed | RuleCase)
 
@@ -30,7 +30,7 @@ def smaller_cases(case: RuleCase) -> Iterator[RuleCase]:
     whole = (each for name in ("rules", "declarations", "aggregates") for each in _without(file, name))
     for lesser in (*whole, *_lesser_rules(file)):
         with suppress(LanguageError):  # something else needs what is left out
-            made = replace(case, rules=checked(lesser, case.rules.name))
+            made = replace(case, rules=check_rule_set(lesser, case.rules.name))
             facts = {name: rows for name, rows in case.facts.items() if name in made.rules.declarations}
             if all(event.type in made.rules.declarations for event in case.events):
                 yield replace(made, facts=facts)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.conformance.written_tests.rule_runs import (
+    has_ticks,
     rule_difference,
     rule_run,
     rules_in,
     running_rules,
-    timed,
-    timed_run,
+    write_timed_run,
 )
 from workbench.conformance.written_tests.written_file import Recipe, WrittenFile, identifier
 from workbench.errors import WorkbenchError
@@ -71,10 +71,10 @@ def _of_pipelines(file: WrittenFile, run: Trace, verdict: Verdict, folder: str |
     problem = verdict.problem
     assert problem is not None
     names = [file.pipeline(Recipe.of(side, problem.fitting.domain, folder)) for side in problem.sides]
-    if timed(run):
+    if has_ticks(run):
         over = problem.fitting.domain
         sides = zip(names, problem.sides, strict=True)
-        return itertools.chain(*(timed_run(run, name, side.pipeline.resolve(over)) for name, side in sides))
+        return itertools.chain(*(write_timed_run(run, name, side.pipeline.resolve(over)) for name, side in sides))
     if isinstance(problem.prop, Equivalence):
         return comparison(run, names[0], names[1], problem.prop.mode)
     return single(run, names[0], verdict.property, problem.syntax)

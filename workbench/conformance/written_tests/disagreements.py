@@ -88,7 +88,7 @@ def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
         "    rules(SOURCE),",
         *_format_case(found.case),
         ")",
-        "assert held_to_meaning(case) is None",
+        "assert compare_to_meaning(case) is None",
     ]
     file.test("test_engines_tell_what_the_rules_mean", "All engines tell what the formulas have", lines)
     return str(file)

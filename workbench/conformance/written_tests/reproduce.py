@@ -21,7 +21,7 @@ from workbench.errors import Overflow, WorkbenchError
 from workbench.executors.reference.executor import Reference
 from workbench.language import parse_property
 from workbench.language import syntax as s
-from workbench.language.properties import dotted
+from workbench.language.properties import join_dotted
 from workbench.processors.held.group import Group
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.trace import Trace, TraceStep
@@ -54,14 +54,14 @@ def single(run: Trace, function: str, asked: str, syntax: s.PropertySyntax | Non
     played = _play(run)
     yield from _run(run, played, f"{function}()")
     if not played.overflow:
-        yield from _broken(run, played, syntax or _parsed(asked))
+        yield from _write_violation(run, played, syntax or _parse_property(asked))
 
 
-def played(run: Trace, function: str) -> Iterator[str]:
+def write_replay(run: Trace, function: str) -> Iterator[str]:
     """That a pipeline, which `function` builds, shows at these inputs what it does when this is written."""
     assert run.pipeline is not None
     inputs: list[InputRow] = [step.inputs for step in run.steps]
-    outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
+    outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
     yield from _run(run, _Played(inputs[: len(outputs) + bool(overflow)], outputs, overflow), f"{function}()")
 
 
@@ -103,18 +103,18 @@ def _play(run: Trace) -> _Played:
     if run.loop is not None:
         inputs += inputs[run.loop :] * (ROUNDS - 1)
     assert run.pipeline is not None
-    outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
-    said = [_carried(step, run.pipeline.outputs) for step in run.steps]
+    outputs, overflow = _execute(Reference(run.pipeline, run.capacities), inputs)
+    said = [_collect_outputs(step, run.pipeline.outputs) for step in run.steps]
     kept = [*said[: len(outputs)], *outputs[len(said) :]]
     return _Played(inputs[: len(kept) + bool(overflow)], kept, overflow)
 
 
-def _carried(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
+def _collect_outputs(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
     """What came out in a step: each output, and the pipe that carries it."""
     return {name: events_of(step.pipes[pipe]) for name, pipe in outputs}
 
 
-def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
+def _execute(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
     """The outputs up to the end or to an Overflow, and how the message of that begins."""
     found: list[OutputRow] = []
     for step, events in enumerate(inputs):
@@ -126,7 +126,7 @@ def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[Out
     return found, ""
 
 
-def _parsed(asked: str) -> s.PropertySyntax | None:
+def _parse_property(asked: str) -> s.PropertySyntax | None:
     """A property by its name; None for one of the user's own making."""
     text = asked if "(" in asked.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", asked)
     try:
@@ -138,7 +138,7 @@ def _parsed(asked: str) -> s.PropertySyntax | None:
 # --- what breaks the property -----------------------------------------------------------------------------
 
 
-def _broken(run: Trace, played: _Played, asked: s.PropertySyntax | None) -> Iterator[str]:
+def _write_violation(run: Trace, played: _Played, asked: s.PropertySyntax | None) -> Iterator[str]:
     """The assertion that the property is violated."""
     name = asked.name if asked else ""
     if name == "always" and asked and isinstance(asked.argument, s.Expression):
@@ -210,10 +210,10 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
     assert run.pipeline is not None
     choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
     executor = Reference(run.pipeline, run.capacities)
-    _executed(executor, played.inputs)
+    _execute(executor, played.inputs)
     choose = random.Random(0)
     inputs = [{name: choose.choice(values) for name, values in choices.items()} for _ in range(TRIES)]
-    outputs, _ = _executed(executor, inputs)
+    outputs, _ = _execute(executor, inputs)
     yield "# from here on no input brings an output: random ones are tried"
     yield "choose = random.Random(0)"
     yield f"choices = {as_source(choices)}"
@@ -239,8 +239,8 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iter
         yield from _run(run, played, "both")
         return
     sides = _sides(run)
-    outs = [[_carried(step, outputs) for step in run.steps] for _, outputs in sides]
-    given = [_given(run, played, name) for name, _ in sides]
+    outs = [[_collect_outputs(step, outputs) for step in run.steps] for _, outputs in sides]
+    given = [_collect_inputs(run, played, name) for name, _ in sides]
     yield f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})"
     if given[0] == given[1]:
         yield from _table("what comes in, what comes out left and right", run, given[0], *outs)
@@ -294,7 +294,7 @@ def _sides(run: Trace) -> list[tuple[str, Outputs]]:
     ]
 
 
-def _given(run: Trace, played: _Played, side: str) -> list[InputRow]:
+def _collect_inputs(run: Trace, played: _Played, side: str) -> list[InputRow]:
     """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
     assert run.pipeline is not None
     names = {name: name for name, _ in run.pipeline.inputs}
@@ -334,9 +334,9 @@ def translate(e: s.Expression, names: Mapping[str, str], capacities: Mapping[str
         return _operation(e, names, capacities)
     if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
         return _queue(e.value, e.name, capacities)
-    path = dotted(e)
+    path = join_dotted(e)
     if path is not None:
-        return _named(path.split("."), names)
+        return _name_parts(path.split("."), names)
     raise Untranslated(str(e))
 
 
@@ -348,7 +348,7 @@ def _operation(e: s.Operation, names: Mapping[str, str], capacities: Mapping[str
 
 
 def _queue(call: s.Call, label: str, capacities: Mapping[str, int]) -> str:
-    queue = dotted(call.arguments[0]) or ""
+    queue = join_dotted(call.arguments[0]) or ""
     if label == "full" and queue in capacities:
         return f"(waiting[{as_source(queue)}] == {capacities[queue]})"
     if label == "length":
@@ -356,7 +356,7 @@ def _queue(call: s.Call, label: str, capacities: Mapping[str, int]) -> str:
     raise Untranslated(f"queue({queue}).{label}")
 
 
-def _named(parts: list[str], names: Mapping[str, str]) -> str:
+def _name_parts(parts: list[str], names: Mapping[str, str]) -> str:
     for size in range(len(parts), 0, -1):
         pipe = names.get(".".join(parts[:size]))
         if pipe is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS, played
+from workbench.conformance.written_tests.reproduce import MOST_ON_A_LINE, ROUNDS, write_replay
 from workbench.conformance.written_tests.written_file import Recipe, as_source, identifier
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.fields import Tuple
@@ -58,10 +58,10 @@ def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
     rows, notes = zip(*_rows(run, model), strict=True)
     yield f"running = {function}()"
     yield "steps = [  # what happens, what is emitted"
-    for row, emitted, note in zip(rows, _emitted(model, rows), notes, strict=True):
+    for row, emitted, note in zip(rows, _collect_composites(model, rows), notes, strict=True):
         yield from _step(note, row, emitted)
     yield "]"
-    yield f"seen = [{_sent('running', rows)} for event, _ in steps]"
+    yield f"seen = [{_write_send('running', rows)} for event, _ in steps]"
     yield "assert seen == [emitted for _, emitted in steps]"
     yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
 
@@ -69,14 +69,14 @@ def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
 def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[ModelledRules]) -> Iterator[str]:
     """The test of a run on which two rule sets differ, or at which their comparison ends."""
     rows, notes = zip(*_rows(run, models[0]), strict=True)
-    sides = [[list(map(_nameless, found)) for found in _emitted(model, rows)] for model in models]
+    sides = [[list(map(_nameless, found)) for found in _collect_composites(model, rows)] for model in models]
     yield f"left, right = {functions[0]}(), {functions[1]}()"
     yield "steps = [  # what happens, what is emitted left and right"
     for row, one, two, note in zip(rows, *sides, notes, strict=True):
         yield from _step(note, row, one, two)
     yield "]"
     for side, kept in (("left", "ours"), ("right", "theirs")):
-        yield f"{kept} = [{_sent(side, rows)} for event, _, _ in steps]"
+        yield f"{kept} = [{_write_send(side, rows)} for event, _, _ in steps]"
     yield "for composite in (each for found in (*ours, *theirs) for each in found):"
     yield '    del composite["rule"]'
     yield "assert list(zip(ours, theirs)) == [(one, two) for _, one, two in steps]"
@@ -100,7 +100,7 @@ def _step(note: str, row: EventRow, *emitted: Sequence[EventRow]) -> Iterator[st
     yield "    ),"
 
 
-def _sent(running: str, rows: Sequence[EventRow]) -> str:
+def _write_send(running: str, rows: Sequence[EventRow]) -> str:
     """How an event of the steps goes in; time that passes by itself is told where the rules wait for it."""
     publish = f"{running}.publish(**event)"
     if all("type" in row for row in rows):
@@ -131,7 +131,7 @@ def _rows(run: Trace, model: ModelledRules) -> Iterator[tuple[EventRow, str]]:
                 yield {"time": now // size - 1}, note
 
 
-def _emitted(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventRow]]:
+def _collect_composites(model: ModelledRules, rows: Sequence[EventRow]) -> list[list[EventRow]]:
     """The composites of each row, by what the rules mean: those that come when it does and did not before."""
     _, size = _unit(model)
     declared, compat = model.rules.declarations, TREX if model.trex else ""
@@ -175,22 +175,22 @@ def _unit(model: ModelledRules) -> tuple[str | None, int]:
 # --- of pipelines with rules in them ----------------------------------------------------------------------
 
 
-def timed(run: Trace) -> bool:
+def has_ticks(run: Trace) -> bool:
     """Whether time passes in a run in ticks."""
     return run.pipeline is not None and any(isinstance(node.processor, RulesInPipeline) for node in run.pipeline.nodes)
 
 
-def timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
+def write_timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
     """The test of a run of a pipeline, which `function` builds and which is `side`, over its domain for `int`."""
     flat = flatten(side)
-    rows = list(_timed_rows(run, flat))
+    rows = list(_iterate_timed_rows(run, flat))
     steps = tuple(replace(run.steps[number], inputs=row) for number, row in rows)
     known = {queue: size for queue, size in run.capacities.items() if queue in flat.queues}
-    yield from played(replace(run, steps=steps, loop=None, pipeline=flat, capacities=known), function)
+    yield from write_replay(replace(run, steps=steps, loop=None, pipeline=flat, capacities=known), function)
     yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
 
 
-def _timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, Value]]]:
+def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, Value]]]:
     """Which step of the run comes, and what it brings; each has its time."""
     assert run.pipeline is not None
     tick = next(node.processor.tick for node in run.pipeline.nodes if isinstance(node.processor, RulesInPipeline))
@@ -201,12 +201,12 @@ def _timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, 
         given = dict(run.steps[number].inputs)
         now += ticks_of(given.pop(ELAPSED, 0)) * tick
         own = {side.inputs[places[name]]: value for name, value in given.items()}
-        row = {name: _meant(value, domain) for (name, domain), value in own.items()}
+        row = {name: _restore_value(value, domain) for (name, domain), value in own.items()}
         yield number, {**row, **dict.fromkeys(side.clocks, now)}
 
 
-def _meant(shown: Value, domain: Domain) -> Value:
+def _restore_value(shown: Value, domain: Domain) -> Value:
     """What an input carries where the pipeline runs; a model may have the names of values."""
     if isinstance(domain, Tuple):
-        return tuple(_meant(each, part) for each, part in zip(shown, domain.fields, strict=True))
+        return tuple(_restore_value(each, part) for each, part in zip(shown, domain.fields, strict=True))
     return float(shown) if domain == FLOAT else int(shown) if domain == INT else shown

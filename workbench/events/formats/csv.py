@@ -112,7 +112,7 @@ class CsvReader(RowReader):
             try:
                 for row in found:
                     number = first + (kept.number if kept else found.line_num)
-                    row = KeptRow(row, kept.taken()) if kept else row
+                    row = KeptRow(row, kept.pop_lines()) if kept else row
                     if self.columns is not None or not self._is_header(row, self.place(shown, first + 1)):
                         yield number, row
                 return
@@ -134,7 +134,7 @@ class CsvReader(RowReader):
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
         first, begun_row = 0, BegunRow(shown)
         for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
-            rest = begun_row.followed(data, last=last)
+            rest = begun_row.append_bytes(data, last=last)
             if rest is None:
                 continue
             if not first:
@@ -149,9 +149,9 @@ class CsvReader(RowReader):
                 first, rest = begun[0] + self.part.skipped, rest[begun[1] :]
             cut = self._cut(rest)
             if cut is None or (last and cut < len(rest)):
-                found = self._found(rest, shown, first, last=last)
+                found = self._find_rows(rest, shown, first, last=last)
                 if found.rows or found.error:
-                    yield LogBlock(partial(self._told, found, shown), rows=len(found.rows))
+                    yield LogBlock(partial(self._read_rows, found, shown), rows=len(found.rows))
                     if found.error:
                         return
                 first, rest = found.lines, rest[found.used :]
@@ -200,7 +200,7 @@ class CsvReader(RowReader):
         begins = self._is_header(row, self.place(shown, 1))
         return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
 
-    def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
+    def _find_rows(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
         """The rows of a text, but for one at its end that may go on."""
         texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
         taken = 0
@@ -222,7 +222,7 @@ class CsvReader(RowReader):
         used = rows[-1][0] if rows else first
         return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
 
-    def _told(self, found: _Rows, shown: str) -> Iterator[InputEvents]:
+    def _read_rows(self, found: _Rows, shown: str) -> Iterator[InputEvents]:
         yield from self.located(iter(found.rows), shown)
         if found.error:
             raise found.error
@@ -232,11 +232,11 @@ class CsvReader(RowReader):
         if columns is not None:
             return column_steps(columns, self.domains)
         if self._odd and len(block) > PIECE and len(pieces := list(self._pieces(block))) > 1:
-            return itertools.chain.from_iterable(self._pieced(pieces, shown, first))
+            return itertools.chain.from_iterable(self._read_pieces(pieces, shown, first))
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
-    def _pieced(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
+    def _read_pieces(self, pieces: Sequence[bytes], shown: str, first: int) -> Iterator[Iterator[InputEvents]]:
         for piece in pieces:
             if self.account.rows == self.reading.head:  # the last row of --head was a bad one
                 return
@@ -274,12 +274,12 @@ class CsvReader(RowReader):
         """Whether this first line is one; the columns are known then."""
         try:
             if self.reading.header:
-                self.opened(self.reading.header)
+                self.set_columns(self.reading.header)
                 return False
             if self._headerless(row):
                 self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
                 return False
-            self.opened(names(row))
+            self.set_columns(names(row))
         except InputError as error:
             paths = see_inputs(self.ports, self.reading)
             known = [

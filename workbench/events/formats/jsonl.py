@@ -25,7 +25,7 @@ from workbench.events.clock import Times
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.line_rows import RecordReader
-from workbench.events.lines import braced_lines, is_text
+from workbench.events.lines import count_braced_lines, is_text
 from workbench.events.packing import ready_bytes
 from workbench.events.reading import LINES, Reading
 from workbench.events.rows import InputEvents, LogBlock
@@ -73,7 +73,7 @@ class JsonReader(RecordReader):
         if (
             len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
             or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
-            or (count := braced_lines(lines)) is None or (b"-0" in lines and _MINUS_ZERO.search(lines))
+            or (count := count_braced_lines(lines)) is None or (b"-0" in lines and _MINUS_ZERO.search(lines))
         ):  # fmt: skip
             return None, None
         import pyarrow as pa
@@ -90,12 +90,12 @@ class JsonReader(RecordReader):
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
         # what no input needs is not read: keys that each stand in one line only would be columns of all lines
         unexpected = "ignore" if others else "error"
-        table = _parsed(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
+        table = _parse_lines(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
         if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
-            table = _parsed(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
+            table = _parse_lines(lines, pa.schema(zip(names, timed, strict=True)), unexpected)
         if table is None or table.num_rows != count:
             return None, None
-        columns = self.matched([*table.column_names, *others])
+        columns = self.match_columns([*table.column_names, *others])
         self.reporter.ignore_columns(columns.ignored)
         self._seen.update(dict.fromkeys([*others, *found]))
         return table, columns
@@ -164,7 +164,7 @@ def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any
     return [pa.float64() if isinstance(each, Times) and pa.types.is_int64(kind) else kind for each, kind in pairs]
 
 
-def _parsed(lines: bytes, schema: Any, unexpected: str) -> Any:
+def _parse_lines(lines: bytes, schema: Any, unexpected: str) -> Any:
     """The table of some types; None where Arrow finds others."""
     import pyarrow as pa
     from pyarrow import json as arrow
@@ -190,13 +190,13 @@ class JsonWriter(RowWriter):
 
     def ready(self, table: Any) -> Callable[[], object]:
         from workbench.events.output_columns import is_texts_of_numbers
-        from workbench.events.texts import json_lines, written
+        from workbench.events.texts import join_texts, json_lines
 
         ready = [
             name for name, domain in self.domains.items() if as_json(domain) or is_texts_of_numbers(domain, table[name])
         ]
         lines = json_lines(table, ready) if hasattr(self.stream, "buffer") else None
-        return super().ready(table) if lines is None else ready_bytes(self.stream, [written(lines)])
+        return super().ready(table) if lines is None else ready_bytes(self.stream, [join_texts(lines)])
 
     def row(self, events: Mapping[str, Value]) -> None:
         found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}

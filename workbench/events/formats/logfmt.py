@@ -49,7 +49,7 @@ class LogfmtReader(RecordReader):
                 raise InputError(f"expected key=value, not {short(line[pair.start(5) :])}")
             if key in found:
                 raise InputError(f"the key '{key}' occurs twice in one line")
-            value = _unquoted(quoted) if quoted else plain
+            value = _unquote(quoted) if quoted else plain
             empty = equals and not quoted and value in ("", "null")
             found[key] = None if empty else value if equals else "true"
         if not found:
@@ -66,7 +66,7 @@ class LogfmtReader(RecordReader):
         return f"'{short(cell)}'"
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     """What a value in quotation marks means; InputError where it has an escape that means nothing."""
     if "\\" not in value:
         return value[1:-1]

@@ -39,7 +39,7 @@ class TextReader(LineReader):
         if not groups:
             raise InputError("no group of --pattern has a name", hint="a column named user: (?P<user>\\w+)")
         self._groups = tuple(groups.values())
-        self.opened(tuple(groups))
+        self.set_columns(tuple(groups))
 
     def cells(self, row: str) -> Sequence[str] | None:
         text = row.rstrip("\r\n")

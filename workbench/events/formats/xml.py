@@ -67,15 +67,15 @@ class XmlReader(RowReader):
         """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
-        for some in self._arrived(lines, shown):
+        for some in self._read_elements(lines, shown):
             yield from some
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in blocks of those that end in so many bytes."""
-        for some in self._arrived(lines, shown):
+        for some in self._read_elements(lines, shown):
             yield self.block(some, shown)
 
-    def _arrived(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
+    def _read_elements(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
         """The rows with their numbers, as soon as the bytes that have come are read."""
         some: list[tuple[int, Element]] = []
         number = 0
@@ -100,11 +100,13 @@ class XmlReader(RowReader):
         inside = tuple(f"{path.partition('[')[0]}/" for path in given)
         try:
             self._first = tuple(dict.fromkeys(paths_in(first)))
-            self.opened((*given, *(path for path in self._first if path not in given and not path.startswith(inside))))
+            self.set_columns(
+                (*given, *(path for path in self._first if path not in given and not path.startswith(inside)))
+            )
         except InputError as error:
             raise error.retold(where=where) from error
         assert self.columns is not None
-        used = self.columns.used
+        used = self.columns.used_columns
         self._paths = [name if i in used or self._all else None for i, name in enumerate(self.columns.names)]
         self._shapes = (
             None if self._all else RowShapes([None if path is None else plain_elements(path) for path in self._paths])
@@ -132,7 +134,7 @@ class XmlReader(RowReader):
                 failed = error
             except (LookupError, ValueError) as error:  # not of what it says, but of the encoding that it names
                 raise InputError(f"not well-formed XML: {error}", where=shown) from error
-            events, begun = _happened(parser), row
+            events, begun = _take_events(parser), row
             silent = not events
             while events:
                 event = events.popleft()
@@ -143,7 +145,7 @@ class XmlReader(RowReader):
                         raise self._too_large(f"elements are nested more than {DEEPEST} deep", shown)
                     inside.append(event[1])
                     if row is None:
-                        row = self._begun(event[1])
+                        row = self._begin_element(event[1])
                 else:
                     ended = inside.pop()
                     if ended is row:
@@ -161,7 +163,7 @@ class XmlReader(RowReader):
                     told = f"it ends inside <{self.tag}>"
                 raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
 
-    def _begun(self, element: Element) -> Element | None:
+    def _begin_element(self, element: Element) -> Element | None:
         """An element outside of rows has begun: itself if it is one."""
         if element.tag == self.tag:
             return element
@@ -262,12 +264,12 @@ class XmlReader(RowReader):
 
 def _kind(cells: Sequence[Places | None]) -> str:
     """What is at a path in some rows."""
-    from workbench.events.look import guessed
+    from workbench.events.look import guess_type
 
     inside = [each for cell in cells for _, each in cell or ()]
     if any(not isinstance(each, str) and len(each) for each in inside):
         return "elements"
-    kind = guessed([each if isinstance(each, str) else (each.text or "").strip() for each in inside])
+    kind = guess_type([each if isinstance(each, str) else (each.text or "").strip() for each in inside])
     return f"lists of {kind}" if any(len(cell or ()) > 1 for cell in cells) else kind
 
 
@@ -279,7 +281,7 @@ def _places(cell: Any) -> Places:
     return cell.places() if isinstance(cell, PlainCell) else cell or []
 
 
-def _happened(parser: ElementTree.XMLPullParser[Any]) -> Any:
+def _take_events(parser: ElementTree.XMLPullParser[Any]) -> Any:
     """The events of a parser, without those of its method, which take as long as to parse."""
     found = getattr(parser, "_events_queue", None)
     return deque(parser.read_events()) if found is None else found

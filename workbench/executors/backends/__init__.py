@@ -1,5 +1,5 @@
 """The backends, one file each with a `ROW` (`workbench.executors.table`), found automatically."""
 
-from workbench.extensions import extended
+from workbench.extensions import extension_folders
 
-__path__.extend(extended("backends"))
+__path__.extend(extension_folders("backends"))

@@ -56,13 +56,13 @@ def _session(running: Compiled, start: Start) -> Session:
     return ColumnSession(running, threads=running.threads, idle=start.options.steps)
 
 
-def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.keyed.session import KeyedColumnSession
-    from workbench.executors.compiled.keyed.tables import compiled_keys
+    from workbench.executors.compiled.keyed.tables import make_compiled_keys
 
     one = Compiled(pipeline, maps=False)
-    return KeyedColumnSession(compiled_keys(one, threads=start.options.threads or 1), partition)
+    return KeyedColumnSession(make_compiled_keys(one, threads=start.options.threads or 1), partition)
 
 
 START, ROW_SECONDS = 0.2, 1e-7
@@ -79,9 +79,9 @@ ROW = BackendRow(
     "machine code for columns of events; rules are tables, which one kernel interprets",
     _make,
     _session,
-    _keyed,
+    _open_keyed,
     kinds=(PIPELINE, RULE_SET),
-    engine=later("workbench.executors.compiled.rules.threads", "compiled_rules"),
+    engine=later("workbench.executors.compiled.rules.threads", "make_compiled_rules"),
     undivided=attrgetter("in_turn"),
     like="numba",
     options=(

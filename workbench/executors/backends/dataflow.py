@@ -34,7 +34,7 @@ def _make(pipeline: Program, start: Start) -> Dataflow:
     return running
 
 
-def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.compiled:
@@ -46,8 +46,8 @@ ROW = BackendRow(
     "dataflow",
     "processors that have new events, of several steps at the same time, in threads",
     _make,
-    later("workbench.executors.row_session", "overlapped_session"),
-    _keyed,
+    later("workbench.executors.row_session", "open_overlapped_session"),
+    _open_keyed,
     options=(
         *FAULTS,
         BackendOption("--threads", "number of threads, with the main one (default: one per core)", THREADS),

@@ -34,15 +34,15 @@ def _session(running: Compiled, start: Start) -> Session:
     return ColumnSession(running, idle=start.options.steps)  # its threads are those of the GPU
 
 
-def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.compiled.gpu.available import gpu_name
     from workbench.executors.compiled.keyed.session import KeyedColumnSession
-    from workbench.executors.compiled.keyed.tables import compiled_keys
+    from workbench.executors.compiled.keyed.tables import make_compiled_keys
 
     # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
     start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
-    return KeyedColumnSession(compiled_keys(Compiled(pipeline, maps=False)), partition)
+    return KeyedColumnSession(make_compiled_keys(Compiled(pipeline, maps=False)), partition)
 
 
 def _missing() -> str:
@@ -64,7 +64,7 @@ ROW = BackendRow(
     "experimental: rules with a thread for each trigger, where triggers do not depend on each other",
     _make,
     _session,
-    _keyed,
+    _open_keyed,
     kinds=(PIPELINE, RULE_SET),
     engine=later("workbench.executors.compiled.rules.cuda_device", "gpu_rules"),
     missing=_missing,

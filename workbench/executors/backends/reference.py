@@ -59,14 +59,14 @@ def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> It
 
 
 def _session(running: Reference, start: Start) -> Session:
-    from workbench.executors.row_session import overlapped_session, reference_session
+    from workbench.executors.row_session import open_overlapped_session, reference_session
 
     if start.options.processes:
-        return overlapped_session(cast("Processes", running), start)
+        return open_overlapped_session(cast("Processes", running), start)
     return reference_session(running, start)
 
 
-def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.reference.executor import Reference
     from workbench.executors.reference.keyed import KeyedRowSession
 
@@ -84,7 +84,7 @@ ROW = BackendRow(
     "any Python values, an event at a time, queues of any length",
     _make,
     _session,
-    _keyed,
+    _open_keyed,
     estimate=lambda size: size.rows * PYTHON_SECONDS,
     options=(
         *FAULTS,

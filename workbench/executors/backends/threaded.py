@@ -23,7 +23,7 @@ def _make(pipeline: Program, start: Start) -> Threaded:
     return Threaded(pipeline, manager, oracle=start.oracle)
 
 
-def _keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
+def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Session:
     from workbench.executors.reference.keyed import KeyedRowSession
 
     return KeyedRowSession(_make(pipeline, start), partition)
@@ -33,8 +33,8 @@ ROW = BackendRow(
     "threaded",
     "the same, with parts of the pipeline and instances in windows in threads",
     _make,
-    later("workbench.executors.row_session", "overlapped_session"),
-    _keyed,
+    later("workbench.executors.row_session", "open_overlapped_session"),
+    _open_keyed,
     options=(
         *FAULTS,
         BackendOption("--threads", "number of worker threads (default: one per core)", THREADS),

@@ -17,7 +17,7 @@ from workbench.errors import Refused, WorkbenchError
 from workbench.executors.compiled.code.loop import loop_source
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.shape import rows_of
-from workbench.executors.compiled.lower.system import known, texts_in
+from workbench.executors.compiled.lower.system import list_known, texts_in
 from workbench.executors.dataflow.vertex_run import FlowStep, VertexContext
 
 
@@ -49,7 +49,7 @@ class CompiledVertex:
         region = region_of(flat, cells, lambda pipe: bool(readers[slots[pipe]]))
         if any(flat.widths[pipe] != 1 for pipe, _ in region.inputs):
             raise Refused(f"pipes into {region.name} carry several events in a step")
-        if region.clocked or any(processor.timed for processor in region.typed.values()):
+        if region.is_clocked or any(processor.is_timed for processor in region.typed.values()):
             raise Refused(f"{region.name} depends on the steps at which events arrive")
         self.running = Compiled(region, maps=False)
         self.first, self._readers = cells[0], readers
@@ -72,28 +72,28 @@ class CompiledVertex:
     def source(self) -> str:
         """Of the loop that makes its steps, with events or without, and says in which step what comes out."""
         system = self.running.system
-        return loop_source(system, [known(system, "sparse")], places=True, target="cpu")
+        return loop_source(system, [list_known(system, "sparse")], places=True, target="cpu")
 
     def run_all(self, steps: Sequence[FlowStep], context: VertexContext) -> list[Sequence[int]]:
         """For each phase the vertices that get messages."""
         live = [step for step in steps if self.first < context.failure.bound(step.number)]
-        made = self._one_by_one(live, context) if context.watched else self._made(live, context)
+        made = self._one_by_one(live, context) if context.watched else self._run_live(live, context)
         sent = [self._carry(step, outputs) for step, outputs in zip(live, made, strict=False)]
         return [*sent, *[()] * (len(steps) - len(sent))]
 
-    def _made(self, live: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
+    def _run_live(self, live: Sequence[FlowStep], context: VertexContext) -> list[dict[str, list[Value]]]:
         """What comes out; before the error, if there is one."""
         try:
             before = live[:-1] if live and live[-1].ends else live
             made = self.running.outputs([self._events(step) for step in before]) if before else []
-            return made + [self._ended(step) for step in live[len(before) :]]
+            return made + [self._run_end(step) for step in live[len(before) :]]
         except WorkbenchError:  # nothing of the steps before the last has happened
             return self._one_by_one(live, context)
 
     def _events(self, step: FlowStep) -> dict[str, Value]:
         return {name: step.contents[slot] for name, slot in self.inputs if slot in step.contents}
 
-    def _ended(self, step: FlowStep) -> dict[str, list[Value]]:
+    def _run_end(self, step: FlowStep) -> dict[str, list[Value]]:
         """What comes out at the end of the streams, events that come then included."""
         events = self._events(step)
         made = self.running.outputs([events])[0] if events else {}
@@ -111,7 +111,7 @@ class CompiledVertex:
                     step.queues |= record.queues
                     made.append(dict(record.outputs))
                 else:
-                    made.append(self._ended(step) if step.ends else self.running.outputs([self._events(step)])[0])
+                    made.append(self._run_end(step) if step.ends else self.running.outputs([self._events(step)])[0])
             except WorkbenchError as error:
                 context.failure.note(step.number, self.first, error)
                 break

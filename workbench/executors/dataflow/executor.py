@@ -210,9 +210,9 @@ class Dataflow(Overlapped):
     @property
     def _patience(self) -> int:
         """How many steps Python still runs before machine code does, where all vertices are."""
-        from workbench.executors.dataflow.machine.run import made_before
+        from workbench.executors.dataflow.machine.run import is_code_cached
 
-        return (PATIENCE if made_before() else PATIENT) // len(self.vertices.names) - self._made
+        return (PATIENCE if is_code_cached() else PATIENT) // len(self.vertices.names) - self._made
 
     @property
     def runs_machine_now(self) -> bool:
@@ -231,9 +231,9 @@ class Dataflow(Overlapped):
         inputs = [(name, slot, domains[slot]) for name, slot in self._positions.items()]
         shown = list(dict.fromkeys(slot for _, slot in self._shown))
         pairs = [(slot, domains[slot]) for slot in slots]
-        return FlowPlan(self.vertices.graph, runs, inputs, pairs, shown, self._readers, self._wide, self._stepped)
+        return FlowPlan(self.vertices.graph, runs, inputs, pairs, shown, self._readers, self._wide, self._begin_step)
 
-    def _arrived(self, events: Mapping[str, Value]) -> dict[int, Value]:
+    def _collect_arrivals(self, events: Mapping[str, Value]) -> dict[int, Value]:
         """The events of a step, by slot; one of an oracle at the complement of its own."""
         found: dict[int, Value] = {}
         for name, value in events.items():
@@ -242,9 +242,9 @@ class Dataflow(Overlapped):
             found[~position if name in self._oracles else position] = value
         return found
 
-    def _stepped(self, events: Mapping[str, Value]) -> dict[int, Value]:
+    def _begin_step(self, events: Mapping[str, Value]) -> dict[int, Value]:
         """The same, and the step counts."""
-        found = self._arrived(events)
+        found = self._collect_arrivals(events)
         self.steps += 1
         return found
 
@@ -252,7 +252,7 @@ class Dataflow(Overlapped):
         """The vertices by their numbers, `VertexRun` or `CompiledVertex`; made again where somebody observes them."""
         if self._planned is not self._plan:
             plan, log = self._plan, VertexRun((), (), {})
-            made = self._compiled_runs() if self._compiles else {}
+            made = self._compile_runs() if self._compiles else {}
             self._in_words = self._compiles and len(made) + 1 == len(self.vertices.cells)
             runs = [
                 made[cells]
@@ -264,7 +264,7 @@ class Dataflow(Overlapped):
             self._planned = plan
         return self._vertex_runs
 
-    def _compiled_runs(self) -> dict[tuple[int, ...], CompiledVertex]:
+    def _compile_runs(self) -> dict[tuple[int, ...], CompiledVertex]:
         """Groups that are machine code, by their processors; single processors as well, where that makes all of them.
 
         Then machine code can run the whole graph.
@@ -318,7 +318,7 @@ class Dataflow(Overlapped):
         if ends:
             self._close_inputs(None)
         sent = dict.fromkeys(self._at_end if ends else self._at_steps)
-        for slot, value in self._arrived(events).items():
+        for slot, value in self._collect_arrivals(events).items():
             contents[slot] = value
             if slot >= 0:  # what oracles say is news to nobody
                 sent.update(dict.fromkeys(self._readers[slot]))

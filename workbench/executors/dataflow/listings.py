@@ -160,7 +160,7 @@ def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
         )
 
 
-def defined(
+def define_sets(
     graph: NumberedGraph, messages: Iterable[Pair], begun: int
 ) -> tuple[frozenset[Pair], frozenset[Pair], frozenset[Pair]]:
     """The partial, full and ready sets by definitions (7) to (9).

@@ -83,7 +83,7 @@ class NumberedGraph:
         return all(a <= b for a, b in zip(self.last[1:], self.last[2:], strict=False))
 
 
-def numbered(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple[V, ...]]:
+def number_graph(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple[V, ...]]:
     """The graph with a satisfactory numbering, and its vertices in that order.
 
     Kahn's algorithm with a first-in first-out queue: a vertex is appended when the last of its predecessors leaves.
@@ -113,16 +113,16 @@ def numbered(graph: Mapping[V, Collection[V]]) -> tuple[NumberedGraph, tuple[V, 
     if len(order) < len(graph):
         stuck = next(v for v in graph if left[v])
         raise PipelineError(f"the graph has a cycle: vertex {stuck} never has all its predecessors")
-    return renumbered(graph, order), tuple(order)
+    return renumber_graph(graph, order), tuple(order)
 
 
-def renumbered(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> NumberedGraph:
+def renumber_graph(graph: Mapping[V, Collection[V]], order: Sequence[V]) -> NumberedGraph:
     """The graph with its vertices numbered in a given order, satisfactory or not."""
     place = {v: i for i, v in enumerate(order, 1)}
     return NumberedGraph(tuple(frozenset(place[u] for u in graph[v]) for v in order))
 
 
-def numbered_graphs(size: int) -> Iterator[NumberedGraph]:
+def enumerate_graphs(size: int) -> Iterator[NumberedGraph]:
     """All graphs of so many vertices in topological order, with satisfactory numberings and others."""
     choices = [[frozenset(c) for k in range(v) for c in combinations(range(1, v), k)] for v in range(1, size + 1)]
     return map(NumberedGraph, product(*choices))

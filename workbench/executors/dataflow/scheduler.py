@@ -181,7 +181,7 @@ class Scheduler:
         base = (len(own) >> 1) - shift
         bounds = [own[base + phase] for phase in phases]
         for phase, before in zip(phases, bounds, strict=True):
-            after = self._bound(phase)
+            after = self._find_bound(phase)
             if after != before:
                 set_least(own, phase - shift, after)
         old = new = self._size  # x of the phase before
@@ -226,7 +226,7 @@ class Scheduler:
             at = end
         return old, new
 
-    def _bound(self, phase: int) -> int:
+    def _find_bound(self, phase: int) -> int:
         """The vertex below the least that still has to run, N where there is none."""
         heap, waiting = self._heaps[phase], self._waiting[phase]
         while heap and heap[0] not in waiting:

@@ -140,7 +140,7 @@ class VertexRun:
                 found = push(states[index], front)
                 states[index], ((present, value),) = found
             except Exception as error:
-                self._failed(step, plan, context, front, error, found)
+                self._record_failure(step, plan, context, front, error, found)
                 return [*sent, *[()] * (len(steps) - len(sent))]
             if present:
                 step.contents[target] = value
@@ -155,7 +155,7 @@ class VertexRun:
                 break
         return tuple(sent)
 
-    def _failed(
+    def _record_failure(
         self, step: FlowStep, plan: CellPlan, context: VertexContext, front: Any, error: Exception, found: Any
     ) -> None:
         told = failure(step.number, plan[1].node, front, error, found)
@@ -181,7 +181,7 @@ class VertexRun:
                     context.states[index], results = found
                     emitted.append(results)
                 except Exception as error:
-                    self._failed(step, plan, context, front, error, found)
+                    self._record_failure(step, plan, context, front, error, found)
                     return False
         if emitted:
             self._carry(plan, emitted, contents, sent)
@@ -196,7 +196,9 @@ class VertexRun:
         if cell.clocked:
             source, *oracles = cell.sources
             carried = {source: step.events(source), **{slot: [] for slot in oracles}}
-            state, emitted = cell.tick(state, carried, partial(self._said, contents), step.number, ends=step.ends)
+            state, emitted = cell.tick(
+                state, carried, partial(self._read_oracle, contents), step.number, ends=step.ends
+            )
             contents.update((slot, carried[slot][0]) for slot in oracles if carried[slot])
         else:
             state, emitted = cell.feed(state, [step.events(slot) for slot in cell.sources], step.number)
@@ -204,7 +206,7 @@ class VertexRun:
         states[index] = state
         return [*emitted, *cell.finish(state, step.number)] if step.ends else emitted
 
-    def _said(self, contents: StepContents, oracle: str) -> Value | None:
+    def _read_oracle(self, contents: StepContents, oracle: str) -> Value | None:
         said = contents[~self._oracles[oracle]]
         return None if said is ABSENT else said
 

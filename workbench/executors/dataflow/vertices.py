@@ -14,7 +14,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.errors import PipelineError
-from workbench.executors.dataflow.numbering import NumberedGraph, numbered, renumbered
+from workbench.executors.dataflow.numbering import NumberedGraph, number_graph, renumber_graph
 from workbench.processors.held.group import Group
 
 LOG = "log"
@@ -64,7 +64,7 @@ class VertexGraph:
         if order and sorted(order) != sorted(before):
             raise PipelineError(f"the order {', '.join(order)} is none of the vertices", hint=", ".join(before))
         try:
-            graph, names = (renumbered(before, order), tuple(order)) if order else numbered(before)
+            graph, names = (renumber_graph(before, order), tuple(order)) if order else number_graph(before)
         except PipelineError as error:
             hint = "what lies between two processors of a vertex belongs to it"
             raise PipelineError(f"the vertices of {flat.ports.of} form a cycle: {error.what}", hint=hint) from error

@@ -150,16 +150,16 @@ class Processes(Overlapped):
     def records(self, steps: Steps) -> Generator[StepRecord]:
         self._check_whole()
         self._behind = True
-        yield from map(partial(Reference.step, self), self._sent(steps))
+        yield from map(partial(Reference.step, self), self._send_steps(steps))
         self._behind = False
 
     def streamed(self, steps: Iterable[Mapping[str, Value]]) -> Generator[dict[str, list[Value]]]:
         self._check_whole()
         self._behind = True
-        yield from self.emitted(self._sent(steps))
+        yield from self.emitted(self._send_steps(steps))
         self._behind = False
 
-    def _sent(self, steps: Steps) -> Iterator[Mapping[str, Value]]:
+    def _send_steps(self, steps: Steps) -> Iterator[Mapping[str, Value]]:
         """The steps, each when workers have said what they say of it. Steps are read ahead."""
         source, failed = iter(steps), None
         under_way: deque[list[Mapping[str, Value]]] = deque()
@@ -179,7 +179,7 @@ class Processes(Overlapped):
                     self._send([Ended(None) if step is END else step for step in batch])
                     under_way.append(batch)
                 size = min(2 * size, self._batch)
-            while under_way and (not more or len(under_way) == self._ahead or self._answered):
+            while under_way and (not more or len(under_way) == self._ahead or self._has_answer):
                 self._receive()
                 yield from under_way.popleft()
         if failed is not None:
@@ -202,10 +202,10 @@ class Processes(Overlapped):
             try:
                 worker.connection.send_bytes(data)
             except OSError:
-                self._lost(worker)
+                self._raise_lost(worker)
 
     @property
-    def _answered(self) -> bool:
+    def _has_answer(self) -> bool:
         """Whether all have said, or say no more, what they say of the oldest steps."""
         return all(worker.connection.poll() for worker in self._workers)
 
@@ -216,15 +216,16 @@ class Processes(Overlapped):
             try:
                 said, why = pickle.loads(worker.connection.recv_bytes())
             except (EOFError, OSError):
-                self._lost(worker)
+                self._raise_lost(worker)
             answers.append(said)
             self._stopped = self._stopped or why
         for name, arrived in self._arrived.items():
             arrived.extend(zip_longest(*(said[name] for said in answers)))
 
-    def _lost(self, worker: Forked) -> NoReturn:
+    def _raise_lost(self, worker: Forked) -> NoReturn:
         raise WorkbenchError(
-            f"a worker is lost: {worker.died}", hint="there may be too little memory: ask for fewer --processes"
+            f"a worker is lost: {worker.cause_of_death}",
+            hint="there may be too little memory: ask for fewer --processes",
         )
 
     # --- what is not for it ---
@@ -246,7 +247,7 @@ def divided(flat: Pipeline) -> tuple[str, ...]:
     ------
     Refused: there are none.
     """
-    if flat.clocked:
+    if flat.is_clocked:
         raise Refused(f"{flat.ports.of} is not divided among processes: it has processors that work on steps")
     found: list[str] = []
     reasons = []

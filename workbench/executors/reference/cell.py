@@ -142,7 +142,7 @@ class Cell:
     def collect(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
         """The fronts that these arrivals complete; what is left waits in the queues."""
         if not self.queues:
-            return self.processor.merged(arrivals)
+            return self.processor.merge_arrivals(arrivals)
         fronts: list[tuple[Value, ...]] = []
         self._received, self._taken = [len(values) for values in arrivals], fronts
         for queue, values in zip(self.queues, arrivals, strict=True):
@@ -223,11 +223,13 @@ def failure(
     when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
 ) -> WorkbenchError:
     """An error in a processor's step, saying when, where and on which events; `found` is what it gave, if it did."""
-    told = _told(when, node, front, error, found)
+    told = _locate_error(when, node, front, error, found)
     return told.at(step=when) if isinstance(when, int) else told
 
 
-def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any) -> WorkbenchError:
+def _locate_error(
+    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any
+) -> WorkbenchError:
     ports = node.processor.ports
     if node.processor.marks and front:
         ports, front = (ports[front[0]],), front[1:]

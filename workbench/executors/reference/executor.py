@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from workbench.core.domain import Domain, Value
 from workbench.core.kinds import Clocked
-from workbench.core.processor import END, Maybe, carried
+from workbench.core.processor import END, Maybe, show_carried
 from workbench.errors import PipelineError, Refused, StateError
 from workbench.executors.backend import StepRecord, Steps
 from workbench.executors.pending import Done, Pending
@@ -21,7 +21,7 @@ from workbench.executors.reference.cell import ABSENT
 from workbench.executors.reference.network import Network
 from workbench.executors.reference.pull import Pull
 from workbench.executors.snapshot import HINT, fingerprint, from_text, to_text
-from workbench.stored import opened, sealed
+from workbench.stored import seal, unseal
 
 
 class Reference(Network):
@@ -79,7 +79,7 @@ class Reference(Network):
     def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
         shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
         return StepRecord(
-            {pipe: Maybe(bool(content), carried(content, width)) for pipe, width, content in shown},
+            {pipe: Maybe(bool(content), show_carried(content, width)) for pipe, width, content in shown},
             {output: contents[slot] for output, slot in self._shown},
             self.lengths(),
         )
@@ -181,7 +181,7 @@ class Reference(Network):
         """
         if self._pull is not None:
             raise Refused("the state of a pipeline that is pulled cannot be saved: its sources would have to be, too")
-        return sealed(self.fingerprint, to_text(self._saved()))
+        return seal(self.fingerprint, to_text(self._save()))
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a saved state.
@@ -190,7 +190,7 @@ class Reference(Network):
         ------
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
-        content = from_text(opened(self.fingerprint, snapshot))
+        content = from_text(unseal(self.fingerprint, snapshot))
         try:
             _, _, ended, states, cells = content
             fits = [len(queues) for queues, _ in cells] == [len(cell.queues) for cell in self._cells]
@@ -236,14 +236,14 @@ class Reference(Network):
 
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when the sources have ended and no more can come."""
-        return self._connected.next(self.flat.ports.only("output", output))
+        return self._connected_pull.next(self.flat.ports.only("output", output))
 
     def puller(self, output: str | None = None) -> Callable[[], Value]:
         """`pull` of one output, for many events: whether it can be called is looked at once."""
-        return partial(self._connected.next, self.flat.ports.only("output", output))
+        return partial(self._connected_pull.next, self.flat.ports.only("output", output))
 
     @property
-    def _connected(self) -> Pull:
+    def _connected_pull(self) -> Pull:
         if self._pull is None:
             raise PipelineError(f"{self.flat.ports.of} has no sources", hint="call connect(x=iterable) first")
         return self._pull

@@ -19,7 +19,7 @@ from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.executors.backend import Oracle, check_support
 from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
-from workbench.executors.reference.written_out import WrittenOut, written_out
+from workbench.executors.reference.written_out import WrittenOut, write_out
 from workbench.processors.held.group import with_room
 
 
@@ -49,7 +49,7 @@ class Network:
         self._width = self.flat.widths
         self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
         self._arrange()
-        self._advance = self._advance_clocked if self.flat.clocked else self._advance_fronts
+        self._advance = self._advance_clocked if self.flat.is_clocked else self._advance_fronts
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
@@ -90,7 +90,7 @@ class Network:
     @cached_property
     def _whole(self) -> WrittenOut | None:
         """A step in which every input has an event and nothing waits, where that is one function."""
-        return written_out(self._cells, self._wide, len(self._sources), [slot for _, slot in self._shown])
+        return write_out(self._cells, self._wide, len(self._sources), [slot for _, slot in self._shown])
 
     def reset(self) -> None:
         """Back to the state before the first event."""
@@ -286,7 +286,7 @@ class Network:
 
     def _end(self, name: str | None) -> list[list[Value]]:
         """End inputs; what every pipe carries then."""
-        before = self._saved()
+        before = self._save()
         self._close_inputs(name)
         try:
             contents = self._drain()
@@ -337,7 +337,7 @@ class Network:
 
     # --- as it was ------------------------------------------------------------------------------------------
 
-    def _saved(self) -> tuple[int, bool, list[bool], list[State], list[Saved]]:
+    def _save(self) -> tuple[int, bool, list[bool], list[State], list[Saved]]:
         """A copy of what can change."""
         cells = [cell.save() for cell in self._cells]
         return self.steps, self._closed, self._ended.copy(), self._states.copy(), cells

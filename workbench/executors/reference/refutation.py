@@ -89,9 +89,9 @@ class Refutations:
     ) -> None:
         self.found: list[Refutation] = []
         self._running, self._most, self._tell = running, most, tell
-        running.observe(self._observed, counts=True)
+        running.observe(self._observe, counts=True)
 
-    def _observed(self, cell: Cell) -> Push:
+    def _observe(self, cell: Cell) -> Push:
         holder, push = cell.processor, cell.step
         if not isinstance(holder, ForAll):
             return push
@@ -104,7 +104,7 @@ class Refutations:
             came.append(self._running.steps)
             said = events_of(out)
             if (False in said or False in after) and (self._most is None or len(self.found) < self._most):
-                for number, false in holder.refuted(state, front):
+                for number, false in holder.list_refuted(state, front):
                     self._keep(cell.node.name, came[number], holder, false, front)
             for _ in said:
                 came.popleft()
@@ -115,7 +115,7 @@ class Refutations:
     def _keep(
         self, name: str, step: int, holder: ForAll, false: Sequence[tuple[Value, State]], front: tuple[Any, ...]
     ) -> None:
-        inner = holder.copied
+        inner = holder.inner_processor
         culprits = [
             _culprit(inner, value, before, front, reasons=self._most is None or number < self._most)
             for number, (value, before) in enumerate(sorted(false, key=_rank))

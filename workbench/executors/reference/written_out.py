@@ -40,7 +40,7 @@ WrittenOut = Callable[[Any, Iterable[tuple[Any, ...]], Sequence[Callable[[Any], 
 A step that fails has not been made, and those before it have."""
 
 
-def written_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: Sequence[int]) -> WrittenOut | None:
+def write_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown: Sequence[int]) -> WrittenOut | None:
     """The function; None where something could wait, or reads several events a step."""
     certain = set(range(inputs))
     body: list[str] = []
@@ -54,24 +54,29 @@ def written_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown:
             return None
         if met and cell.processor.lockstep:
             certain |= {target for target in cell.targets if not wide[target]}
-        made = _made(number, cell, wide, scope)
+        made = _write_front(number, cell, wide, scope)
         if len(made) > 1:
             changed.append(number)
         if not met:
             before = [f"t{number} = s{number}"] if len(made) > 1 else []
-            body += [*before, f"{_listed('p', cell.targets)} = {'absent, ' * len(cell.targets)}"]
+            body += [*before, f"{_list_variables('p', cell.targets)} = {'absent, ' * len(cell.targets)}"]
             body.append(f"if p{cell.sources[0]} is not absent:")
             made = [f"    {line}" for line in made]
         body += made
     if changed:
-        body.append(f"{_listed('s', changed)} = {_listed('t', changed)}")
+        body.append(f"{_list_variables('s', changed)} = {_list_variables('t', changed)}")
     body.append("count += 1")
     for number, pipe in enumerate(shown):
         body += [] if pipe in certain else [f"if p{pipe} is not absent:"]
         body.append(f"{'' if pipe in certain else '    '}keep{number}(p{pipe})")
-    states = _listed("s", range(len(cells)))
-    lines = [f"[{states}] = network._states", f"[{_listed('keep', range(len(shown)))}] = sinks", "count = 0", "try:"]
-    lines += [f"    for [{_listed('p', range(inputs))}] in fronts:", *(f"        {line}" for line in body)]
+    states = _list_variables("s", range(len(cells)))
+    lines = [
+        f"[{states}] = network._states",
+        f"[{_list_variables('keep', range(len(shown)))}] = sinks",
+        "count = 0",
+        "try:",
+    ]
+    lines += [f"    for [{_list_variables('p', range(inputs))}] in fronts:", *(f"        {line}" for line in body)]
     lines += ["finally:", f"    network._states[:] = [{states}]", "    network.steps += count"]
     text = "def advance(network, fronts, sinks):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(text, "<pipeline>", "exec"), scope)
@@ -79,14 +84,14 @@ def written_out(cells: Sequence[Cell], wide: Sequence[bool], inputs: int, shown:
     return found
 
 
-def _made(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) -> Sequence[str]:
+def _write_front(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) -> Sequence[str]:
     """What a processor does with a front; a line where it has no state."""
     processor = cell.processor
     if cell.step == processor.step and (made := statement(processor, number, cell.sources, cell.targets, scope)):
         return made
     scope[f"step{number}"] = cell.step
-    front = _listed("p", cell.sources)
-    made = [f"t{number}, [{_listed('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
+    front = _list_variables("p", cell.sources)
+    made = [f"t{number}, [{_list_variables('e', cell.targets)}] = step{number}(s{number}, ({front}))"]
     for pipe in cell.targets:
         if wide[pipe]:
             made.append(f"p{pipe} = list(events_of(e{pipe})) or absent")
@@ -95,5 +100,5 @@ def _made(number: int, cell: Cell, wide: Sequence[bool], scope: dict[str, Any]) 
     return made
 
 
-def _listed(letter: str, numbers: Iterable[int]) -> str:
+def _list_variables(letter: str, numbers: Iterable[int]) -> str:
     return "".join(f"{letter}{number}, " for number in numbers)

@@ -97,11 +97,11 @@ def bring_back(where: str = "", locate: Locate | None = None) -> Iterator[None]:
             raise ours from None
         if not type(error).__module__.startswith(("pyspark.", "py4j.")) and not isinstance(error, ConnectionError):
             raise
-        kind, what, remedy = known_failure(error) or (SparkError, f"Spark gave up: {summarize(error)}", "")
+        kind, what, remedy = find_known_failure(error) or (SparkError, f"Spark gave up: {summarize(error)}", "")
         raise kind(what, where=where if kind is StateError else "", hint=remedy) from error
 
 
-def known_failure(error: Exception) -> tuple[type[WorkbenchError], str, str] | None:
+def find_known_failure(error: Exception) -> tuple[type[WorkbenchError], str, str] | None:
     """What a failure of Spark's means, if it is one of `FAILURES`: an error, what is wrong, and what to do."""
     text = f"{type(error).__name__}: {error}"
     for pattern, kind, what, hint in FAILURES:
@@ -116,7 +116,7 @@ def summarize(error: Exception) -> str:
 
     That is Python's, or Java's where Python's only says that Java had one.
     """
-    if failure := known_failure(error):
+    if failure := find_known_failure(error):
         return failure[1]
     text = str(error).replace(": Traceback (most", ":\nTraceback (most")
     first = text.strip().splitlines()[0] if text.strip() else type(error).__name__

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from workbench.core.program import Program
 from workbench.errors import Refused
 from workbench.executors.compiled.execute.executor import Compiled
-from workbench.executors.compiled.keyed.tables import compiled_keys
+from workbench.executors.compiled.keyed.tables import make_compiled_keys
 from workbench.executors.keyed import KeyedRuns
 from workbench.executors.reference.executor import Reference
 from workbench.executors.reference.keyed import ReferenceKeys
@@ -41,7 +41,7 @@ class Choice:
         """Open the runs of successive keys, none of which has come; a worker process has one for all its tasks."""
         if self.fingerprint not in _opened:
             _opened[self.fingerprint] = (
-                compiled_keys(Compiled(self.pipeline, maps=False))
+                make_compiled_keys(Compiled(self.pipeline, maps=False))
                 if self.backend == Compiled.name
                 else ReferenceKeys(Reference(self.pipeline))
             )

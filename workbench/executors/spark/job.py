@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.stored import opened, sealed
+from workbench.stored import seal, unseal
 
 _MARK = b"state of a group"
 
@@ -109,10 +109,10 @@ def split_groups(rows: Any) -> Iterator[Any]:
 
 def join_state(notes: Any, snapshot: bytes) -> bytes:
     """Put the state of an executor, and JSON that belongs to it, into one value."""
-    return sealed(_MARK, json.dumps(notes).encode() + b"\n" + snapshot)
+    return seal(_MARK, json.dumps(notes).encode() + b"\n" + snapshot)
 
 
 def split_state(state: bytes) -> tuple[Any, bytes]:
     """Take a value of `join_state` apart; StateError where it is damaged, or of another form."""
-    notes, _, snapshot = opened(_MARK, state, "query").partition(b"\n")
+    notes, _, snapshot = unseal(_MARK, state, "query").partition(b"\n")
     return json.loads(notes), snapshot

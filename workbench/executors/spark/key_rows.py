@@ -13,10 +13,10 @@ from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError
 from workbench.events.account import KEYLESS, Reporter
 from workbench.events.batch import EventArray, LogBatch
-from workbench.events.buffers import shown_column
+from workbench.events.buffers import numbers_to_arrow
 from workbench.events.columns import PLAIN, kind, rows_to_columns, to_column
 from workbench.events.decoding import decode
-from workbench.events.output_columns import shown_events
+from workbench.events.output_columns import events_to_arrow
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import INTEGER, NUMBER, UnreadableError, Words, from_text, short
@@ -56,7 +56,7 @@ class KeyRowForm(RowForm):
         columns += [f"x{i} {kind(domains[name])}" for i, name in enumerate(self.inputs)]
         return ", ".join(columns)
 
-    def placed(self, *places: str) -> KeyRowForm:
+    def with_places(self, *places: str) -> KeyRowForm:
         """The same with other columns for the position of a row (`Layout.places`)."""
         return replace(self, layout=replace(self.layout, places=places))
 
@@ -100,7 +100,7 @@ class KeyRows(TaskRows):
 
     def _column(self, name: str, given: EventArray) -> Any:
         domain = self.ports.domains[name]
-        return given.events if isinstance(domain, Words) else shown_events(domain, given.fields, given.present)
+        return given.events if isinstance(domain, Words) else events_to_arrow(domain, given.fields, given.present)
 
     def _batch(self, columns: Mapping[str, Any], numbers: Any, shown: str, origin: RowOrigin) -> Any:
         """The columns of the layout; rows in which there is nothing are left out."""
@@ -113,7 +113,9 @@ class KeyRows(TaskRows):
         }
         key, inputs = columns[layout.key], [columns[name] for name in self.form.inputs]
         orders = [each for name in layout.orders for each in _order(name, columns[name], shown)]
-        places = [shown_column(INT, numbers) if each == "row" else pa.repeat(origin, count) for each in layout.places]
+        places = [
+            numbers_to_arrow(INT, numbers) if each == "row" else pa.repeat(origin, count) for each in layout.places
+        ]
         titles = replace(layout, parts=len(orders)).names(len(inputs))
         made = pa.RecordBatch.from_arrays([key, *orders, *places, *inputs], names=titles)
         self._events += sum(count - each.null_count for each in inputs)

@@ -18,12 +18,12 @@ from workbench.core.program import Ports
 from workbench.errors import DomainError, InputError, WorkbenchError
 from workbench.events.account import Reporter
 from workbench.events.batch import LogBatch
-from workbench.executors.keyed import KeyedOutputs, KeyedRuns, keyless, told
+from workbench.executors.keyed import KeyedOutputs, KeyedRuns, keyless, locate_error
 from workbench.executors.spark.choice import Choice
 from workbench.executors.spark.columns import STEP, RowError, output_schema, read_events
 from workbench.executors.spark.counts import Counts
 from workbench.executors.spark.job import GroupRun, Job, StoredRun, group_starts, join_state, split_state
-from workbench.executors.spark.layout import Layout, mixed
+from workbench.executors.spark.layout import Layout, make_mixed_error
 from workbench.executors.spark.worker import run_groups
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class KeyLog:
         number = None if row is None else row + self.counts.rows_before(task)
         if key is None and number is not None:
             return keyless(self.layout.key, number, self.shown)
-        return told(self.layout.key, str(key), number, self.shown, error)
+        return locate_error(self.layout.key, str(key), number, self.shown, error)
 
     def settle(self, reporter: Reporter) -> None:
         """Add what workers have counted to an account; InputError where a file has nothing of what an input needs."""
@@ -132,7 +132,7 @@ class KeyStreams(GroupRun):
     def feed(self, rows: Any) -> Iterator[Any]:
         import numpy as np
 
-        from workbench.events.buffers import taken
+        from workbench.events.buffers import take_rows
 
         width = 1 + self.layout.width
         keys, *orders = rows.columns[:width]
@@ -148,13 +148,13 @@ class KeyStreams(GroupRun):
         codes: Any = np.repeat(np.arange(len(starts)), np.diff(cuts))
         made = self.runs.step(codes, events, len(starts))
         over = self.runs.finish(int(codes[-1 if made.wrong is None else made.wrong[0]]))
-        ended, ends = self._columns(over, lambda key, error: self._located(keys, None, starts[key], error))
-        at, columns = self._columns(made, lambda row, error: self._located(keys, orders, row, error))
+        ended, ends = self._columns(over, lambda key, error: self._locate_error(keys, None, starts[key], error))
+        at, columns = self._columns(made, lambda row, error: self._locate_error(keys, orders, row, error))
         self.runs.begin(int(codes[-1]))
         self.key, self.before = keys[-1], _at(orders, len(keys) - 1)
         yield from merge_rows([
-            (self._batch(taken(keys, at), at - firsts[codes[at]], columns), at + codes[at]),
-            (self._batch(taken(keys, cuts[ended]), cuts[ended + 1] - firsts[ended], ends), cuts[ended + 1] + ended),
+            (self._batch(take_rows(keys, at), at - firsts[codes[at]], columns), at + codes[at]),
+            (self._batch(take_rows(keys, cuts[ended]), cuts[ended + 1] - firsts[ended], ends), cuts[ended + 1] + ended),
         ])  # fmt: skip
 
     def end(self) -> Iterator[Any]:
@@ -163,7 +163,7 @@ class KeyStreams(GroupRun):
             import pyarrow as pa
 
             keys, steps, over = pa.repeat(self.key, 1), self.runs.steps(0), self.runs.finish()
-            at, columns = self._columns(over, lambda key, error: self._located(keys, None, key, error))
+            at, columns = self._columns(over, lambda key, error: self._locate_error(keys, None, key, error))
             self.runs.begin()
             self.before = None
             yield from merge_rows([(self._batch(pa.repeat(self.key, len(at)), np.full(len(at), steps), columns), at)])
@@ -173,32 +173,32 @@ class KeyStreams(GroupRun):
         try:
             return read_events(self.ports.domains, columns, len(keys))
         except RowError as wrong:
-            raise self._located(keys, orders, wrong.row, wrong.error) from wrong.error
+            raise self._locate_error(keys, orders, wrong.row, wrong.error) from wrong.error
 
     def _columns(
         self, made: KeyedOutputs, located: Callable[[int, WorkbenchError], Exception]
     ) -> tuple[Any, Sequence[Any]]:
         """The step of each row that comes out, and the columns; `located` says of a step's error which row it is."""
-        from workbench.events.output_columns import shown_columns
+        from workbench.events.output_columns import outputs_to_columns
 
         if made.wrong is not None:
             raise located(*made.wrong) from made.wrong[1]
         try:
-            return shown_columns(made.outputs, self.ports.shown)
+            return outputs_to_columns(made.outputs, self.ports.shown)
         except DomainError as error:
             raise located(_wide_step(made), error) from error
 
-    def _located(self, keys: Any, orders: Sequence[Any] | None, row: int, error: WorkbenchError) -> Exception:
+    def _locate_error(self, keys: Any, orders: Sequence[Any] | None, row: int, error: WorkbenchError) -> Exception:
         """The error of a row, or of the end of its key's streams, which have no order."""
         return self.layout.located(keys[int(row)].as_py(), orders and _at(orders, int(row)), error)
 
     def _batch(self, keys: Any, steps: Any, columns: Sequence[Any]) -> Any:
         import pyarrow as pa
 
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
 
         names = [self.layout.key, STEP, *self.ports.shown]
-        return pa.RecordBatch.from_arrays([keys, shown_column(INT, steps), *columns], names=names)
+        return pa.RecordBatch.from_arrays([keys, numbers_to_arrow(INT, steps), *columns], names=names)
 
     # --- what is verified -------------------------------------------------------------------------------------
 
@@ -243,13 +243,13 @@ class KeyStreams(GroupRun):
             if len(change):
                 one = int(change[0])
                 number, text = _at(orders, one), _at(orders, one + 1)
-                raise mixed(self.layout, keys[one].as_py(), number, text, "before")
+                raise make_mixed_error(self.layout, keys[one].as_py(), number, text, "before")
         if self.before and further:
             now, key = _at(orders, 0), keys[0].as_py()
             if not self.before < now:
                 raise self._disorder(key, self.before, now)
             if at is not None and bool(self.before[at]) != bool(now[at]):
-                raise mixed(self.layout, key, self.before, now, "before")
+                raise make_mixed_error(self.layout, key, self.before, now, "before")
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> Exception:
         names, shown = ", ".join(self.layout.orders), self.layout.format_order(two)
@@ -288,7 +288,7 @@ class StoredStreams(KeyStreams, StoredRun):
         """Refuse a row that comes before the last one of an earlier micro-batch."""
         at, before = self.layout.texts, (*self._last, *first[len(self._last) :])
         if self._last and at is not None and first[at] and not before[at]:
-            raise mixed(self.layout, key, before, first, "in an earlier micro-batch")
+            raise make_mixed_error(self.layout, key, before, first, "in an earlier micro-batch")
         if before <= first:
             return
         error = InputError(
@@ -305,7 +305,7 @@ def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
     import numpy as np
     import pyarrow as pa
 
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
 
     some = [(batch, slots) for batch, slots in parts if len(batch)]
     batches = [batch for batch, _ in some]
@@ -313,7 +313,7 @@ def merge_rows(parts: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
         yield from batches
         return
     order = np.concatenate([slots for _, slots in some]).argsort(kind="stable")
-    yield from pa.Table.from_batches(batches).combine_chunks().take(shown_column(INT, order)).to_batches()
+    yield from pa.Table.from_batches(batches).combine_chunks().take(numbers_to_arrow(INT, order)).to_batches()
 
 
 def _wide_step(made: KeyedOutputs) -> int:

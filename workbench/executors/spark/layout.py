@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.executors.keyed import keyless, told
+from workbench.executors.keyed import keyless, locate_error
 from workbench.executors.spark.carry import PlacedError
 
 
@@ -69,10 +69,10 @@ class Layout:
         if self.places[0] != "file":
             return PlacedError(error, (None if key is None else repr(key), group, row))
         file = group or "the log"
-        return keyless(self.key, row, file) if key is None else told(self.key, repr(key), row, file, error)
+        return keyless(self.key, row, file) if key is None else locate_error(self.key, repr(key), row, file, error)
 
 
-def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
+def make_mixed_error(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> Exception:
     """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
     what = f"'{layout.orders[0]}' is a text here ({layout.format_order(text)}), and a number {before}"
     hint = "numbers and texts have no order between them: correct the column, or order by another one"

@@ -21,8 +21,8 @@ from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, SparkError
 from workbench.events.account import Reporter
 from workbench.events.columns import as_json, kind
-from workbench.events.files import format_of, opened, shown_name
-from workbench.events.inputs import LogPath, log_files, named_files
+from workbench.events.files import display_name, format_of, open_bytes
+from workbench.events.inputs import LogPath, list_named_files, log_files
 from workbench.events.packing import Decompressed
 from workbench.events.parts import WHOLE, FilePart
 from workbench.events.read import key_domain, log_reader
@@ -62,7 +62,7 @@ def read_log(
     InputError: there is no such file, or a column is missing.
     """
     reading, names = replace(reading or Reading(), words=True), file_names(path)
-    shown = shown_name(names[0]) if len(names) == 1 else "the log"
+    shown = display_name(names[0]) if len(names) == 1 else "the log"
     if is_remote(names):
         whole = FileReader(_form(program, reading, key, order, None), reading, Counts.on(spark))
         with readable(shown):
@@ -76,7 +76,7 @@ def read_log(
             raise InputError("the spark backend reads files, not the standard input or pipes", where=str(file))
     form = _form(program, reading, key, order, files[0])
     tasks = read_tasks(files, form.ports, reading, reporter or Reporter(), 2 * spark.sparkContext.defaultParallelism)
-    form = form.placed("row") if len(tasks) == 1 else form.placed("task", "row")
+    form = form.with_places("row") if len(tasks) == 1 else form.with_places("task", "row")
     reader = PartReader(form, reading, Counts.on(spark), dict(enumerate(tasks)))
     return _log(spark.range(0, len(tasks), 1, len(tasks)), reader, shown, count_parts(tasks))
 
@@ -121,7 +121,7 @@ def follow_files(spark: SparkSession, folder: str, files: int | None) -> DataFra
 
 def file_names(path: LogPath | Sequence[LogPath]) -> list[str]:
     """What the user names, local files without `file:`."""
-    return [re.sub(LOCAL_FILE, "/", str(each)) for each in named_files(path) or ()]
+    return [re.sub(LOCAL_FILE, "/", str(each)) for each in list_named_files(path) or ()]
 
 
 def is_remote(names: Sequence[str]) -> bool:
@@ -201,7 +201,7 @@ def read_tasks(
 
 
 def _parts(file: LogPath, ports: Ports, reading: Reading, reporter: Reporter, size: int) -> list[FilePart]:
-    with opened(file) as stream:
+    with open_bytes(file) as stream:
         if isinstance(stream.raw, Decompressed):
             return [WHOLE]
         with log_reader(stream, file, ports, reading, reporter) as (found, _, shown):

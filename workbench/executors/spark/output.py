@@ -68,10 +68,10 @@ class RowLines:
             for batch in batches:
                 for row in batch.to_pylist():
                     writer.row(row_events(row, self.ports, self.time))
-                yield from _taken(text)
+                yield from _take_json(text)
             if cast(Any, TaskContext.get()).partitionId() == 0:  # what files begin with is there though no row is
                 writer.end()
-                yield from _taken(text)
+                yield from _take_json(text)
 
 
 def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
@@ -80,7 +80,7 @@ def _writer(ports: Ports, stream: IO[str], format: str) -> RowWriter:
     return make(ports, stream)
 
 
-def _taken(text: io.StringIO) -> Iterator[Any]:
+def _take_json(text: io.StringIO) -> Iterator[Any]:
     import pyarrow as pa
 
     if found := text.getvalue():

@@ -19,9 +19,9 @@ from typing import Any
 from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.account import BadRow, Reporter
-from workbench.events.decoding import counted_blocks, enough
-from workbench.events.files import opened, readable
-from workbench.events.packing import decompressed
+from workbench.events.decoding import count_blocks, enough
+from workbench.events.files import open_bytes, readable
+from workbench.events.packing import decompress_stream
 from workbench.events.parts import WHOLE, FilePart, part_stream
 from workbench.events.read import log_reader
 from workbench.events.reading import Reading
@@ -125,7 +125,7 @@ class LogReader(ABC):
             )
         ):  # fmt: skip
             reader.part = part
-            blocks = counted_blocks(reader.blocks(lines, shown), shown, self.reading, reporter.account)
+            blocks = count_blocks(reader.blocks(lines, shown), shown, self.reading, reporter.account)
             yield from rows.columns(blocks, shown, origin)
             if not enough(self.reading, reporter.account):
                 try:
@@ -153,7 +153,7 @@ class PartReader(LogReader):
                 for path, part in self.tasks[number]:
                     if enough(self.reading, reporter.account):
                         break
-                    with opened(path) as stream:
+                    with open_bytes(path) as stream:
                         yield from self._part(stream, path, part, number, rows, reporter)
 
 
@@ -166,16 +166,16 @@ class FileReader(LogReader):
                 path = re.sub(LOCAL_FILE, "/", name)
                 if self.reading.head == 0:
                     return
-                with self._task(path) as (rows, reporter), self._opened(path, *given) as stream:
+                with self._task(path) as (rows, reporter), self._open(path, *given) as stream:
                     yield from self._part(stream, path, WHOLE, path, rows, reporter)
                 if self.reading.head is not None:
                     self.reading = replace(self.reading, head=self.reading.head - reporter.account.rows)
 
     @contextmanager
-    def _opened(self, path: str, data: bytes | None = None) -> Iterator[io.BufferedReader]:
+    def _open(self, path: str, data: bytes | None = None) -> Iterator[io.BufferedReader]:
         if data is None:
-            with opened(path) as stream:
+            with open_bytes(path) as stream:
                 yield stream
         else:
             with readable(path):
-                yield decompressed(io.BufferedReader(io.BytesIO(data)))
+                yield decompress_stream(io.BufferedReader(io.BytesIO(data)))

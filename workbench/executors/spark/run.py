@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.program import Ports
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.files import ending, format_of
-from workbench.events.inputs import named_files
+from workbench.events.inputs import list_named_files
 from workbench.events.reading import Reading
 from workbench.events.table import PIPED, USUAL, endings, format_row
-from workbench.events.write import kept_rows
+from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import RunOptions
 from workbench.executors.spark.carry import bring_back, carry
 from workbench.executors.spark.checkpoint import see_checkpoint
@@ -120,7 +120,7 @@ def run_batch(run: SparkRun, spark: SparkSession, format: str) -> None:
     """Run a program on a log that is there."""
     start = run.start
     stages = start.progress(partial(_format_stages, spark.sparkContext.statusTracker()))
-    with stages as progress, kept_rows(run.reading, start.reporter):
+    with stages as progress, keep_bad_rows(run.reading, start.reporter):
         outputs = run.read(spark)
         ports = run.ports(outputs)
         with bring_back(locate=run.locate):
@@ -183,7 +183,7 @@ def start_query(run: SparkRun, spark: SparkSession, format: str) -> StreamingQue
 
 def check_files(args: RunOptions) -> None:
     """InputError where the options of a batch or a stream do not go together."""
-    names = named_files(args.input)
+    names = list_named_files(args.input)
     if names is None or "-" in names:
         raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
     if args.stream:

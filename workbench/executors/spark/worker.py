@@ -43,7 +43,7 @@ class JobWorker:
         self.job, self.counts = job, counts
         self.account = Account()
 
-    def _counted(self, outputs: Iterable[Any]) -> Iterator[Any]:
+    def _count_outputs(self, outputs: Iterable[Any]) -> Iterator[Any]:
         for batch in outputs:
             self.account.events_out += self.job.count_events(batch)
             yield batch
@@ -70,9 +70,9 @@ class PartitionRunner(JobWorker):
         """The same, where errors are ours."""
         run = self.job.open_groups()
         for batch in filter(len, batches):
-            yield from self._counted(run.feed(batch))
+            yield from self._count_outputs(run.feed(batch))
             self.account.computed += self.job.count_rows(batch)
-        yield from self._counted(run.end())
+        yield from self._count_outputs(run.end())
 
 
 class GroupStepper(JobWorker):
@@ -87,19 +87,19 @@ class GroupStepper(JobWorker):
             run, outputs = self.job.open_group(), list[bytes]()
             if state.exists:
                 run.restore(*state.get)
-            for rows in self._sorted(frames):
-                outputs += map(pack, self._counted(run.feed(rows)))
+            for rows in self._sort_packets(frames):
+                outputs += map(pack, self._count_outputs(run.feed(rows)))
                 self.account.computed += self.job.count_rows(rows)
             state.update((run.save(),))
         self._report()
         if outputs:
             yield pd.DataFrame({"outputs": outputs})
 
-    def _sorted(self, frames: Iterator[Any]) -> Sequence[Any]:
+    def _sort_packets(self, frames: Iterator[Any]) -> Sequence[Any]:
         """Sort the rows in packets: one record batch, or several where texts are too long for one."""
         import pyarrow as pa
 
-        table = pa.Table.from_batches(unpacked(packet for frame in frames for packet in frame["rows"]))
+        table = pa.Table.from_batches(unpack_packets(packet for frame in frames for packet in frame["rows"]))
         table = table.sort_by([(name, "ascending") for name in self.job.orders])
         batches: Sequence[Any] = table.combine_chunks().to_batches()
         return batches
@@ -143,7 +143,7 @@ def pack(batch: Any) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def unpacked(packets: Iterable[Any]) -> Iterator[Any]:
+def unpack_packets(packets: Iterable[Any]) -> Iterator[Any]:
     """The record batches in packets."""
     import pyarrow as pa
 
@@ -154,4 +154,4 @@ def unpacked(packets: Iterable[Any]) -> Iterator[Any]:
 def unpack(batches: Iterator[Any]) -> Iterator[Any]:
     """Unpack outputs: the function for `mapInArrow` behind `GroupStepper`."""
     for batch in batches:
-        yield from unpacked(packet.as_buffer() for packet in batch.column(0))
+        yield from unpack_packets(packet.as_buffer() for packet in batch.column(0))

@@ -32,8 +32,8 @@ from workbench.executors.reference.executor import Reference
 from workbench.executors.threaded.certificate import Certificate
 from workbench.executors.threaded.executor import Threaded, default_placement
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.overhead import Overhead, overhead, taken
-from workbench.executors.threaded.placement import Placement, balanced
+from workbench.executors.threaded.overhead import Overhead, measure_seconds, overhead
+from workbench.executors.threaded.placement import Placement, balance_cuts
 from workbench.processors.held.group import flatten
 
 T = TypeVar("T")
@@ -201,14 +201,14 @@ def advise(
     ):
         progress(f"trying: {pattern}")
         with ThreadManager(threads) as manager:
-            gains, cores = _tried(plain, Threaded(pipeline, manager, placement), streams)
+            gains, cores = _try_gain(plain, Threaded(pipeline, manager, placement), streams)
         advice.append(Advice(pattern, placement, Gain.of(found.total / each for each in seconds), gains, cores))
     with suppress(Refused), Processes(pipeline, threads) as running:
         pattern = f"Processes: the copies in {', '.join(running.divided)}"
         progress(f"trying: {pattern}")
         sent = sending(steps)
         gain = Gain.of(found.total / spread(running, found, sent, each.cores) for each in costs)
-        advice.append(Advice(pattern, Placement(), gain, *_tried(plain, running, streams), threads))
+        advice.append(Advice(pattern, Placement(), gain, *_try_gain(plain, running, streams), threads))
     middle = sorted(costs, key=lambda each: each.queue)[len(costs) // 2]
     longest = max(map(len, streams.values()))
     return Advised(found, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
@@ -221,14 +221,14 @@ def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profil
     """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)
-    running.observe(lambda cell: _timed(cell.step, cell.node.name, spent))
+    running.observe(lambda cell: _time_push(cell.step, cell.node.name, spent))
     steps = max(map(len, streams.values()))
     found = []
     for _ in range(REPEAT):
         running.reset()
         spent.update(dict.fromkeys(spent, 0))
         busy = time.process_time()
-        total = taken(partial(running.run, streams))
+        total = measure_seconds(partial(running.run, streams))
         busy = time.process_time() - busy
         each = {name: took * 1e-9 / steps for name, took in spent.items()}
         found.append(Profile(each, total / steps, busy / steps))
@@ -272,7 +272,7 @@ class _Pushes(ThreadManager):
         return done
 
 
-def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:
+def _time_push(push: Push, name: str, spent: dict[str, int]) -> Push:
     clock = time.perf_counter_ns
 
     def step(state: State, front: tuple[Any, ...]) -> Stepped:
@@ -284,15 +284,15 @@ def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:
     return step
 
 
-def _tried(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:
+def _try_gain(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:
     """The gain in runs in turn, so that what else goes on meets both, and how many cores the second one used."""
     gains, cores = [], []
     for _ in range(REPEAT):
         plain.reset()
         threaded.reset()
-        without = taken(partial(plain.run, streams))
+        without = measure_seconds(partial(plain.run, streams))
         busy = _cpu()
-        seconds = taken(partial(threaded.run, streams))
+        seconds = measure_seconds(partial(threaded.run, streams))
         threaded.reset()  # processes have ended then, and are counted
         gains.append(without / seconds)
         cores.append((_cpu() - busy) / seconds)
@@ -316,7 +316,7 @@ def _candidates(
     streams: Mapping[str, Sequence[Value]],
 ) -> Iterator[tuple[str, Placement, list[float]]]:
     """The patterns that fit the pipeline, and the seconds they are predicted to take for a step, by these costs."""
-    if flat.clocked:
+    if flat.is_clocked:
         return  # such pipelines go step by step
     each = found.processors
 
@@ -324,22 +324,22 @@ def _candidates(
         return [max(model(cost), found.busy / cost.cores) for cost in costs]
 
     for parts in range(2, min(threads + 1, len(flat.nodes)) + 1):
-        cuts = balanced(flat, parts, list(each.values()))
-        seconds = predicted(partial(pulled, flat, found, cuts=cuts))
+        cuts = balance_cuts(flat, parts, list(each.values()))
+        seconds = predicted(partial(estimate_pulled, flat, found, cuts=cuts))
         yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), seconds
     for name, certificate in certificates.items():
         if each[name] * 4 > found.total:  # less would not be noticed
-            model = partial(pipelined, flat, found, threads=threads, name=name, history=certificate.history)
+            model = partial(estimate_pipelined, flat, found, threads=threads, name=name, history=certificate.history)
             seconds = predicted(model)
             yield f"Pipelined: {name}", Placement(pipelined={name: certificate}), seconds
     for name in sorted(default_placement(flat, 0).copies):
         if each[name] * 4 > found.total:
             made, steps = pushes(flat, name, streams), max(map(len, streams.values()))
-            seconds = predicted(partial(copied, found, threads=threads, made=made, steps=steps))
+            seconds = predicted(partial(estimate_copied, found, threads=threads, made=made, steps=steps))
             yield f"NonBlocking: the copies in {name}", Placement(copies=frozenset({name})), seconds
 
 
-def pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
+def estimate_pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
     """Section 4.3: parts that work ahead take as long as the slowest, max(T1, T2); the last one is the reader's."""
     parts = [0.0]
     for node in flat.nodes:
@@ -350,7 +350,7 @@ def pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str])
     return max(parts)
 
 
-def pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, name: str, history: int) -> float:
+def estimate_pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, name: str, history: int) -> float:
     """Section 4.4: copies of T each in so many threads, beside what comes before and after them."""
     names = [node.name for node in flat.nodes]
     place = names.index(name)
@@ -359,10 +359,14 @@ def pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, nam
     return max(before, history * found.processors[name] / threads, after)
 
 
-def copied(found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int) -> float:
+def estimate_copied(
+    found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int
+) -> float:
     """Section 4.2 for a run of so many steps, in which these pushes into copies were made."""
     rest = found.total - sum(map(sum, made)) / steps
-    return max(0.0, rest) + sum(pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
+    return (
+        max(0.0, rest) + sum(estimate_pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
+    )
 
 
 def spread(running: Processes, found: Profile, sent: float, cores: float) -> float:
@@ -381,7 +385,7 @@ def sending(steps: Sequence[Mapping[str, Value]]) -> float:
     return (time.perf_counter() - begin) / 2 / max(1, len(steps))
 
 
-def pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:
+def estimate_pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:
     """Section 4.2: n copies of T each take nT one after the other, and T where there is a thread for each."""
     rounds = -(-copies // min(copies, threads + 1))
     return seconds / copies * rounds + copies * costs.task

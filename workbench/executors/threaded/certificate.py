@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import Processor, State
 from workbench.errors import PipelineError, Refused
-from workbench.ir.lookback import bounded_history, settled_states
+from workbench.ir.lookback import find_history_bound, find_settled_states
 from workbench.processors.held.group import Group
 
 Settled = tuple[Mapping[int, Value], ...]
@@ -48,16 +48,16 @@ class Certificate:
     """What is said, as it was when it was established; a copy with something changed has none."""
 
     @classmethod
-    def established(
+    def establish(
         cls, processor: Processor, domains: tuple[Domain, ...], history: int, why: str, settled: Settled | None = None
     ) -> Self:
         """For who has made sure that it is so."""
         found = cls(processor, domains, history, why, settled)
-        object.__setattr__(found, "_established", found._said)
+        object.__setattr__(found, "_established", found._identity)
         return found
 
     @property
-    def _said(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[Any, ...]:
         return (self.processor, self.domains, self.history, self.settled)
 
     def check(self, processor: Processor, inputs: tuple[Domain, ...]) -> None:
@@ -65,16 +65,17 @@ class Certificate:
         domains = domains_of(processor, inputs)
         if not _same(self.processor, processor):
             raise Refused(
-                f"`{processor}` over {_listed(domains)} cannot be pipelined with a certificate of `{self.processor}`"
-                f" over {_listed(self.domains)}",
+                f"`{processor}` over {_list_domains(domains)} cannot be pipelined with a certificate of "
+                f"`{self.processor}` over {_list_domains(self.domains)}",
                 hint="certify the processor itself: workbench.certify(pipeline)",
             )
-        genuine = bool(self.trusted_by) or self._established == self._said
+        genuine = bool(self.trusted_by) or self._established == self._identity
         if (genuine and self.domains == domains) or self._is_found_again(processor, inputs):
             return
         if genuine:
             raise Refused(
-                f"`{processor}` runs over {_listed(domains)}, and its certificate is for {_listed(self.domains)} only",
+                f"`{processor}` runs over {_list_domains(domains)}, "
+                f"and its certificate is for {_list_domains(self.domains)} only",
                 hint="declare the inputs as the domain that was checked, or certify the pipeline as it is run",
             )
         raise Refused(
@@ -102,7 +103,7 @@ class Certificate:
         else:
             what = f"depends on the last {self.history} events"
         how = f"trusted, on the word of {self.trusted_by}" if self.trusted_by else self.rests_on
-        return f"{self.processor} over {_listed(self.domains[: self.processor.in_arity])} {what}: {how}"
+        return f"{self.processor} over {_list_domains(self.domains[: self.processor.in_arity])} {what}: {how}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -110,22 +111,22 @@ class Certificate:
 
 def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificate | None:
     """The certificate of a typed processor that is read off its machine, for all values of these domains."""
-    history = bounded_history(processor, inputs)
+    history = find_history_bound(processor, inputs)
     if history is not None:
         why = "no state before them is left in its machine, whatever the values"
         if history == 1:
             why = "it keeps no state (and its function, if it is one in Python, is taken to have none)"
-        return Certificate.established(processor, domains_of(processor, inputs), history, why)
-    settled = settled_states(processor, inputs)
+        return Certificate.establish(processor, domains_of(processor, inputs), history, why)
+    settled = find_settled_states(processor, inputs)
     if not settled:
         return None
     slots = processor.machine(inputs).slots
     states = (", ".join(f"{slots[i].name} = {value}" for i, value in values.items()) for values in settled[:4])
     why = f"nothing changes its state from {' or '.join(states)} on, whatever the values"
-    return Certificate.established(processor, domains_of(processor, inputs), 1, why, settled)
+    return Certificate.establish(processor, domains_of(processor, inputs), 1, why, settled)
 
 
-def vouched(processor: Processor, inputs: tuple[Domain, ...], history: int, by: str) -> Certificate:
+def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by: str) -> Certificate:
     """The certificate of a typed processor that somebody answers for."""
     if type(history) is not int or history < 1:
         raise PipelineError(f"a processor depends on at least one event, the present one, not on {history!r}")
@@ -141,7 +142,7 @@ def domains_of(processor: Processor, inputs: tuple[Domain, ...]) -> tuple[Domain
     return (*inputs, *processor.results(inputs))
 
 
-def _listed(domains: tuple[Domain, ...]) -> str:
+def _list_domains(domains: tuple[Domain, ...]) -> str:
     return ", ".join(dict.fromkeys(map(str, domains)))
 
 

@@ -30,7 +30,7 @@ from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
 from workbench.executors.threaded.launcher import Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
-from workbench.executors.threaded.placement import Placement, Stage, balanced
+from workbench.executors.threaded.placement import Placement, Stage, balance_cuts
 from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
 from workbench.interrupts import hold
 from workbench.processors.held.group import flatten
@@ -128,7 +128,7 @@ class Threaded(Overlapped):
     def _overlaps(self) -> bool:
         """Whether anything can be done in the steps of a stream at the same time."""
         parallel = len(self._parts) > 1 or any(part.certificate for part in self._parts)
-        clocked = self.flat.clocked  # they work at steps that bring nothing, too
+        clocked = self.flat.is_clocked  # they work at steps that bring nothing, too
         return parallel and not clocked and self.manager.grants
 
     def _through(self, steps: Steps, *, watched: bool) -> Tokens:
@@ -284,4 +284,4 @@ def default_placement(flat: Pipeline, limit: int | None) -> Placement:
     """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
     threads = os.cpu_count() or 1 if limit is None else limit
     copies = frozenset(node.name for node in flat.nodes if keeps_copies(flat.typed[node.name]))
-    return Placement(balanced(flat, threads + 1), copies=copies)
+    return Placement(balance_cuts(flat, threads + 1), copies=copies)

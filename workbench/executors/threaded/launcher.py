@@ -73,7 +73,7 @@ class Launcher:
         if self._recent:
             self._base = self.state()
             self._recent.clear()
-        self._base, emitted = self._stepped(self._base, front)
+        self._base, emitted = self._step(self._base, front)
         self._settled = self._settled or self.certificate.has_settled(self._base)
         return emitted
 
@@ -88,12 +88,12 @@ class Launcher:
 
         def step(front: Front) -> tuple[Emission, ...]:
             nonlocal state
-            state, emitted = self._stepped(state, front)
+            state, emitted = self._step(state, front)
             return emitted
 
         return _results(step, fronts, fail)._replace(state=state)
 
-    def _stepped(self, state: State, front: Front) -> Stepped:
+    def _step(self, state: State, front: Front) -> Stepped:
         found: Any = self.processor.step(state, front)
         if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], tuple):
             return found

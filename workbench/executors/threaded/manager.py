@@ -64,7 +64,7 @@ class ThreadManager:
 
     def __init__(self, limit: int | None = 0, *, primitives: Primitives = threading) -> None:
         self.primitives = primitives
-        self._workers = _Workers(_checked(limit), primitives)
+        self._workers = _Workers(_check_limit(limit), primitives)
         self.grants = limit != 0
         """Whether it would ever grant a thread now: not with a limit of 0, nor when closed. Asked for every event."""
         self._finalizer = weakref.finalize(self, self._workers.end)
@@ -76,7 +76,7 @@ class ThreadManager:
 
     @limit.setter
     def limit(self, limit: int | None) -> None:
-        self._workers.change_limit(_checked(limit))
+        self._workers.change_limit(_check_limit(limit))
         self.grants = self._workers.limit != 0
 
     @property
@@ -260,7 +260,7 @@ class _Workers:
             thread.join()
 
 
-def _checked(limit: int | None) -> int | None:
+def _check_limit(limit: int | None) -> int | None:
     whole = isinstance(limit, int) and not isinstance(limit, bool)
     if limit is not None and (not whole or limit < 0):
         raise PipelineError(

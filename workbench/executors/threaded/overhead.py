@@ -49,15 +49,15 @@ def overhead(threads: int = 1, seconds: float = LEAST, events: int = 30) -> Over
     each = range(events)
     with ThreadManager(threads) as manager:
         manager.start(int).wait_for()
-        task = taken(lambda: [manager.start(int).wait_for() for _ in each]) / events
-        idle = taken(lambda: list(Ahead(iter(range(10 * events)), manager))) / (10 * events)
-        wide = taken(lambda: _beside(manager, threads, lambda: list(map(work, each)))) / events
+        task = measure_seconds(lambda: [manager.start(int).wait_for() for _ in each]) / events
+        idle = measure_seconds(lambda: list(Ahead(iter(range(10 * events)), manager))) / (10 * events)
+        wide = measure_seconds(lambda: _beside(manager, threads, lambda: list(map(work, each)))) / events
         cores = max(1.0, (threads + 1) * own / wide)
-        both = taken(lambda: list(map(work, Ahead(map(work, each), manager)))) / events
+        both = measure_seconds(lambda: list(map(work, Ahead(map(work, each), manager)))) / events
     return Overhead(task, max(idle, both - 2 * own / min(2.0, cores)), cores)
 
 
-def taken(work: Callable[[], object]) -> float:
+def measure_seconds(work: Callable[[], object]) -> float:
     """The seconds that something takes."""
     start = time.perf_counter()
     work()
@@ -67,13 +67,13 @@ def taken(work: Callable[[], object]) -> float:
 def _work(seconds: float) -> tuple[Callable[[object], object], float]:
     """Something that takes about so long, and how long it takes."""
     buffer = bytes(1 << 16)
-    once = min(taken(partial(hashlib.sha256, buffer)) for _ in range(10))
+    once = min(measure_seconds(partial(hashlib.sha256, buffer)) for _ in range(10))
     buffer = bytes(max(4096, int(len(buffer) * seconds / once)))
 
     def work(_: object) -> object:
         return hashlib.sha256(buffer)
 
-    return work, min(taken(lambda: list(map(work, range(10)))) for _ in range(3)) / 10
+    return work, min(measure_seconds(lambda: list(map(work, range(10)))) for _ in range(3)) / 10
 
 
 def _beside(manager: ThreadManager, threads: int, work: Callable[[], object]) -> None:

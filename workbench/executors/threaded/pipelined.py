@@ -20,7 +20,7 @@ from workbench.executors.backend import check_support
 from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import failure
 from workbench.executors.reference.pull import PullPipe, PullSource
-from workbench.executors.threaded.certificate import Certificate, vouched
+from workbench.executors.threaded.certificate import Certificate, vouch_for
 from workbench.executors.threaded.launcher import Front, Launcher, Results
 from workbench.executors.threaded.manager import ThreadManager
 from workbench.executors.threaded.prefetch import CAPACITY, Prefetch, check_room
@@ -39,9 +39,9 @@ def as_processor(pipeline: Program) -> tuple[Node, Processor]:
     flat = flatten(pipeline)
     if len(flat.nodes) == 1 and flat.nodes[0].inputs == tuple(name for name, _ in flat.inputs):
         node = flat.nodes[0]
-        if {pipe for _, pipe in flat.outputs} <= set(node.outputs) and not node.processor.timed:
+        if {pipe for _, pipe in flat.outputs} <= set(node.outputs) and not node.processor.is_timed:
             return node, flat.typed[node.name]
-    if flat.clocked:
+    if flat.is_clocked:
         raise PipelineError(f"{pipeline.ports.of} has faults, which may strike at any step: it cannot be pipelined")
     if flat.in_arity != 1:
         raise PipelineError(
@@ -53,7 +53,7 @@ def as_processor(pipeline: Program) -> tuple[Node, Processor]:
     return node, node.processor
 
 
-def shown(pipeline: Program, node: Node) -> list[tuple[str, str]]:
+def list_outputs(pipeline: Program, node: Node) -> list[tuple[str, str]]:
     """The outputs of the pipeline, and the pipes of its only processor (`as_processor`) that are shown there."""
     if isinstance(node.processor, Group):
         return [(name, name) for name in pipeline.ports.shown]
@@ -70,7 +70,7 @@ def vouch(pipeline: Program, history: int, by: str) -> Certificate:
     by: who says so, and why.
     """
     _, processor = as_processor(pipeline)
-    return vouched(processor, pipeline.pipeline.input_domains, history, by)
+    return vouch_for(processor, pipeline.pipeline.input_domains, history, by)
 
 
 class Pipelined(PulledPipeline):
@@ -105,7 +105,7 @@ class Pipelined(PulledPipeline):
         self._node, processor = as_processor(pipeline)
         certificate.check(processor, self.pipeline.input_domains)
         pipes = self._node.outputs
-        self._shown = [(name, pipes.index(pipe)) for name, pipe in shown(pipeline, self._node)]
+        self._shown = [(name, pipes.index(pipe)) for name, pipe in list_outputs(pipeline, self._node)]
         self._copies = Launcher(processor, certificate, manager)
 
     def connect(self, **sources: Iterable[Value]) -> Self:
@@ -164,7 +164,7 @@ class Pipelined(PulledPipeline):
     # --- collecting the results: by the reader ---
 
     def _next(self, output: str) -> Value:
-        prefetch, ready = self._connected, self._ready[output]
+        prefetch, ready = self._connected_prefetch, self._ready[output]
         while not ready:
             if self._ended:
                 raise StopIteration

@@ -1,6 +1,6 @@
 """Placements: which parts of a pipeline get a thread.
 
-A placement is data: it changes how a pipeline is run, never what it computes. `balanced` is a simple one;
+A placement is data: it changes how a pipeline is run, never what it computes. `balance_cuts` is a simple one;
 `workbench advise` finds one by measuring.
 """
 
@@ -83,7 +83,7 @@ class Stage:
     certificate: Certificate | None = None
 
 
-def balanced(flat: Pipeline, parts: int, costs: Sequence[float] | None = None) -> tuple[str, ...]:
+def balance_cuts(flat: Pipeline, parts: int, costs: Sequence[float] | None = None) -> tuple[str, ...]:
     """The cuts that make the most expensive of `parts` parts as cheap as can be.
 
     Parameters

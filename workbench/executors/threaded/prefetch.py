@@ -149,7 +149,7 @@ class Prefetch(Generic[T]):
         """Ask for a thread where an output has become half empty."""
         if self._turn is not None or self._closed or not self.manager.grants:
             return
-        if any(len(self._queues[name]) * 2 <= self.capacity for name in self._wanted()):
+        if any(len(self._queues[name]) * 2 <= self.capacity for name in self._iterate_wanted()):
             self._begin()
 
     def _begin(self) -> bool:
@@ -162,18 +162,18 @@ class Prefetch(Generic[T]):
         self._task = task
         return True
 
-    def _wanted(self) -> Iterator[str]:
+    def _iterate_wanted(self) -> Iterator[str]:
         """The outputs that events can be pulled for."""
         for name, is_open in self._open.items():
             queue = self._queues[name]
-            if is_open and not (queue and queue[-1].failed):
+            if is_open and not (queue and queue[-1].has_failed):
                 yield name
 
     def _emptiest(self) -> str | None:
         """The output to pull for next; None where there is no room, no need, or threading has been turned off."""
         if self._closed or not self.manager.grants:
             return None
-        least = min(((len(self._queues[name]), name) for name in self._wanted()), default=(self.capacity, ""))
+        least = min(((len(self._queues[name]), name) for name in self._iterate_wanted()), default=(self.capacity, ""))
         return least[1] if least[0] < self.capacity else None
 
     # --- without the lock ---
@@ -197,7 +197,7 @@ class Prefetch(Generic[T]):
             done = Done(self._pulls[name], carries=BaseException)  # this is a thread: it goes to the reader
 
     def _keep(self, name: str, done: Done[T]) -> None:
-        if done.ended:
+        if done.has_ended:
             self._open[name] = False
         elif not self._closed:
             self._queues[name].append(done)

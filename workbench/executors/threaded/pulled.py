@@ -53,7 +53,7 @@ class PulledPipeline(ABC):
         """The next event of an output."""
 
     @property
-    def _connected(self) -> Prefetch[Any]:
+    def _connected_prefetch(self) -> Prefetch[Any]:
         if self._prefetch is None:
             raise PipelineError(f"{self.pipeline.ports.of} has no sources", hint="call connect(x=iterable) first")
         return self._prefetch
@@ -118,7 +118,7 @@ class PullGroup(PulledPipeline):
 
     def __iter__(self) -> Iterator[Value]:
         """The events of the only output. A generator, which costs less for each than a call of `__next__`."""
-        output, connected = self.pipeline.ports.only("output", None), self._connected
+        output, connected = self.pipeline.ports.only("output", None), self._connected_prefetch
         pull = self._pullers[output]
         try:
             while True:
@@ -128,8 +128,8 @@ class PullGroup(PulledPipeline):
 
     def start(self) -> Self:
         """Begin before the first event is asked for."""
-        self._connected.start()
+        self._connected_prefetch.start()
         return self
 
     def _next(self, output: str) -> Value:
-        return self._connected.pull(output)
+        return self._connected_prefetch.pull(output)

@@ -25,7 +25,7 @@ LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
 def application(site: Site, port: int) -> OwnPagesOnly:
     """The ASGI application."""
     pages = Pages(site)
-    handlers = {WorkbenchError: pages.failed, ClientDisconnect: pages.gone}
+    handlers = {WorkbenchError: pages.answer_failure, ClientDisconnect: pages.answer_gone}
     return OwnPagesOnly(Starlette(routes=pages.routes(), exception_handlers=handlers), port)
 
 
@@ -127,11 +127,11 @@ class Pages:
         self.site.runner(lab).stop()
         return RedirectResponse(f"/suite/{lab.suite.name}", 303)
 
-    async def failed(self, _: Request, error: Exception) -> Response:
+    async def answer_failure(self, _: Request, error: Exception) -> Response:
         """What is answered where something is wrong with a suite or its results."""
         text = error.message if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         return self.problem(500, "This did not work", text)
 
-    async def gone(self, *_: Any) -> Response:
+    async def answer_gone(self, *_: Any) -> Response:
         """What is answered to who is gone, and does not read it."""
         return Response(status_code=400)

@@ -54,7 +54,7 @@ class CumulateWindow(NamedTuple):
         inexact = self.width if type(value) is float else max(0, inexact - 1)
         if seen == self.width:  # the oldest leaves
             if old is None:
-                old, young = self._turned(young), None
+                old, young = self._turn_stack(young), None
             old = old[2]
         else:
             seen += 1
@@ -67,7 +67,7 @@ class CumulateWindow(NamedTuple):
         total = young[1] if old is None else self.function(old[1], young[1])
         return state, (Maybe(True, self.function(self.start, total)),)
 
-    def _turned(self, young: Stack | None) -> Any:
+    def _turn_stack(self, young: Stack | None) -> Any:
         """The younger events as the older ones: the oldest on top."""
         old: Stack | None = None
         while young is not None:

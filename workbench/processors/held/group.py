@@ -17,7 +17,7 @@ from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import BOOL, INT, Domain, ModelScope, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
-from workbench.core.join import Join, unshared
+from workbench.core.join import Join, keep_unshared
 from workbench.core.kinds import Each, Holder, Keeping, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
@@ -35,7 +35,7 @@ from workbench.core.processor import (
     slots_of,
 )
 from workbench.core.program import Program
-from workbench.core.strict import computed, when
+from workbench.core.strict import mark_computed, when
 from workbench.core.term import TRUE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject
@@ -71,7 +71,7 @@ class Group(Holder):
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
         """The faults of the body and of the groups in it, on the pipes of `flat`."""
-        return planned(self.body)
+        return list_planned_faults(self.body)
 
     @property
     def in_arity(self) -> int:
@@ -95,8 +95,8 @@ class Group(Holder):
         return {pipe: domain for pipe, domain in self.flat.domains.items() if pipe not in outside}
 
     @property
-    def timed(self) -> bool:
-        return any(processor.timed for processor in self.flat.typed.values())
+    def is_timed(self) -> bool:
+        return any(processor.is_timed for processor in self.flat.typed.values())
 
     @property
     def determinism(self) -> Determinism:
@@ -104,8 +104,8 @@ class Group(Holder):
         return reduce(or_, (found[pipe] for _, pipe in self.flat.outputs))
 
     @property
-    def obliged(self) -> bool:
-        return any(processor.obliged for processor in self.flat.typed.values())
+    def has_obligations(self) -> bool:
+        return any(processor.has_obligations for processor in self.flat.typed.values())
 
     @property
     def ports(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class Group(Holder):
     def resolve(self, over: Domain | ModelScope) -> Self:
         return type(self)(self.body.resolve(over))
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         for (name, expected), given in zip(self.body.inputs, inputs, strict=True):
             if not same_domain(expected, given):
                 raise TypingError(
@@ -131,10 +131,10 @@ class Group(Holder):
         return self.body.output_domains
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return (self.flat if self.timed else self.body).denote(streams)
+        return (self.flat if self.is_timed else self.body).denote(streams)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return (self.flat if self.timed else self.body).denote(streams, ended=False)
+        return (self.flat if self.is_timed else self.body).denote(streams, ended=False)
 
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
@@ -153,28 +153,28 @@ class Group(Holder):
         )
 
     @cached_property
-    def _shown(self) -> tuple[int, ...]:
+    def _output_positions(self) -> tuple[int, ...]:
         return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
 
     @cached_property
     def together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
         """Its step, one copy after the other, as a single function, where nothing waits in it."""
-        return together(self._members, self.in_arity, self._shown)
+        return together(self._members, self.in_arity, self._output_positions)
 
     @cached_property
     def on_values(self) -> Callable[..., Any] | None:
-        return at_once(self._members, self.in_arity, self._shown)
+        return at_once(self._members, self.in_arity, self._output_positions)
 
     @cached_property
     def _functions(self) -> list[Callable[..., Any] | None]:
         return [member.processor.on_values for member in self._members]
 
     @cached_property
-    def _begun(self) -> State:
+    def _initial_state(self) -> State:
         return tuple((member.processor.initial(), member.queues) for member in self._members)
 
     def initial(self) -> State:
-        return self._begun
+        return self._initial_state
 
     @property
     def clocks(self) -> Mapping[int, str]:
@@ -189,12 +189,12 @@ class Group(Holder):
         if self.together is not None and each is in_turn:
             return self.together(state, front)
         after, carried = self._walk(state, [(value,) for value in front], ends=False, each=each)
-        return after, tuple([emission(carried[pipe]) for pipe in self._shown])
+        return after, tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
         _, carried = self._walk(state, [()] * self.in_arity, ends=True)
-        return tuple([emission(carried[pipe]) for pipe in self._shown])
+        return tuple([emission(carried[pipe]) for pipe in self._output_positions])
 
     def _walk(
         self, state: State, given: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
@@ -215,7 +215,7 @@ class Group(Holder):
                     after.append((inner, queues))
                     continue
             if processor.merges or len(sources) == 1:
-                fronts = processor.merged([carried[pipe] for pipe in sources])
+                fronts = processor.merge_arrivals([carried[pipe] for pipe in sources])
             else:
                 waiting = queues or ((),) * len(sources)
                 streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, sources, strict=True)]
@@ -343,21 +343,21 @@ class Group(Holder):
             for fires, consumed in rounds:
                 with when(fires):
                     following, results = machine.step(inner, consumed)
-                    computed(following)
+                    mark_computed(following)
                 inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
                 for pipe, out in zip(node.outputs, results, strict=True):
                     carried[pipe] += [
                         Maybe(as_term(both(fires, each.present), BOOL), each.value) for each in slots_of(out)
                     ]
             if machine.emits and len(rounds) > 1:
-                emitted = machine.emits(before, rounds, unshared)
+                emitted = machine.emits(before, rounds, keep_unshared)
                 carried.update((pipe, list(slots_of(out))) for pipe, out in zip(node.outputs, emitted, strict=True))
             if ends and machine.finish:
                 for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
                     carried[pipe] += slots_of(out)
             for pipe in node.outputs:
                 for maybe in carried[pipe]:
-                    computed((maybe.value,), maybe.present)
+                    mark_computed((maybe.value,), maybe.present)
             after += [*inner, *queued]
         shown = (carried[pipe] for _, pipe in self.flat.outputs)
         return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)
@@ -400,7 +400,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            nodes.extend(_inlined(node, node.processor))
+            nodes.extend(_inline_group(node, node.processor))
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
@@ -409,7 +409,7 @@ def flatten(program: Program, *, faults: bool = True) -> Pipeline:
     inside = {queue for node in nodes for queue in node.inside}
     capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
     flat = replace(pipeline, nodes=tuple(nodes), capacities=capacities, faults=())
-    return inject(flat, planned(pipeline)) if faults else flat
+    return inject(flat, list_planned_faults(pipeline)) if faults else flat
 
 
 def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
@@ -427,7 +427,7 @@ def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
     return replace(node, processor=node.processor.with_rooms(rooms))
 
 
-def planned(pipeline: Pipeline) -> tuple[Fault, ...]:
+def list_planned_faults(pipeline: Pipeline) -> tuple[Fault, ...]:
     """The faults of a pipeline and of the groups in it, on the pipes that it has when it is flat."""
     found: list[Fault] = []
     for node in pipeline.nodes:
@@ -459,7 +459,7 @@ def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
     return list(zip(call.outputs, body.outputs, strict=True))
 
 
-def _inlined(call: Node, group: Group) -> list[Node]:
+def _inline_group(call: Node, group: Group) -> list[Node]:
     """The group's nodes, renamed `call.inner`; the call's output pipes take the place of its own."""
     body, names = group.flat, _names(call, group)
     # an input with a pipe of its own; an input shown as it is, or one pipe shown twice

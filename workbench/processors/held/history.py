@@ -63,8 +63,8 @@ class History(SingleHolder):
     def label(self) -> str:
         return f"↺{self.events} {self._inner.label}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, inner=self._inner.typed(inputs))
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self._inner.specialise(inputs))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self._inner.burst(inputs)
@@ -95,7 +95,7 @@ class History(SingleHolder):
     # --- operation: the last fronts ---
 
     @property
-    def _kept(self) -> int:
+    def _past_count(self) -> int:
         """The number of past fronts in the state: one more where the end of the stream shows the last ones again."""
         return self.events if self._inner.finishes else self.events - 1
 
@@ -105,7 +105,7 @@ class History(SingleHolder):
         for events in fronts[-self.events : -1]:
             inner, _ = self._inner.step(inner, events)
         _, out = self._inner.step(inner, front)
-        return fronts[-self._kept :] if self._kept else (), out
+        return fronts[-self._past_count :] if self._past_count else (), out
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         inner = self._inner.initial()
@@ -119,7 +119,7 @@ class History(SingleHolder):
         inner = self._inner.machine(inputs, self.events + 1)
         single = len(inputs) == 1
         fronts = inputs[0] if single else Tuple(inputs)
-        kept = self._kept
+        kept = self._past_count
         slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, kept + 1)]  # event1 is the latest
         if kept:
             slots.insert(0, Slot("seen", Range(0, kept), 0))

@@ -12,7 +12,7 @@ from workbench.core.kinds import Deferring, Holder, Push
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
-from workbench.core.strict import computed, strictly
+from workbench.core.strict import mark_computed, strictly
 from workbench.core.term import FALSE, TRUE, var
 from workbench.errors import PipelineError, TypingError
 from workbench.processors.held.group import Group
@@ -42,7 +42,7 @@ class SingleHolder(Holder):
         return together or self._inner.step
 
     @cached_property
-    def _begun(self) -> State:
+    def _initial_copy(self) -> State:
         """The state in which each copy of the inner processor begins."""
         return self._inner.initial()
 
@@ -58,7 +58,7 @@ class SingleHolder(Holder):
         return self._inner.results(inputs)
 
 
-def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
+def wrap(where: str, inner: Processor | Pipeline) -> Processor:
     """The processor that `where` holds, with one output; a pipeline as a group."""
     processor = Group(inner) if isinstance(inner, Pipeline) else inner
     if isinstance(processor, Group) and processor.faults:
@@ -141,7 +141,7 @@ def later(out: Emission, last: Maybe) -> Maybe:
     return last
 
 
-def ended(inner: Machine, state: State, last: Maybe) -> Maybe:
+def end_window(inner: Machine, state: State, last: Maybe) -> Maybe:
     """The last event, given what the inner processor emits at the end of the window."""
     if inner.finish is None:
         return last
@@ -152,10 +152,10 @@ def ended(inner: Machine, state: State, last: Maybe) -> Maybe:
 
 def computes(following: State, *outs: Emission) -> None:
     """Say that an inner step computes its next state, and what it emits (see `core.strict`)."""
-    computed(following)
+    mark_computed(following)
     for out in outs:
         for maybe in slots_of(out):
-            computed((maybe.value,), maybe.present)
+            mark_computed((maybe.value,), maybe.present)
 
 
 def as_state(value: Any, slot: Slot) -> Any:

@@ -101,7 +101,7 @@ def lag_warnings(pipeline: Pipeline) -> list[PipelineError]:
 
 def warn_of_lags(pipeline: Pipeline, say: Callable[[str], object] = LOG.warning) -> None:
     """Say each warning of a pipeline once, the first few of many, however often it is loaded and run."""
-    texts = [str(each) for each in pipeline.derived("lag warnings", lambda: lag_warnings(pipeline))]
+    texts = [str(each) for each in pipeline.derive("lag warnings", lambda: lag_warnings(pipeline))]
     if len(texts) > MOST_SAID:
         more = len(texts) - MOST_SAID
         texts[MOST_SAID:] = [

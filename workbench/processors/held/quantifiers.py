@@ -27,7 +27,7 @@ from workbench.core.kinds import (
     PlacesJoined,
     Push,
     Said,
-    begun,
+    begin_stepping,
     in_turn,
 )
 from workbench.core.maps import some_key
@@ -44,14 +44,14 @@ from workbench.core.processor import (
     Stream,
     emission,
     event,
-    typed_function,
+    specialise_function,
 )
-from workbench.core.strict import computed, when
+from workbench.core.strict import mark_computed, when
 from workbench.core.term import FALSE, TRUE, Change, Entries, Term, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held.holding import SingleHolder, advance, briefly, check_verdicts, first_event, wrapped
+from workbench.processors.held.holding import SingleHolder, advance, briefly, check_verdicts, first_event, wrap
 from workbench.processors.held.waiting_copies import WaitingCopies
 
 
@@ -81,7 +81,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
     def __post_init__(self) -> None:
         if not isinstance(self.domain, TypedFunction):
             object.__setattr__(self, "domain", as_function(self.domain))
-        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
         if self._inner.in_arity < 2:
             raise PipelineError(
                 f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
@@ -122,10 +122,10 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
     copies: ClassVar[bool] = True
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        domain = typed_function(self.domain, inputs)
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        domain = specialise_function(self.domain, inputs)
         given = (_element(self.keyword, domain), *inputs)
-        inner = self._inner.typed(given)
+        inner = self._inner.specialise(given)
         check_verdicts(self.keyword, inner, given)
         return replace(self, domain=domain, inner=inner)
 
@@ -186,21 +186,21 @@ class ForAll(SingleHolder, Divisible, Deferring):
         push = self._push
         if each is not in_turn:
             jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
-            push = begun(self._inner, each, jobs)
-        after = [at if isinstance(at, bool) else self._fed(at, front, push) for at in positions]
-        known = _known(after)
+            push = begin_stepping(self._inner, each, jobs)
+        after = [at if isinstance(at, bool) else self._feed(at, front, push) for at in positions]
+        known = _count_known(after)
         self.check_room(len(after) - known)
         return tuple(after[known:]), (emission(after[:known]),)
 
     def _copies(self, front: tuple[Any, ...]) -> list[tuple[Value, State]]:
         """Those that begin with a front."""
-        return [(value, self._begun) for value in self._values(front)]
+        return [(value, self._initial_copy) for value in self._values(front)]
 
-    def _broken(self, said: Maybe) -> Any:
+    def _is_broken(self, said: Maybe) -> Any:
         """Whether a copy gives the verdict that decides."""
         return said.value if self.breaks else negate(said.value)
 
-    def _fed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
+    def _feed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
         """A position after its copies have seen the front: a verdict, or those that have given none."""
         silent, broken = [], False
         for value, before in copies:
@@ -217,11 +217,11 @@ class ForAll(SingleHolder, Divisible, Deferring):
     # --- why it is false ---------------------------------------------------------------------------------------
 
     @property
-    def copied(self) -> Processor:
+    def inner_processor(self) -> Processor:
         """The inner processor."""
         return self._inner
 
-    def refuted(self, state: State, front: tuple[Any, ...]) -> list[tuple[int, list[tuple[Value, State]]]]:
+    def list_refuted(self, state: State, front: tuple[Any, ...]) -> list[tuple[int, list[tuple[Value, State]]]]:
         """The positions that a front makes false, by their numbers among those that wait and the one that it begins.
 
         Each with the values whose copies say false, and the states of these copies before that.
@@ -254,10 +254,10 @@ class ForAll(SingleHolder, Divisible, Deferring):
                     if at is None and self.on_values:
                         after.append(self.on_values(*front))
                     else:
-                        after.append(at if isinstance(at, bool) else self._fed(at, front, self._push))
+                        after.append(at if isinstance(at, bool) else self._feed(at, front, self._push))
             except Exception as error:
                 raise FailedCopy(oldest + places * len(after)) from error
-            known = _known(after)
+            known = _count_known(after)
             return (number + 1, oldest + places * known, tuple(after[known:])), tuple(after[:known])
 
         return (0, place, ()), step
@@ -315,9 +315,11 @@ class ForAll(SingleHolder, Divisible, Deferring):
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
             verdicts = []
             values = self.domain(*front)
-            computed((values,))
+            mark_computed((values,))
             if isinstance(values, Term):
-                broken = some_key(values, lambda key: self._broken(advance(inner, initial, nothing, (key, *front))[1]))
+                broken = some_key(
+                    values, lambda key: self._is_broken(advance(inner, initial, nothing, (key, *front))[1])
+                )
                 return state, (event(broken if self.breaks else negate(broken)),)
             if isinstance(values, Change):
                 raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of what there is")
@@ -344,7 +346,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
 
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
             values = domain(*front)
-            computed((values,))
+            mark_computed((values,))
             return kept.step(state, front, _elements(values, element))
 
         return Machine(kept.slots(), step, shares=True)
@@ -365,7 +367,7 @@ class Exists(ForAll):
     breaks: ClassVar[bool] = True
 
 
-def _known(positions: Sequence[Any]) -> int:
+def _count_known(positions: Sequence[Any]) -> int:
     """How many verdicts there are before the first position that waits."""
     return next((i for i, at in enumerate(positions) if not isinstance(at, bool)), len(positions))
 

@@ -15,7 +15,7 @@ from workbench.core.term import const
 from workbench.errors import TypingError
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import SingleHolder, advance, ended, last_event, wrapped
+from workbench.processors.held.holding import SingleHolder, advance, end_window, last_event, wrap
 from workbench.processors.trim import Trim
 
 
@@ -36,17 +36,17 @@ class ResetLast(SingleHolder):
     symbol: ClassVar[str] = "↻"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
 
     @property
     def in_arity(self) -> int:
         return self._inner.in_arity + 1
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         *events, over = inputs
         if not isinstance(over, Bool | Anything):
             raise TypingError(f"the last stream of '{self.keyword}' says whether a batch ends, and carries {over}")
-        return replace(self, inner=self._inner.typed(tuple(events)))
+        return replace(self, inner=self._inner.specialise(tuple(events)))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return self._inner.results(inputs[:-1])
@@ -64,7 +64,7 @@ class ResetLast(SingleHolder):
         return (out,)
 
     def initial(self) -> State:
-        return (self._begun, NOTHING)
+        return (self._initial_copy, NOTHING)
 
     @property
     def copies(self) -> bool:
@@ -78,7 +78,7 @@ class ResetLast(SingleHolder):
         if not front[-1]:
             return (inner, last), (NOTHING,)
         (final,) = self._inner.finish(inner)
-        return (self._begun, NOTHING), (last_event(final, last),)
+        return (self._initial_copy, NOTHING), (last_event(final, last),)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self._inner.machine(inputs[:-1], horizon)
@@ -89,7 +89,7 @@ class ResetLast(SingleHolder):
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             *before, present, value = state
             after, last = advance(inner, tuple(before), Maybe(present, value), front[:-1])
-            over, final = front[-1], ended(inner, after, last)
+            over, final = front[-1], end_window(inner, after, last)
             following = ite(over, fresh, (*after, last.present, last.value))
             return following, (Maybe(both(over, final.present), final.value),)
 

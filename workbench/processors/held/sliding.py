@@ -18,7 +18,7 @@ from workbench.core.domain import Domain, Integers, Range
 from workbench.core.escape import can_escape
 from workbench.core.function import TypedFunction
 from workbench.core.memory import Array, Cells
-from workbench.core.ops import EQ, LT, MOD, as_term, held_in, ite
+from workbench.core.ops import EQ, LT, MOD, as_term, ite, restrict_to_range
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
@@ -51,7 +51,7 @@ def can_double(cumulate: Cumulate, events: Domain) -> bool:
     return events == cumulate.domain and not can_escape([cumulate.function.body], Integers)
 
 
-def _seen(width: int, seen: Any) -> Any:
+def _read_seen(width: int, seen: Any) -> Any:
     return ite(EQ(seen, width - 1), seen, seen + 1)
 
 
@@ -74,17 +74,19 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain) -> Stored:
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             (seen, oldest, total), (value,) = state, front
-            after = as_term(held_in(_replaced(cumulate, total, value, events.at(oldest, width)), domain), domain)
+            after = as_term(
+                restrict_to_range(_replace_oldest(cumulate, total, value, events.at(oldest, width)), domain), domain
+            )
             events.put(oldest, value)
             full = EQ(seen, width - 1)
-            return (_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
+            return (_read_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
 
         return Machine(slots, step)
 
     return Stored({"events": Array(kept, width)}, machine)
 
 
-def _replaced(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
+def _replace_oldest(cumulate: Cumulate, total: Any, value: Any, oldest: Any) -> Any:
     """A total with one event in the place of another; it leaves a word on the way only where the result does."""
     function: Any = cumulate.function
     inverse = function.function.inverse
@@ -112,21 +114,21 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
             memories = iter(cells)
             folds = [value]
             for size in sizes[:-1]:
-                folds.append(function(_delayed(memories, now, size, folds[-1]), folds[-1]))
+                folds.append(function(_delay(memories, now, size, folds[-1]), folds[-1]))
             total: Any = None
             for size, fold in zip(sizes, folds, strict=True):
                 if size & width:
-                    total = fold if total is None else function(_delayed(memories, now, size, total), fold)
+                    total = fold if total is None else function(_delay(memories, now, size, total), fold)
             result = as_term(function(const(cumulate.start, domain), total), domain)
             full = EQ(seen, width - 1)
-            return (_seen(width, seen), _next(now, largest)), (Maybe(full, result),)
+            return (_read_seen(width, seen), _next(now, largest)), (Maybe(full, result),)
 
         return Machine(slots, step)
 
     return Stored(arrays, machine)
 
 
-def _delayed(memories: Iterator[Cells], now: Any, steps: int, value: Any) -> Any:
+def _delay(memories: Iterator[Cells], now: Any, steps: int, value: Any) -> Any:
     """The value of so many steps ago."""
     cells, position = next(memories), MOD(now, steps)
     before = cells.at(position, steps)

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
-from workbench.core.kinds import Each, begun, in_turn
+from workbench.core.kinds import Each, begin_stepping, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Form, Processor, State, Stepped, Stream, emission
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.holding import SingleHolder, check_verdicts, first_event, wrapped
+from workbench.processors.held.holding import SingleHolder, check_verdicts, first_event, wrap
 from workbench.processors.trim import Trim
 
 
@@ -38,10 +38,10 @@ class GloballyOf(SingleHolder):
     shift: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        inner = self._inner.typed(inputs)
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        inner = self._inner.specialise(inputs)
         check_verdicts(self.keyword, inner, inputs)
         return replace(self, inner=inner)
 
@@ -66,10 +66,10 @@ class GloballyOf(SingleHolder):
         """The state is the number of positions that wait, and the copies with the positions at which they began."""
         waiting, copies = state
         following, decided = [], 0
-        copies = (*copies, (waiting, self._begun))
+        copies = (*copies, (waiting, self._initial_copy))
         push = self._push
         if each is not in_turn:
-            push = begun(self._inner, each, [(before, front) for _, before in copies])
+            push = begin_stepping(self._inner, each, [(before, front) for _, before in copies])
         for position, before in copies:
             after, (out,) = push(before, front)
             said = first_event(out)

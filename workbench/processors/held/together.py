@@ -46,19 +46,22 @@ def together(
     """
     if not all(member.processor.lockstep and not member.processor.merges for member in members):
         return None
-    lines = [f"[{_listed('p{}', range(inputs))}] = front", f"[{_listed('(s{0}, q{0})', range(len(members)))}] = state"]
+    lines = [
+        f"[{_list_numbers('p{}', range(inputs))}] = front",
+        f"[{_list_numbers('(s{0}, q{0})', range(len(members)))}] = state",
+    ]
     scope: dict[str, Any] = {"event": event}
     after = []
     for i, member in enumerate(members):
         made = statement(member.processor, i, member.sources, member.targets, scope)
         if not made:
             scope[f"step{i}"] = member.processor.step
-            emitted, front = _listed("e{}", member.targets), _listed("p{}", member.sources)
+            emitted, front = _list_numbers("e{}", member.targets), _list_numbers("p{}", member.sources)
             made = [f"t{i}, [{emitted}] = step{i}(s{i}, ({front}))"]
             made += [f"p{pipe} = e{pipe}[1]" for pipe in member.targets]
         lines += made
         after.append(f"({'t' if len(made) > 1 else 's'}{i}, q{i}), ")
-    lines.append(f"return ({''.join(after)}), ({_listed('event(p{}), ', shown, '')})")
+    lines.append(f"return ({''.join(after)}), ({_list_numbers('event(p{}), ', shown, '')})")
     exec(compile("def step(state, front):\n" + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
     found: Callable[[State, tuple[Any, ...]], Stepped] = scope["step"]
     return found
@@ -71,7 +74,7 @@ def at_once(members: Sequence[Member], inputs: int, shown: Sequence[int]) -> Cal
     scope: dict[str, Any] = {}
     lines = [statement(each.processor, i, each.sources, each.targets, scope)[0] for i, each in enumerate(members)]
     lines.append(f"return p{shown[0]}")
-    head = f"def made({_listed('p{}', range(inputs))}):\n"
+    head = f"def made({_list_numbers('p{}', range(inputs))}):\n"
     exec(compile(head + "".join(f"    {line}\n" for line in lines), "<group>", "exec"), scope)
     found: Callable[..., Any] = scope["made"]
     return found
@@ -88,10 +91,10 @@ def statement(
         if function is not None:
             scope[f"function{number}"] = function
             (pipe,) = targets
-            made = f"p{pipe} = function{number}({before}{_listed('p{}', sources)})"
+            made = f"p{pipe} = function{number}({before}{_list_numbers('p{}', sources)})"
             return [made, f"t{number} = (p{pipe},)"] if before else [made]
     return []
 
 
-def _listed(form: str, numbers: Sequence[int], between: str = ", ") -> str:
+def _list_numbers(form: str, numbers: Sequence[int], between: str = ", ") -> str:
     return "".join(form.format(number) + between for number in numbers)

@@ -78,7 +78,7 @@ class WaitingCopies:
         waiting, *rest = state
         begun = WaitingPosition(FALSE, tuple(WaitingCopy(*each, self._initial) for each in given))
         places = [*self._places(rest), self._nothing]
-        places = [self._fed(_chosen(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
+        places = [self._feed(_choose(EQ(waiting, number), begun, place), front) for number, place in enumerate(places)]
         leading, known = [], TRUE
         for number, place in enumerate(places):
             silent = disjunction(copy.there for copy in place.copies)
@@ -99,7 +99,7 @@ class WaitingCopies:
         while shift <= len(places):
             moves = disjunction(here for gone, here in enumerate(last, 1) if gone & shift)
             later = [*kept[shift:], *[self._nothing] * shift]
-            kept = [_chosen(moves, new, old) for new, old in zip(later, kept, strict=True)]
+            kept = [_choose(moves, new, old) for new, old in zip(later, kept, strict=True)]
             shift *= 2
         state = [count]
         for place in kept[:-1]:
@@ -130,18 +130,18 @@ class WaitingCopies:
             found.append(WaitingPosition(broken, tuple(copies)))
         return found
 
-    def _fed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
+    def _feed(self, place: WaitingPosition, front: tuple[Any, ...]) -> WaitingPosition:
         """A position after its copies have seen the front."""
-        seen = [self._seen(copy, front) for copy in place.copies]
+        seen = [self._step_copy(copy, front) for copy in place.copies]
         found = (both(said.present, said.value if self.breaks else negate(said.value)) for _, said in seen)
         broken = either(place.broken, disjunction(found))
         copies = []
         for (following, said), before, nothing in zip(seen, place.copies, self._nothing.copies, strict=True):
             silent = both(before.there, both(negate(said.present), negate(broken)))
-            copies.append(_chosen(silent, WaitingCopy(TRUE, before.value, following), nothing))
+            copies.append(_choose(silent, WaitingCopy(TRUE, before.value, following), nothing))
         return WaitingPosition(broken, tuple(copies))
 
-    def _seen(self, copy: WaitingCopy, front: tuple[Any, ...]) -> tuple[State, Maybe]:
+    def _step_copy(self, copy: WaitingCopy, front: tuple[Any, ...]) -> tuple[State, Maybe]:
         """A copy's state after the front, and the first event that it emits, if it is there."""
         with when(copy.there):
             following, (out,) = self.inner.step(copy.state, (copy.value, *front))
@@ -158,9 +158,9 @@ def _first(out: Emission, there: Any) -> Maybe:
     return Maybe(both(there, said.present), said.value)
 
 
-def _chosen(condition: Any, new: Any, old: Any) -> Any:
+def _choose(condition: Any, new: Any, old: Any) -> Any:
     """One of two values of the same shape."""
     if isinstance(new, tuple):
-        made = [_chosen(condition, a, b) for a, b in zip(new, old, strict=True)]
+        made = [_choose(condition, a, b) for a, b in zip(new, old, strict=True)]
         return type(new)(*made) if hasattr(new, "_fields") else tuple(made)
     return old if new is old else ite(condition, new, old)

@@ -46,10 +46,10 @@ from workbench.processors.held.holding import (
     advance,
     always_emits,
     bits,
-    ended,
+    end_window,
     last_event,
     leaves_checked_domain,
-    wrapped,
+    wrap,
 )
 from workbench.processors.held.sliding import sliding
 
@@ -77,7 +77,7 @@ class Window(SingleHolder, Divisible):
     def __post_init__(self) -> None:
         if self.width < 1:
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
-        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
 
     @property
     def label(self) -> str:
@@ -89,8 +89,8 @@ class Window(SingleHolder, Divisible):
         known = self._inner.prompt or (inner is not None and inner < self.width)
         return self.width - 1 if known else None
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, inner=self._inner.typed_within(inputs, self.width))
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self._inner.specialise_within(inputs, self.width))
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         fronts = min(map(len, streams))
@@ -125,13 +125,13 @@ class Window(SingleHolder, Divisible):
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
         step = self._push
-        inner, last = self._begun, NOTHING
+        inner, last = self._initial_copy, NOTHING
         for events in fronts:
             inner, (out,) = step(inner, events)
             last = last_event(out, last)
-        return fronts[1:], self._emitted(inner, last)
+        return fronts[1:], self._emit(inner, last)
 
-    def _emitted(self, inner: State, last: Maybe) -> tuple[Maybe]:
+    def _emit(self, inner: State, last: Maybe) -> tuple[Maybe]:
         (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
         return (last_event(final, last),)
 
@@ -146,7 +146,7 @@ class Window(SingleHolder, Divisible):
         if copies[0] is None:
             state, out = self.step(state, front)
         else:
-            state, out = (*state[1:], front if self._fold is None else front[0]), self._emitted(*copies[0])
+            state, out = (*state[1:], front if self._fold is None else front[0]), self._emit(*copies[0])
         return (*state, _Copies(copies[1:])), out
 
     # --- in several places: every so manieth window is looked at in one of them -----------------------------
@@ -209,7 +209,7 @@ class Window(SingleHolder, Divisible):
                 for events in reversed(kept):
                     current, last = advance(inner, current, last, (events,) if single else events)
                 current, last = advance(inner, current, last, front)
-                last = ended(inner, current, last)
+                last = end_window(inner, current, last)
             latest = front[0] if single else front
             return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
                 Maybe(both(full, last.present), last.value),
@@ -244,7 +244,7 @@ class Window(SingleHolder, Divisible):
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
                 after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
-            last = ended(inner, following, last)
+            last = end_window(inner, following, last)
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)

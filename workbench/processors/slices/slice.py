@@ -23,7 +23,7 @@ from workbench.core.kinds import (
     PlacePart,
     PlacesJoined,
     Said,
-    begun,
+    begin_stepping,
     in_turn,
     keeps_copies,
     stepping,
@@ -42,15 +42,15 @@ from workbench.core.processor import (
     Stored,
     Stream,
     event,
-    typed_function,
+    specialise_function,
 )
-from workbench.core.strict import computed
+from workbench.core.strict import mark_computed
 from workbench.core.term import FALSE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import SingleHolder, last_event, wrapped
+from workbench.processors.held.holding import SingleHolder, last_event, wrap
 from workbench.processors.slices.slice_machine import MapMachine, SliceMachine
 from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim
@@ -91,7 +91,7 @@ class Slice(SingleHolder, Divisible):
             given = getattr(self, name)
             if given is not None and not isinstance(given, TypedFunction):
                 object.__setattr__(self, name, as_function(given))
-        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        object.__setattr__(self, "inner", wrap(self.keyword, self.inner))
         for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
             given = getattr(self, name)
             if given is not None and _plain(given).arity != arity:
@@ -107,11 +107,11 @@ class Slice(SingleHolder, Divisible):
 
     # --- typing ---
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        inner = self._inner.typed(inputs)
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        inner = self._inner.specialise(inputs)
         to_all = self.to_all and _condition("to_all", self.to_all, inputs)
         until = self.until and _condition("until", self.until, inner.results(inputs))
-        return replace(self, key=typed_function(self.key, inputs), inner=inner, to_all=to_all, until=until)
+        return replace(self, key=specialise_function(self.key, inputs), inner=inner, to_all=to_all, until=until)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (self.map_of(inputs),)
@@ -183,23 +183,23 @@ class Slice(SingleHolder, Divisible):
         said: list[SliceEvent] = []
         if self.to_all is None and each is in_turn:
             key = self._key(*front)
-            inner = self._feed(inner, key, self._push(inner.get(key, self._begun), front), said)
+            inner = self._feed(inner, key, self._push(inner.get(key, self._initial_copy), front), said)
         else:
-            for key, stepped in self._stepped(inner, front, each):
+            for key, stepped in self._step_slices(inner, front, each):
                 inner = self._feed(inner, key, stepped, said)
         return self._emit(inner, state, said)
 
-    def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
+    def _step_slices(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """What a front makes of the slices to which it goes."""
         push = self._push
         if self.to_all is not None and self.to_all(*front):
             if each is not in_turn:
-                push = begun(self._inner, each, [(before, front) for before in inner.values()])
+                push = begin_stepping(self._inner, each, [(before, front) for before in inner.values()])
             return ((key, push(before, front)) for key, before in inner.items())
         if each is not in_turn:
             push = stepping(self._inner, each)
         key = self._key(*front)
-        return ((key, push(inner.get(key, self._begun), front)),)
+        return ((key, push(inner.get(key, self._initial_copy), front)),)
 
     def _feed(self, inner: Any, key: Value, stepped: Stepped, said: list[SliceEvent]) -> Any:
         """The inner states after a slice has seen a front; what it emits is put to what others have `said`."""
@@ -246,7 +246,7 @@ class Slice(SingleHolder, Divisible):
                 key = self._key(*front)
                 if hash((key,)) % places != place:
                     return state, ()
-                fed = ((key, inner.get(key, self._begun)),)
+                fed = ((key, inner.get(key, self._initial_copy)),)
             said = list[SliceEvent]()
             for key, before in fed:
                 try:
@@ -298,16 +298,16 @@ class Slice(SingleHolder, Divisible):
         if self.until is None:
             return FALSE
         ends = as_term(self.until(said.value), BOOL)
-        computed((ends,), said.present)
+        mark_computed((ends,), said.present)
         return both(said.present, ends)
 
-    def addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
+    def address(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
         """Of a symbolic front: its key, and whether it goes to all slices."""
         assert isinstance(self.key, TypedFunction)
         key = as_term(self.key(*front), self.key.result)
         everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
-        computed((everywhere,))
-        computed((key,), negate(everywhere))
+        mark_computed((everywhere,))
+        mark_computed((key,), negate(everywhere))
         return key, everywhere
 
     def __str__(self) -> str:
@@ -336,7 +336,7 @@ def _plain(function: Function | TypedFunction) -> Function:
 
 
 def _condition(name: str, function: Function | TypedFunction, inputs: tuple[Domain, ...]) -> TypedFunction:
-    found = typed_function(function, inputs)
+    found = specialise_function(function, inputs)
     if not isinstance(found.result, Bool):
         raise TypingError(f"'{name}' of slice is a condition, '{found.name}' gives {found.result}")
     return found

@@ -11,7 +11,7 @@ from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Scattered, Slot, State, event
 from workbench.core.strict import when
 from workbench.core.term import FALSE, TRUE, Entries, const, same
-from workbench.processors.held.holding import advance, ended, symbolic_step
+from workbench.processors.held.holding import advance, end_window, symbolic_step
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice import Slice
@@ -76,7 +76,7 @@ class SliceMachine(ABC):
         return Machine(slots, self.step, self.finish if self.inner.finish else None)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        key, everywhere = self.slice.addressed(front)
+        key, everywhere = self.slice.address(front)
         slices = []
         for copy, candidate in self._each(state):
             chosen = both(negate(everywhere), equal(key, candidate))
@@ -92,7 +92,7 @@ class SliceMachine(ABC):
         for copy, candidate in self._each(state):
             alive = copy[0]
             with when(alive):
-                final = ended(self.inner, self.inner_state(copy), self.nothing)
+                final = end_window(self.inner, self.inner_state(copy), self.nothing)
             slices.append(FedCopy(candidate, copy, final._replace(present=both(alive, final.present))))
         return (self.show_last(slices),)
 

@@ -62,7 +62,7 @@ class FedTable:
 
     def __init__(self, table: SliceTable, slices: Cells, front: tuple[Any, ...]) -> None:
         self.table, self.copies, self.slices, self.front = table, table.copies, slices, front
-        self.key, self.everywhere = self.copies.slice.addressed(front)
+        self.key, self.everywhere = self.copies.slice.address(front)
         self.place, self.one = slices.find(self.key), negate(self.everywhere)
 
     def before(self, place: Any) -> tuple[Any, ...]:
@@ -88,9 +88,9 @@ class FedTable:
         self.slices.keep(self.place, self.key, self.after(self.place)[0][:size], self.one)
         if self.everywhere is not FALSE:
             self.slices.keep_all(self.everywhere, self.alive(ROW), self.after(ROW)[0][:size])
-        self._computed()
+        self._mark_computed()
 
-    def _computed(self) -> None:
+    def _mark_computed(self) -> None:
         """Say what the inner processors compute (see `core.strict`)."""
         with when(self.one):
             self.copies.feed(self.before(self.place), self.front)

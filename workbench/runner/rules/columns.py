@@ -59,7 +59,7 @@ class EventColumns:
         if timed is not None and not timed[slice(None) if known is None else known].all():
             return None
         texts: dict[int, str] = {}
-        arrays = {name: coded(each, texts) for name, each in columns.items() if name not in (TYPE, self.time)}
+        arrays = {name: encode_texts(each, texts) for name, each in columns.items() if name not in (TYPE, self.time)}
         if None in arrays.values() or not order.follow(times if timed is None else times[timed]):
             return None
         rows = None if known is None else known.nonzero()[0]
@@ -84,7 +84,7 @@ class EventColumns:
         return np.array([place_of.get(name, -1) for name in names])[numbers], unknown
 
 
-def coded(given: EventArray, texts: dict[int, str]) -> EventArray | None:
+def encode_texts(given: EventArray, texts: dict[int, str]) -> EventArray | None:
     """Events with numbers for texts, which are put there with them; None where two texts have one number."""
     import numpy as np
 

@@ -18,7 +18,7 @@ from workbench.events.clock import Clock, time_domain
 from workbench.runner.rules.columns import TYPE
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.rule_set import RuleSet, find_shared_domains
 
 if TYPE_CHECKING:
     from workbench.events.output_split import OutputRows
@@ -31,7 +31,7 @@ SOURCES, NUMBER = "sources", "id"
 
 def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
     """The columns of events of these types, as outputs of a program."""
-    domains = shared_domains(rules.declarations[name] for name in types)
+    domains = find_shared_domains(rules.declarations[name] for name in types)
     if taken := next((port.name for port in more if port.name in domains), None):
         raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
     ports = (Port(TYPE, STR), Port(clock.column, time_domain(clock)), *more, *(Port(n, d) for n, d in domains.items()))
@@ -42,7 +42,7 @@ def type_rows(columns: Ports, rules: RuleSet, type: str) -> OutputRows:
     """The rows of events of a type, among those of `event_columns`."""
     from workbench.events.output_split import OutputRows
 
-    own, other = rules.declarations[type].domains, shared_domains(rules.declarations.values())
+    own, other = rules.declarations[type].domains, find_shared_domains(rules.declarations.values())
     ports = tuple(port for port in columns.outputs if port.name in own or port.name not in other)
     return OutputRows(replace(columns, outputs=ports), TYPE, type)
 
@@ -100,25 +100,25 @@ class Sources:
         import pyarrow as pa
 
         from workbench.events import compute as pc
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
         from workbench.events.texts import constant
 
         labels = np.frombuffer(self._labels, np.int64)
         if block.rules is None:  # events of the log
-            rows = shown_column(INT, labels[block.numbers]).cast(pa.string())
+            rows = numbers_to_arrow(INT, labels[block.numbers]).cast(pa.string())
             texts = pc.binary_join_element_wise(constant('["'), rows, constant('"]'), constant(""))
             return {NUMBER: pa.nulls(len(block), pa.int64()), SOURCES: texts}
         assert block.starts is not None
         assert block.sources is not None
         ids, first = -labels[block.numbers], block.starts[0]
         found = labels[block.sources[first : block.starts[-1]]]
-        texts = shown_column(INT, np.abs(found)).cast(pa.string())
-        marks = pc.if_else(shown_column(BOOL, found < 0), constant('"#'), constant('"'))
+        texts = numbers_to_arrow(INT, np.abs(found)).cast(pa.string())
+        marks = pc.if_else(numbers_to_arrow(BOOL, found < 0), constant('"#'), constant('"'))
         texts = pc.binary_join_element_wise(marks, texts, constant('"'), constant(""))
-        bounds = shown_column(INT, block.starts - first).cast(pa.int32())
+        bounds = numbers_to_arrow(INT, block.starts - first).cast(pa.int32())
         lists = pc.binary_join(pa.ListArray.from_arrays(bounds, texts), ", ")
         joined = pc.binary_join_element_wise(constant("["), lists, constant("]"), constant(""))
-        return {NUMBER: shown_column(INT, ids), SOURCES: joined}
+        return {NUMBER: numbers_to_arrow(INT, ids), SOURCES: joined}
 
 
 def composite_table(
@@ -130,13 +130,13 @@ def composite_table(
     ----------
     shown: the columns (`event_columns`).
     """
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
     from workbench.events.text_column import TextColumn
-    from workbench.events.times import shown_times
+    from workbench.events.times import times_to_arrow
 
     columns = {
-        TYPE: shown_column(STR, TextColumn(block.types.astype("i8"), block.names)),
-        clock.column: shown_times(block.times, clock), **(sources.columns(block) if sources else {}),
+        TYPE: numbers_to_arrow(STR, TextColumn(block.types.astype("i8"), block.names)),
+        clock.column: times_to_arrow(block.times, clock), **(sources.columns(block) if sources else {}),
     }  # fmt: skip
     for name in shown:
         if name not in columns:
@@ -152,7 +152,7 @@ def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSe
     """The Arrow column of an attribute of several types; null for events of types that have none of this domain."""
     import numpy as np
 
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
     from workbench.events.text_column import TextColumn
     from workbench.executors.compiled.execute.text_codes import different
 
@@ -167,4 +167,4 @@ def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSe
     if domain == STR:
         numbers, codes = different(np.where(there, values, 0))
         values = TextColumn(numbers, [block.texts.get(code, "") for code in codes])
-    return shown_column(domain, values, None if there.all() else there)
+    return numbers_to_arrow(domain, values, None if there.all() else there)

@@ -21,13 +21,13 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.account import Reporter
 from workbench.events.clock import Clock
-from workbench.events.files import is_stream, readable, shown_name
-from workbench.events.read import opened_log
+from workbench.events.files import display_name, is_stream, readable
+from workbench.events.read import open_log
 from workbench.events.reading import Reading
 from workbench.executors.table import RULE_SET, Start
 from workbench.named_files import allow, find_named
 from workbench.runner.choice import default_row
-from workbench.tesla.check import checked
+from workbench.tesla.check import check_rule_set
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine, rule_engine
 from workbench.tesla.occurrence import in_units
 from workbench.tesla.parser import parse_rules, read_rules
@@ -82,7 +82,7 @@ class RuleChange:
                 tree = read_rules(path) if path else parse_rules(self.text, self.where, self.folder)
         except InputError as error:
             raise error.retold(where=self.where) from error
-        found = checked(tree, self.where, there.declarations, there.aggregates)
+        found = check_rule_set(tree, self.where, there.declarations, there.aggregates)
         if self.do == "add" and self.rule:
             if [rule.name for rule in found.rules if rule.named] not in ([], [self.rule]) or len(found.rules) != 1:
                 hint = "leave 'rule' out, or name it like the one rule of the text"
@@ -129,7 +129,7 @@ class RuleControl:
         self._start = start
         self._clock = start.options.clock("0")
         self._of_log = self._clock
-        self._shown = shown_name(given) if isinstance(given, str | Path) else "rules_control"
+        self._shown = display_name(given) if isinstance(given, str | Path) else "rules_control"
         self.live = isinstance(given, str | Path) and is_stream(given)
         self.costs: list[RuleCost] = []
         self._changes: list[RuleChange] = []
@@ -215,14 +215,14 @@ class RuleControl:
             from workbench.events.data import RowsReader
 
             rows = RowsReader(ports, reading, reporter, given)
-            yield from self._located(rows, enumerate(given, 1), self._shown, Path())
+            yield from self._locate_changes(rows, enumerate(given, 1), self._shown, Path())
             return
         stdin = open(0, "rb", closefd=False) if str(given) == "-" else None  # noqa: SIM115 - until the process ends
         folder = Path() if self.live else Path(given).parent
-        with opened_log(given, ports, reading, reporter, stdin) as (reader, lines, shown), readable(shown):
-            yield from self._located(reader, reader.rows(lines, shown), shown, folder)
+        with open_log(given, ports, reading, reporter, stdin) as (reader, lines, shown), readable(shown):
+            yield from self._locate_changes(reader, reader.rows(lines, shown), shown, folder)
 
-    def _located(
+    def _locate_changes(
         self, reader: Any, rows: Iterable[tuple[int, Any]], shown: str, folder: Path
     ) -> Iterator[RuleChange | WorkbenchError]:
         last: int | None = None

@@ -20,7 +20,7 @@ from workbench.events.date_formats import UntimedError
 from workbench.events.values import UnreadableError, from_text
 from workbench.executors.session import BatchOutput
 from workbench.executors.table import Start
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.rules.columns import text_codes
 from workbench.runner.rules.composites import RuleRow
 from workbench.runner.rules.opening import OpenedRules, run_of
@@ -97,12 +97,12 @@ class RuleQuestion:
 
 def explain_rules(rules: RuleSet, data: Any, question: RuleQuestion, options: dict[str, Any]) -> RuleExplanation:
     """The answer to a question about a run on data, with the options of `workbench.run`."""
-    start = started(data, None, options)
+    start = make_start(data, None, options)
     with start.reporter.doing:
-        return explained(rules, start, question)
+        return explain(rules, start, question)
 
 
-def explained(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplanation:
+def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplanation:
     """The answer to a question about a run on the log of its options.
 
     Raises
@@ -221,9 +221,9 @@ class RecordingSession(RuleSession):
             micro,
             opened.plain,
         )
-        return self._explained(record)
+        return self._explain(record)
 
-    def _explained(self, record: RunRecord) -> RuleExplanation:
+    def _explain(self, record: RunRecord) -> RuleExplanation:
         asked, order, named = self._question, record.order, self._named
         if asked.event is not None:
             number = order.of_row(asked.event)
@@ -288,7 +288,7 @@ class RecordingSession(RuleSession):
 def _reach(rule: t.Rule) -> int:
     """How far behind a trigger a rule might have something to do with what comes."""
     windows = (part.window for part in rule.predicates)
-    return max((each.far or 0 for each in windows if each is not None and not each.counted), default=0)
+    return max((each.far or 0 for each in windows if each is not None and not each.counts_events), default=0)
 
 
 class _FactRows(dict[str, Sequence[Any]]):

@@ -44,11 +44,11 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
     """
     given: Any = start.options.facts
     if isinstance(given, Mapping):
-        return _given_facts(rules, given, start)
-    return named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
+        return _read_given_facts(rules, given, start)
+    return read_named_facts(rules, [given] if isinstance(given, str | Path) else given, start)
 
 
-def needed_facts(rules: RuleSet, start: Start) -> Set[str]:
+def list_needed_facts(rules: RuleSet, start: Start) -> Set[str]:
     """The types of facts that rules look at; where rules may be added later, all that are declared."""
     declared = {name for name, each in rules.declarations.items() if each.fact}
     if start.options.rules_control is not None:
@@ -56,7 +56,7 @@ def needed_facts(rules: RuleSet, start: Start) -> Set[str]:
     return declared.intersection(part.type for rule in rules.rules for part in rule.parts)
 
 
-def named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
+def read_named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
     """The facts of files: `city.db` has a table for each type, `Line=lines.csv` the rows of one."""
     found = _FactFiles(rules, start)
     for each in map(str, given):
@@ -139,8 +139,8 @@ class _FactFiles:
         for name, (paths, rows) in self.rows.items():
             if name in found:
                 raise InputError(f"--facts: '{name}' is {found[name]}, and a file", hint="leave one out")
-            found[name] = self._kept(name, paths, itertools.chain(*rows))
-        needed = needed_facts(self.rules, self._start)
+            found[name] = self._load_rows(name, paths, itertools.chain(*rows))
+        needed = list_needed_facts(self.rules, self._start)
         if without := {name: declared for name, declared in self.types.items() if name in needed - found.keys()}:
             found |= _tables(without, self.databases)
         found = {name: [] for name in self.types} | found
@@ -155,12 +155,12 @@ class _FactFiles:
             list(FactAccesses.of(in_units(self.rules, dates=has_units(self.rules)), made).create(memory=True))
         return made
 
-    def _kept(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
+    def _load_rows(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
         """The rows of files, or the table that they are put into."""
         few = list(itertools.islice(rows, FEW + 1))
         if len(few) <= FEW:
             return few
-        if not self._ranged(name):
+        if not self._is_ranged(name):
             few += itertools.islice(rows, MANY + 1 - len(few))
             if len(few) <= MANY:
                 return few
@@ -173,7 +173,7 @@ class _FactFiles:
             hint = f"so many rows (more than {len(few) - 1:,}) are put into a database, which has no such values"
             raise InputError(what, where=", ".join(paths), hint=hint) from error
 
-    def _ranged(self, name: str) -> bool:
+    def _is_ranged(self, name: str) -> bool:
         """Whether rules compare attributes of a type by more than equality."""
         return any(
             isinstance(each, Operation) and each.operator in ("<", "<=", ">", ">=")
@@ -196,10 +196,10 @@ def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
-def _given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]], start: Start) -> Facts:
+def _read_given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]], start: Start) -> Facts:
     found: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
-        if declared.fact and name not in given and name in needed_facts(rules, start):
+        if declared.fact and name not in given and name in list_needed_facts(rules, start):
             raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))

@@ -21,7 +21,7 @@ from workbench.executors.snapshot import join_states, split_states
 from workbench.runner.source import LogSource, source_of
 from workbench.tesla.engines.engine import RuleEngine
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.rule_set import RuleSet, find_shared_domains
 from workbench.tesla.tree import Attribute
 
 WITHOUT = ("--rules-control", "--with-sources", "--profile")
@@ -39,7 +39,7 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
     if taken := next((n for n in rules.composites if key in rules.declarations[n].domains), None):
         what = f"{taken} has an attribute '{key}', as the column of keys would be called"
         raise InputError(what, hint="rules that join on it need no --key")
-    domain = shared_domains(rules.declarations[name] for name in rules.events).get(key)
+    domain = find_shared_domains(rules.declarations[name] for name in rules.events).get(key)
     more = Attribute(key, _key_domain(key, source, options.reading()) if domain is None else domain)
     declared = {
         name: each if each.fact or key in each.domains else replace(each, attributes=(*each.attributes, more))
@@ -97,7 +97,7 @@ class KeyedRules:
             self._runs[key] = len(self._runs), self._make()
         made = self._runs[key][1].process(replace(event, values=event.values[:count]))
         self._await(key, (event, *made))
-        return [*found, *self._told(key, made)]
+        return [*found, *self._read_output(key, made)]
 
     def advance(self, time: int) -> list[Occurrence]:
         """Those of the clock in all runs, in the order of time; of one time, in that in which their keys first came."""
@@ -106,7 +106,7 @@ class KeyedRules:
             deadline, _, key = heappop(self._due)
             if made := self._runs[key][1].advance(deadline):
                 self._await(key, made)
-                found += self._told(key, made)
+                found += self._read_output(key, made)
         return found
 
     def _await(self, key: Value, events: Iterable[Occurrence]) -> None:
@@ -134,5 +134,5 @@ class KeyedRules:
         return ()
 
     @staticmethod
-    def _told(key: Value, found: list[Occurrence]) -> list[Occurrence]:
+    def _read_output(key: Value, found: list[Occurrence]) -> list[Occurrence]:
         return [replace(each, values=(*each.values, key)) for each in found]

@@ -22,13 +22,13 @@ from workbench.events.clock import Clock
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
-from workbench.runner.order import HoldBack, first_rows, merged
+from workbench.runner.order import HoldBack, first_rows, merge_streams
 from workbench.runner.rules.columns import TYPE, EventColumns
 from workbench.runner.rules.order import EventPiece, event_form
 from workbench.runner.source import LogSource, source_of
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.rule_set import RuleSet, shared_domains
+from workbench.tesla.rule_set import RuleSet, find_shared_domains
 
 if TYPE_CHECKING:
     from workbench.events.batch import EventArray
@@ -76,7 +76,7 @@ class RuleLog:
         self.reporter.account.is_exact &= self.reading.head is None
         head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
         streams = [self._log(each) for each in logs]
-        found = merged(streams, event_form(self.rules))
+        found = merge_streams(streams, event_form(self.rules))
         return found if head is None else first_rows(found, head)
 
     def named(self, given: Any) -> tuple[Declaration | None, Any]:
@@ -107,7 +107,7 @@ class RuleLog:
         hold_back = HoldBack(event_form(self.rules), self.clock, lambda event: self.late(event, shown), ends)
         if self.state is not None:
             self.state.hold_back(hold_back)
-        return hold_back.ordered(found)
+        return hold_back.order_pieces(found)
 
     def _of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None, shown: str
@@ -264,7 +264,7 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     key: as in `RuleLog`.
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
-    domains = shared_domains(types)
+    domains = find_shared_domains(types)
     lenient = {part.name for each in types for part in each.attributes if part.inferred} | {key}
     domains |= {name: Words() for name in lenient if domains.get(name) == STR}
     if clock.column in domains:
@@ -287,12 +287,12 @@ def row_reader(
         return lambda row: tuple(map(row.get, order))
 
     def read(row: Mapping[str, Value]) -> tuple[Any, ...]:
-        return tuple(_typed(declared, name, row.get(name), domain) for name, domain in names)
+        return tuple(_type_value(declared, name, row.get(name), domain) for name, domain in names)
 
     return read
 
 
-def _typed(declared: Declaration, name: str, value: Any, domain: Domain) -> Value | None:
+def _type_value(declared: Declaration, name: str, value: Any, domain: Domain) -> Value | None:
     try:
         return None if value is None else from_json(value, domain)
     except UnreadableError as error:

@@ -13,7 +13,7 @@ from workbench.events.batch import LogBatch
 from workbench.executors.run_options import AUTO
 from workbench.executors.session import BatchOutput, Session
 from workbench.extensions import later
-from workbench.runner.options import started
+from workbench.runner.options import make_start
 from workbench.runner.rules.columns import pack_events
 from workbench.runner.rules.opening import OpenedRules, run_of
 from workbench.runner.source import answers_as_it_comes
@@ -31,13 +31,13 @@ def match_table(matches: MatchBlock) -> Any:
     """An Arrow table: the rule, then the columns of `MatchBlock.by_name`, null where a match has no such event."""
     import pyarrow as pa
 
-    from workbench.events.buffers import shown_column
+    from workbench.events.buffers import numbers_to_arrow
     from workbench.events.text_column import TextColumn
 
-    columns = {RULE: shown_column(STR, TextColumn(matches.rules.astype("i8"), matches.names))}
+    columns = {RULE: numbers_to_arrow(STR, TextColumn(matches.rules.astype("i8"), matches.names))}
     for name, column in matches.by_name().items():
         there = column != 0
-        columns[name] = shown_column(INT, column, None if there.all() else there)
+        columns[name] = numbers_to_arrow(INT, column, None if there.all() else there)
     return pa.table(list(columns.values()), list(columns))
 
 
@@ -153,7 +153,7 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
     """
     if again and answers_as_it_comes(data):
         raise InputError("this log has been read", hint="give a list, a table or a file to ask more than once")
-    return run_of(rules, started(data, None, options), partial(match_session, show=lambda matches: matches))
+    return run_of(rules, make_start(data, None, options), partial(match_session, show=lambda matches: matches))
 
 
 def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
@@ -173,7 +173,7 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
 
 def _engine(opened: OpenedRules, numbers: bool) -> Any:
     """What looks for the matches: machine code, where it takes the rules."""
-    made, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
+    made, facts, settings = opened.scale_windows(), opened.read_facts(), opened.settings()
     asked, opened.backend = opened.start.options.backend, "compiled"
     try:
         if asked in (AUTO, opened.backend):

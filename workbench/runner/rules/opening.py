@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from workbench.errors import InputError
 from workbench.events.clock import instant
-from workbench.events.write import kept_rows
+from workbench.events.write import keep_bad_rows
 from workbench.executors.run_options import AUTO, RunOptions
 from workbench.executors.session import Session
 from workbench.executors.table import (
@@ -27,7 +27,7 @@ from workbench.executors.table import (
     refuse_options,
 )
 from workbench.extensions import later
-from workbench.runner.choice import choose_engine, default_row, ranked_rows, report_choice, run_size
+from workbench.runner.choice import choose_engine, default_row, rank_rows, report_choice, run_size
 from workbench.runner.loop import LogRows, LogRun, run_state
 from workbench.runner.order import read_first
 from workbench.runner.rules.composites import Sources
@@ -78,7 +78,7 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
     ------
     Refused, InputError: that runs no rules, or an option is not for it.
     """
-    rows = ranked_rows(RULE_SET) if options.backend == AUTO else [backend_row(options.backend)]
+    rows = rank_rows(RULE_SET) if options.backend == AUTO else [backend_row(options.backend)]
     for row in rows:
         refuse_kind(row, rules, graph=False)
     refuse_options(rows, rules, options, graph=False)
@@ -113,7 +113,7 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
         raise InputError(f"the {row.name} backend reads a file and writes one", hint="name input and output")
     opened = OpenedRules(rules, start, source, state)
     with start.opening():
-        start.closing.enter_context(kept_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
+        start.closing.enter_context(keep_bad_rows(opened.reading, start.reporter, live=start.live, stays=start.stays))
         opened.begin()
         session = make(opened)
         if state is not None:
@@ -192,7 +192,7 @@ class OpenedRules:
         trex, dates = options.compat == "trex", bool(self.clock.dates)
         return EngineSettings(self.clock.unit, dates, trex, options.profile, threads=threads)
 
-    def scaled(self) -> RuleSet:
+    def scale_windows(self) -> RuleSet:
         """The rules that run first, windows in the unit of times."""
         trex = self.start.options.compat == "trex"
         return in_units(self.plain, self.clock.unit, dates=bool(self.clock.dates), trex=trex)
@@ -211,7 +211,7 @@ class OpenedRules:
         threads = start.options.threads or 1
         if threads > 1 and (self.control is not None or self.key is not None):
             raise InputError("--rules-control and --key are for rules in one thread", hint="leave --threads out")
-        settings, facts, made = self.settings(threads), self.read_facts(), self.scaled()
+        settings, facts, made = self.settings(threads), self.read_facts(), self.scale_windows()
 
         @cache
         def make(name: str) -> RuleEngine:

@@ -130,7 +130,7 @@ class RuleSession(Session):
             events = [event for each in found for event in _one_by_one(each, self.opened.rules)]
             rows = self._format_rows(events if self.passed is None else sorted(events, key=attrgetter("number")))
             return BatchOutput(rows, computed=len(block), events_out=count, failed=failed)
-        table = _joined(tables) if self.passed is None else _in_order(tables, found)
+        table = _join_tables(tables) if self.passed is None else _in_order(tables, found)
         return BatchOutput(table=table, computed=len(block), events_out=count, failed=failed)
 
     def _table(self, block: EventBlock) -> Any:
@@ -227,7 +227,7 @@ def _one_by_one(found: EventBlock | list[Occurrence], rules: RuleSet) -> Sequenc
     return found if isinstance(found, list) else found.occurrences(rules)
 
 
-def _joined(tables: Sequence[Any]) -> Any:
+def _join_tables(tables: Sequence[Any]) -> Any:
     if len(tables) < 2:
         return tables[0] if tables else None
     import pyarrow as pa
@@ -240,7 +240,7 @@ def _in_order(tables: Sequence[Any], parts: Sequence[EventBlock | list[Occurrenc
     import numpy as np
 
     order = np.concatenate([_numbers(part) for part in parts]).argsort(kind="stable")
-    return _joined(tables).take(order)
+    return _join_tables(tables).take(order)
 
 
 def _numbers(composites: EventBlock | list[Occurrence]) -> list[int]:

@@ -24,7 +24,7 @@ from workbench.events.columns import arrow_type, kind
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.spark.reader import RowForm, RowOrigin, TaskRows
-from workbench.runner.rules.columns import arrange_events, coded, text_codes
+from workbench.runner.rules.columns import arrange_events, encode_texts, text_codes
 from workbench.runner.rules.composites import attribute_values
 from workbench.runner.rules.log import RuleLog, log_ports
 from workbench.tesla.engines.partial_run import OrderPlace
@@ -69,11 +69,11 @@ class EventLayout:
 
     def event_rows(self, block: EventBlock, places: Any) -> Any:
         """Make the rows of events, as a record batch; places are an Arrow array of bytes."""
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
 
-        first = (shown_column(INT, self._buckets(block)), shown_column(INT, block.times), places)
+        first = (numbers_to_arrow(INT, self._buckets(block)), numbers_to_arrow(INT, block.times), places)
         columns = (attribute_values(block, name, domain, self.rules) for name, domain in self.attributes)
-        return self._batch(*first, shown_column(INT, block.types.astype("i8")), *columns)
+        return self._batch(*first, numbers_to_arrow(INT, block.types.astype("i8")), *columns)
 
     def clock_rows(self, time: int) -> Any:
         """Make the clock rows of a time."""
@@ -86,13 +86,13 @@ class EventLayout:
     @staticmethod
     def split_cuts(batch: Any) -> tuple[set[int], Any]:
         """Split a record batch into the times of its cut rows and the other rows."""
-        from workbench.events.buffers import numbers_of, shown_column
+        from workbench.events.buffers import numbers_of, numbers_to_arrow
 
         others = numbers_of(batch.column(3)) != CUT
         if others.all():
             return set(), batch
-        cuts = batch.filter(shown_column(BOOL, ~others)).column(2).to_pylist()
-        return {int.from_bytes(each, signed=True) for each in cuts}, batch.filter(shown_column(BOOL, others))
+        cuts = batch.filter(numbers_to_arrow(BOOL, ~others)).column(2).to_pylist()
+        return {int.from_bytes(each, signed=True) for each in cuts}, batch.filter(numbers_to_arrow(BOOL, others))
 
     @staticmethod
     def count_events(batch: Any) -> int:
@@ -106,13 +106,17 @@ class EventLayout:
         import numpy as np
         import pyarrow as pa
 
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
 
         def repeated(number: int) -> Any:
-            return shown_column(INT, np.full(self.buckets, number))
+            return numbers_to_arrow(INT, np.full(self.buckets, number))
 
         nothing = (pa.nulls(self.buckets, arrow_type(domain)) for _, domain in self.attributes)
-        first = shown_column(INT, np.arange(self.buckets)), repeated(time), pa.repeat(pa.scalar(place), self.buckets)
+        first = (
+            numbers_to_arrow(INT, np.arange(self.buckets)),
+            repeated(time),
+            pa.repeat(pa.scalar(place), self.buckets),
+        )
         return self._batch(*first, repeated(type), *nothing)
 
     def _batch(self, *columns: Any) -> Any:
@@ -137,18 +141,18 @@ class EventLayout:
 
     def read_block(self, batch: Any) -> tuple[EventBlock, Any] | None:
         """Read the events of a record batch as columns, and their places; None where two texts have one number."""
-        from workbench.events.buffers import numbers_of, shown_column
+        from workbench.events.buffers import numbers_of, numbers_to_arrow
         from workbench.events.input_columns import decode_column
 
         types: Any = numbers_of(batch.column(3))
         if (types < 0).any():
-            batch = batch.filter(shown_column(BOOL, types >= 0))
+            batch = batch.filter(numbers_to_arrow(BOOL, types >= 0))
             types = numbers_of(batch.column(3))
         texts: dict[int, str] = {}
         arrays = {}
         for each, column in zip(self.attributes, batch.columns[4:], strict=True):
             array = decode_column(each[1], column, stored=True)
-            arrays[each] = None if array is None else coded(array, texts)
+            arrays[each] = None if array is None else encode_texts(array, texts)
             if arrays[each] is None:
                 return None
         times = numbers_of(batch.column(1))

@@ -178,13 +178,13 @@ class BucketRuns(GroupRun):
             cuts, events = self.job.layout.split_cuts(some)
             self._cuts |= cuts  # those of other buckets are the same
             if len(events):
-                yield from map(self._ranged, self._run.step(events))
+                yield from map(self._add_ranges, self._run.step(events))
 
     def end(self) -> Iterator[Any]:
         if self._run is not None:
-            yield from map(self._ranged, self._run.end())
+            yield from map(self._add_ranges, self._run.end())
 
-    def _ranged(self, batch: Any) -> Any:
+    def _add_ranges(self, batch: Any) -> Any:
         """Composites with the range of each, by its time, with which its place begins."""
         import numpy as np
         import pyarrow as pa

@@ -138,7 +138,7 @@ class SparkRuleRun(SparkRun):
         """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
         if self.start.options.backend == AUTO:
             opened = self.opened
-            scaled, settings = opened.scaled(), opened.settings()
+            scaled, settings = opened.scale_windows(), opened.settings()
             make = partial(rule_engine, scaled, facts=opened.read_facts(), settings=settings)
             size = run_size(self.start.options, len(scaled.rules))
             row = choose_engine(size, make)
@@ -151,7 +151,7 @@ class SparkRuleRun(SparkRun):
         from workbench.runner.rules.spark_job import RuleJob
 
         clock, until, opened = self.clock, self.start.options.until, self.opened
-        scaled, facts, settings = opened.scaled(), opened.read_facts(), opened.settings()
+        scaled, facts, settings = opened.scale_windows(), opened.read_facts(), opened.settings()
         ports = event_columns(self.rules, clock, self.rules.composites)
         events = EventLayout(self.rules, rule_partition(self.rules), buckets)
         last = None if until is None else instant(clock, str(until))

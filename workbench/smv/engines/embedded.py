@@ -142,7 +142,7 @@ class PynusmvEngine:
         }
         reply = self._call(job, task.model, task.order, limits)
         _refuse_defects(reply, task.model, limits)
-        reason = _read_ending(reply, limits).reason() if _unfinished(reply) else ""
+        reason = _read_ending(reply, limits).reason() if _is_unfinished(reply) else ""
         depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
         reached = Reached(self.name, f"the states up to {depth} steps away")
         answers = [Answer(None, reason=reason, reached=(reached,) if depth else ())] * len(task.queries)
@@ -198,7 +198,7 @@ class PynusmvEngine:
         job = {"job": "simulate", "runs": plain, "watch": list(watch)}
         reply = self._call(job, model, order, limits)
         _refuse_defects(reply, model, limits)
-        if _unfinished(reply):
+        if _is_unfinished(reply):
             raise EngineError(f"the simulation did not finish: {_read_ending(reply, limits).reason()}")
         found = (frame["values"] for frame in reply["frames"] if "run" in frame)
         return [[dict(zip(watch, values, strict=True)) for values in run] for run in found]
@@ -286,7 +286,7 @@ def _find_version(package: Path) -> str:
     return names[0].partition("-")[2] if names else "of unknown version"
 
 
-def _unfinished(reply: Frame) -> bool:
+def _is_unfinished(reply: Frame) -> bool:
     return bool(reply["ended"] or reply["status"])
 
 

@@ -137,7 +137,7 @@ class ExecutableEngine:
             if read is None:
                 answers.append(Answer(None, reason=reason))
             else:
-                answer = _shown(task, read[0], parts.get("vars", ""))
+                answer = _select_trace(task, read[0], parts.get("vars", ""))
                 answers.append(self.with_path(task, query, answer, read[1], limits))
         return TaskResult(
             tuple(answers),
@@ -358,7 +358,7 @@ def _order_queries(task: Task) -> list[int]:
     return [*slowest_last(kinds, 0, required), *slowest_last(kinds, required, len(kinds))]
 
 
-def _shown(task: Task, answer: Answer, variables: str) -> Answer:
+def _select_trace(task: Task, answer: Answer, variables: str) -> Answer:
     """The answer with a trace of VARs and what is watched only; `variables` is what `show_vars` printed."""
     if answer.trace is None or not task.watch:
         return answer

@@ -107,11 +107,11 @@ class SatEngine:
         if ending.timed_out and task.queries.index(query) >= task.required:
             ending = replace(ending, timed_out=PATIENCE)
         bounds = _BOUND.findall(finished.text)
-        reached = (_reached(self.name, query, int(bounds[-1]) + 1),) if bounds else ()
+        reached = (_make_reached(self.name, query, int(bounds[-1]) + 1),) if bounds else ()
         return Answer(None, reason=reason or ending.reason(), reached=reached), ending, finished.cpu_seconds
 
 
-def _reached(engine: str, query: Query, steps: int) -> Reached:
+def _make_reached(engine: str, query: Query, steps: int) -> Reached:
     """That no counterexample has so many steps; one of an LTL formula is a loop, longer runs of it are others."""
     text = f"no counterexample of up to {steps} steps"
     return Reached(engine, text, steps=steps if query.kind == "invar" else 0)

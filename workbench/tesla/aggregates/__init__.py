@@ -1,5 +1,5 @@
 """The aggregates of the language, one file each with a `ROW` (`workbench.tesla.aggregate`), found automatically."""
 
-from workbench.extensions import extended
+from workbench.extensions import extension_folders
 
-__path__.extend(extended("aggregates"))
+__path__.extend(extension_folders("aggregates"))

@@ -164,7 +164,7 @@ def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
     if window.between:
         return _make_between_times(*step.anchors) if trex else _make_between(*step.anchors)
     (anchor,) = step.anchors
-    if window.counted:
+    if window.counts_events:
         return _make_counted(anchor, window)
     return _make_open(anchor, window) if trex else _make_closed(anchor, window)
 
@@ -247,7 +247,7 @@ class StepColumn:
     def __init__(self, step: RuleStep, trex: bool) -> None:
         assert step.window is not None
         self.step = step
-        aggregated = aggregated_column(step)
+        aggregated = make_aggregated_column(step)
         made: Callable[[], EventColumn[Occurrence]] = aggregated or EventColumn
         self._over_none = aggregated and aggregated().running.over(0, 0)
         self.aggregate_of = aggregated and self._aggregate_from_column
@@ -300,7 +300,7 @@ class StepColumn:
         time, number = map(min, *anchors) if window.between else next(iter(anchors))
         if window.before and window.far is None:
             return
-        if window.counted:
+        if window.counts_events:
             count = column.first_number(number - (window.far or 0)) - column.start
             time = column.times[column.start + count - 1] + 1 if count else time
         else:
@@ -313,7 +313,7 @@ class StepColumn:
                 self.since, self.late = time, False
 
 
-def aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
+def make_aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
     """Makes the column of an aggregate, where only the window restricts the events of a key."""
     if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.residual or not step.indexed:
         return None

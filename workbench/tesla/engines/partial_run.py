@@ -145,7 +145,7 @@ class PartialRun:
 def refuse_circles(rules: RuleSet, hint: str) -> None:
     """Refused, with a hint, where an absence is told because one was told before, so that places have no bounds."""
     for rule in rules.rules:
-        if rule.absence and rule.trigger.type in rules.graph.led_to([rule.emits]):
+        if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
             what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
             raise Refused(what, hint=hint)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.extensions import later
-from workbench.stored import checksum, opened, sealed
+from workbench.stored import checksum, seal, unseal
 from workbench.tesla.check import rules as read_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
@@ -256,11 +256,11 @@ class Publisher:
         ]
         runners = [[each.order, each.state(store)] for each in self.runners]
         data = [self.now, self.passed, self.count, self._orders, waiting, runners, store.data(), self._database_files()]
-        return sealed(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
+        return seal(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
 
     def restore(self, state: bytes) -> None:
         """Go on where another engine was."""
-        data = json.loads(opened(self._fingerprint(), state, "rule set", "engine"))
+        data = json.loads(unseal(self._fingerprint(), state, "rule set", "engine"))
         *data, files = data
         if files != self._database_files():
             from workbench.tesla.engines.facts.tables import check_files

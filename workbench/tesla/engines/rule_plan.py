@@ -83,14 +83,14 @@ class RuleStep:
         return self.indexed and bool(self.equations)
 
     @property
-    def linked(self) -> list[t.Expression]:
+    def linking_constraints(self) -> list[t.Expression]:
         """The constraints that more than the event decides, equations among them."""
         return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
     @property
     def residual(self) -> list[t.Expression]:
         """The constraints that more than the event and its key decides."""
-        return self.joint if self.indexed else self.linked
+        return self.joint if self.indexed else self.linking_constraints
 
     # --- functions --------------------------------------------------------------------------------------
 

@@ -228,14 +228,14 @@ class ProcessWorker:
         try:
             self.process.connection.send_bytes(request)
         except OSError:
-            self._lost()
+            self._raise_lost()
 
     def receive(self) -> PoolAnswer:
         """Wait for its answer to the oldest request without one."""
         try:
             answer: PoolAnswer = pickle.loads(self.process.connection.recv_bytes())
         except (EOFError, OSError):
-            self._lost()
+            self._raise_lost()
         return answer
 
     def stop(self) -> None:
@@ -243,9 +243,9 @@ class ProcessWorker:
         self.process.process.kill()  # it has nothing to lose
         self.process.stop(now=True)
 
-    def _lost(self) -> NoReturn:
+    def _raise_lost(self) -> NoReturn:
         hint = "there may be too little memory: ask for fewer --threads"
-        raise WorkbenchError(f"a worker is lost: {self.process.died}", hint=hint)
+        raise WorkbenchError(f"a worker is lost: {self.process.cause_of_death}", hint=hint)
 
 
 def _serve(rules: WorkerRules, connection: Connection) -> None:

@@ -37,7 +37,7 @@ class TimeSplit:
     named: int = field(default=0, compare=False)
 
     @property
-    def repeated(self) -> int:
+    def overlap(self) -> int:
         """How long before a slice events are repeated.
 
         Where rules feed others, what the events cause that the slice names is to be complete, too: each has its number.
@@ -92,7 +92,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
 def _find_led_back(rules: RuleSet) -> Iterator[str]:
     """The rules that wait for an absence since another one was told of: their order among other keys is not known."""
     waiting = [rule for rule in rules.rules if rule.absence is not None]
-    told = rules.graph.led_to(rule.emits for rule in waiting)
+    told = rules.graph.find_effects(rule.emits for rule in waiting)
     return (rule.name for rule in waiting if rule.trigger.type in told)
 
 

@@ -19,8 +19,8 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import effort
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.operators import readings
-from workbench.tesla.parser import uncollected
-from workbench.tesla.resolved import expanded, own_comparisons
+from workbench.tesla.parser import suspend_collection
+from workbench.tesla.resolved import expand_parameters, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
@@ -88,7 +88,7 @@ class PlannedStep:
         """The constraints that candidates are asked; these are strict, so what takes least comes first."""
         passed = set(map(id, self.step.local)) if self.filtered else set()
         asked = [each for each in self.step.part.constraints if id(each) not in passed]
-        return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expanded(each, own=True)))
+        return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expand_parameters(each, own=True)))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class SetPlan:
     absent: of each rule what must not come.
     """
 
-    @uncollected()
+    @suspend_collection()
     def __init__(self, rules: RuleSet, *, indexed: bool = True) -> None:
         self.rules, self.name, self.indexed = rules, rules.name, indexed
         self.plans = [RulePlan(rule, indexed) for rule in rules.resolved]
@@ -245,12 +245,12 @@ def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
 
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
     """The constraints of a predicate that an event of its own decides."""
-    return tuple(expanded(each, own=True) for each in step.local)
+    return tuple(expand_parameters(each, own=True) for each in step.local)
 
 
 def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
     """What an event of its own has, and what is bound before, which have to be equal and are a key."""
-    return tuple((expanded(one, own=True), other) for one, other in step.equations if step.indexed)
+    return tuple((expand_parameters(one, own=True), other) for one, other in step.equations if step.indexed)
 
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
@@ -306,7 +306,7 @@ def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
         yield "it emits something at most once in a time"
     if plan.absent is not None:
         yield "'absent' waits for a clock"
-    if any(step.window is not None and step.window.counted for step in plan.steps):
+    if any(step.window is not None and step.window.counts_events for step in plan.steps):
         yield "it counts events in a window, composites among them"
     if any(step.part.declared is not None for step in plan.steps):
         yield "a declared aggregate needs a row of its own"

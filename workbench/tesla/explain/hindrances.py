@@ -172,8 +172,8 @@ def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) 
 
 def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
     """That an event lies before `within` or behind it."""
-    ago = anchor.number - event.number if window.counted else anchor.time - event.time
-    unit = "events" if window.counted else ""
+    ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
+    unit = "events" if window.counts_events else ""
     least, most = window.near, window.far
     if most is not None and ago >= most and ago >= least:
         lacking, side = ago - most, "too early"

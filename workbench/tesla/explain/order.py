@@ -184,7 +184,7 @@ class EventOrder:
 
     # --- deadlines --------------------------------------------------------------------------------------
 
-    def judged_at(self, rule: int, trigger: Occurrence) -> int:
+    def find_judgement(self, rule: int, trigger: Occurrence) -> int:
         """The number of the first event that had not been processed when the deadline of a trigger was judged.
 
         What told something says when it was judged by the places of its composites; what told nothing was judged

@@ -29,7 +29,7 @@ from workbench.tesla.formulas import (
 from workbench.tesla.meaning import same_values
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
-from workbench.tesla.values import Attributes, Selected, fitted, value
+from workbench.tesla.values import Attributes, Selected, fit_value, value
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class RunRecord:
         return f"{float(round(Decimal(time) / scale, 3)):g} {unit}"
 
     @property
-    def passed(self) -> int | None:
+    def deadline_time(self) -> int | None:
         """The time up to which deadlines have passed; None where there is no event."""
         last = [int(self.order.times[-1]) - 1] if len(self.order) else []
         return max([*last, *([] if self.told is None else [self.told])], default=None)
@@ -201,7 +201,7 @@ class RuleView:
     def _within(self, window: t.EventWindow, text: str, anchor: Occurrence) -> SeenWindow:
         """A window before an event."""
         least, most = window.near, window.far
-        if window.counted:
+        if window.counts_events:
             first, last = 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
             inside = [int(self.order.times[each]) for each in (first, last - 1) if 0 <= each < anchor.number]
             times = inside or [anchor.time]
@@ -271,10 +271,10 @@ class RuleView:
             return self.trigger.number
         if self.outcome is not None:
             return self.outcome.before
-        passed = self.record.passed
+        passed = self.record.deadline_time
         if passed is None or self.deadline > passed:
             return None
-        return self.order.judged_at(self.number, self.trigger)
+        return self.order.find_judgement(self.number, self.trigger)
 
     def find_refuting(self, selected: Selected) -> list[Fit]:
         """What came up to the deadline that must be absent."""
@@ -293,7 +293,7 @@ class RuleView:
         """The attributes of what is emitted for a match."""
         given = {each.name: value(each.value, selected) for each in self.rule.evaluations}
         domains = self.record.rules.declarations[self.rule.emits].domains
-        return tuple(fitted(given[name], domain) for name, domain in domains.items())
+        return tuple(fit_value(given[name], domain) for name, domain in domains.items())
 
     def per(self, selected: Selected) -> tuple[Value | None, ...]:
         """The values for which a rule is silent on its own."""

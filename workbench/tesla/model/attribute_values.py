@@ -24,7 +24,7 @@ from workbench.tesla.model.guarded import ValueTable
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.operators import is_comparison
 from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot, slots
-from workbench.tesla.rule_graph import reached
+from workbench.tesla.rule_graph import find_reachable
 from workbench.tesla.rule_set import RuleSet
 
 AttributeKey = tuple[str, str]
@@ -59,7 +59,7 @@ def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[Att
     found: dict[AttributeKey, ComparedAttributes] = {}
     for key in beside:
         if key not in found:
-            alike = reached([key], lambda one: (other for each in beside[one] for other in each.attributes))
+            alike = find_reachable([key], lambda one: (other for each in beside[one] for other in each.attributes))
             inside = {id(each): each for one in alike for each in beside[one]}.values()
             constants = [value for each in inside for value in each.constants]
             shifts = [shift for each in inside for shift in each.shifts]

@@ -22,7 +22,7 @@ from workbench.tesla.model.frame import RuleFrame, waiting_of
 from workbench.tesla.model.guarded import GuardedValue, holds
 from workbench.tesla.model.layout import ColumnLayout, Role, is_plain, reads, roles_of
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expanded, slots
+from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, expand_parameters, slots
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Attributes
 
@@ -114,7 +114,7 @@ class RuleCounting:
         found = min(WITHOUT_END if rule.limit is None else rule.limit, self._count_combinations(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
-        return min(found, 1 if _known_by_trigger(rule) else self._count_keys(rule))
+        return min(found, 1 if _is_known_by_trigger(rule) else self._count_keys(rule))
 
     def _count_combinations(self, rule: ResolvedRule) -> float:
         """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
@@ -161,9 +161,9 @@ class RuleCounting:
                 return WITHOUT_END
             rules = [rule for rule in self.rules.resolved if rule.trigger.type == type and rule.absence is None]
             made = {rule.name: self._with_effects(rule, self.count_matches(rule)) for rule in rules}
-            return max(sum(made[rule.name] for rule in each) for each in self._triggered(rules, type, known))
+            return max(sum(made[rule.name] for rule in each) for each in self._group_triggered(rules, type, known))
 
-    def _triggered(
+    def _group_triggered(
         self, rules: Sequence[ResolvedRule], type: str, known: Attributes
     ) -> Iterator[Sequence[ResolvedRule]]:
         """For each kind of events of a type those of the rules that one of them may trigger."""
@@ -208,7 +208,7 @@ def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
         return None
     found, own = list[str](), {str(each) for each in trigger.constraints}
     for each in part.constraints:
-        sides = [(one, expanded(other)) for sign, one, other in readings(each) if sign == "=="]
+        sides = [(one, expand_parameters(other)) for sign, one, other in readings(each) if sign == "=="]
         names = [one.name for one, other in sides if reads(one, OWN) and reads(other, 0) and one.name == other.name]
         if not names and not (is_plain(each) and str(each) in own):
             return None
@@ -227,7 +227,7 @@ def _asks_more(condition: t.Expression, place: int, most: float) -> bool:
     return isinstance(least, int | float) and (most <= least if condition.operator == ">" else most < least)
 
 
-def _known_by_trigger(rule: ResolvedRule) -> bool:
+def _is_known_by_trigger(rule: ResolvedRule) -> bool:
     """Whether all composites that a rule makes of a trigger are of one kind, for which it is silent then."""
     return all(slot.place == 0 for slot in slots(*rule.per))
 

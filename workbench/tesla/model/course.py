@@ -14,18 +14,25 @@ from itertools import groupby
 from typing import Any
 
 from workbench.core.domain import Domain, Range
-from workbench.core.ops import ADD, EQ, GE, LT, NE, both, disjunction, either, held_in, ite, negate
+from workbench.core.ops import ADD, EQ, GE, LT, NE, both, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.tesla import tree as t
-from workbench.tesla.model.frame import CourseState, RuleFrame, has_several_matches, memory_of, needed_later, waiting_of
+from workbench.tesla.model.frame import (
+    CourseState,
+    RuleFrame,
+    has_several_matches,
+    list_needed_later,
+    memory_of,
+    waiting_of,
+)
 from workbench.tesla.model.guarded import GuardedValue, evaluate, holds, select
 from workbench.tesla.model.layout import Consumer
 from workbench.tesla.model.matching import TRIGGER, GuardedMatch, RuleMatching
 from workbench.tesla.model.retained import EventLine, merge
 from workbench.tesla.model.state import fill_in, values_of
-from workbench.tesla.model.waits import WaitingMatch, append, first_due, is_tag_used, left_of, remove, tick
+from workbench.tesla.model.waits import WaitingMatch, append, find_remaining, first_due, is_tag_used, remove, tick
 from workbench.tesla.resolved import ResolvedRule, RuleSlot
-from workbench.tesla.values import fitted
+from workbench.tesla.values import fit_value
 
 Values = Mapping[str, GuardedValue]
 """The attributes of an event."""
@@ -94,7 +101,7 @@ class ModelCourse:
 
     def clear_facts(self, type: str) -> None:
         """All rows of a type of facts are gone."""
-        self.given[type] = self.given[type].emptied()
+        self.given[type] = self.given[type].without_rows()
 
     def passes(self, when: Term, elapsed: Any) -> None:
         """Ticks pass: first the deadlines that lie before the new time (`elapsed` is then a single tick)."""
@@ -114,7 +121,7 @@ class ModelCourse:
             assert rule.pause is not None
             most = int(rule.pause.amount)
             self.since[rule.name] = [
-                ite(when, held_in(ADD(each, elapsed), Range(0, most)), each) for each in self.since[rule.name]
+                ite(when, restrict_to_range(ADD(each, elapsed), Range(0, most)), each) for each in self.since[rule.name]
             ]
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
@@ -128,7 +135,7 @@ class ModelCourse:
             self._drop_refuted(rule, type, when, values)
             if rule.trigger.type == type:
                 caused += self._match_trigger(rule, when, values, used)
-        self.line = merge(when, self.line.followed(), self.line)
+        self.line = merge(when, self.line.advance(), self.line)
         if column := self.frame.layout.columns.get(type):
             self.line, full = self.line.with_event(column, when, values, used)
             self.full[type] = either(self.full[type], full)
@@ -144,7 +151,7 @@ class ModelCourse:
                 else:
                     self.happens(each.when, each.type, each.values, depth + 1)
             else:
-                self.line = merge(each.when, self.line.followed(), self.line)
+                self.line = merge(each.when, self.line.advance(), self.line)
 
     def _match_trigger(self, rule: ResolvedRule, when: Term, values: Values, used: list[Any]) -> list[ModelComposite]:
         """What a rule makes of its trigger, and what it consumes."""
@@ -169,7 +176,7 @@ class ModelCourse:
             table = self.frame.table(rule.emits, each.name)
             found = _fit(_evaluate_in(group, each.value), declared[each.name])
             self.frame.note((rule.emits, each.name), found)
-            place, outside = found.placed(table)
+            place, outside = found.place_in(table)
             self.beyond = either(self.beyond, both(either_all(p.when for p in group), outside))
             values[each.name] = GuardedValue.at(place, table)
         keys = [_evaluate_in(group, each) for each in rule.per]
@@ -230,7 +237,7 @@ class ModelCourse:
                 used[mark] = either(used[mark], now)
             else:
                 marks[slot] = either(marks[slot], now)
-        self.line = self.line.marked(mark, marks, also=also)
+        self.line = self.line.mark(mark, marks, also=also)
 
     # --- absence ----------------------------------------------------------------------------------------
 
@@ -243,15 +250,15 @@ class ModelCourse:
         """Matches that are ones if something does not come wait behind those that wait already."""
         starts: Any = TRUE
         for when, values, keys, group in found:
-            whole = [*(_evaluate_in(group, leaf) for leaf in needed_later(rule)), *values.values(), *keys]
+            whole = [*(_evaluate_in(group, leaf) for leaf in list_needed_later(rule)), *values.values(), *keys]
             places = []
-            for chosen, (key, table) in zip(whole, self.frame.remembered(rule), strict=True):
+            for chosen, (key, table) in zip(whole, self.frame.list_remembered(rule), strict=True):
                 self.frame.note(key, chosen)
-                place, outside = chosen.placed(table)
+                place, outside = chosen.place_in(table)
                 self.beyond = either(self.beyond, both(when, outside))
                 places.append(place)
             tag = self._reserve_events(rule, when, group, used)
-            new = WaitingMatch(const(rule.timeout + 1, left_of(rule)), starts, tag, tuple(places))
+            new = WaitingMatch(const(rule.timeout + 1, find_remaining(rule)), starts, tag, tuple(places))
             self.waiting[rule.name], full = append(self.waiting[rule.name], when, new)
             self.full[waiting_of(rule)] = either(self.full[waiting_of(rule)], full)
             starts = both(starts, negate(when))
@@ -266,14 +273,14 @@ class ModelCourse:
             free = both(free, negate(here))
             tag = ite(here, number, tag) if number < tags else tag
             for consumer, slots in self._find_consumed(rule, group).items():
-                mark = len(layout.consuming) + layout.held.index((*consumer, number))
+                mark = len(layout.consuming) + layout.waiting_consumers.index((*consumer, number))
                 self._mark_events(mark, both(when, here), slots, used)
         return tag
 
     def _release_events(self, rule: ResolvedRule) -> None:
         """Events no longer know of matches that do not wait any more."""
         layout = self.frame.layout
-        for mark, (of, _, tag) in enumerate(layout.held, len(layout.consuming)):
+        for mark, (of, _, tag) in enumerate(layout.waiting_consumers, len(layout.consuming)):
             if of == rule.name:
                 self._mark_events(mark, FALSE, (), [], also=is_tag_used(self.waiting[rule.name], tag))
 
@@ -281,7 +288,7 @@ class ModelCourse:
         """What a match that has waited consumes."""
         layout = self.frame.layout
         found: dict[Consumer, list[tuple[int, Term]]] = {}
-        for mark, (of, name, tag) in enumerate(layout.held, len(layout.consuming)):
+        for mark, (of, name, tag) in enumerate(layout.waiting_consumers, len(layout.consuming)):
             if of == rule.name:
                 known = [(i, both(EQ(waiting.tag, tag), slot.used[mark])) for i, slot in enumerate(self.line.slots)]
                 found.setdefault((of, name), []).extend(known)
@@ -294,7 +301,7 @@ class ModelCourse:
             return
         gone = []
         for each in self.waiting[rule.name]:
-            known = dict(zip(needed_later(rule), self._read_memory(rule, each), strict=False))
+            known = dict(zip(list_needed_later(rule), self._read_memory(rule, each), strict=False))
 
             def look(slot: RuleSlot, known: Mapping[RuleSlot, GuardedValue] = known) -> GuardedValue:
                 if slot in known:
@@ -306,12 +313,12 @@ class ModelCourse:
         self._release_events(rule)
 
     def _read_memory(self, rule: ResolvedRule, waiting: WaitingMatch) -> list[GuardedValue]:
-        tables = self.frame.remembered(rule)
+        tables = self.frame.list_remembered(rule)
         return [GuardedValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
 
     def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
         """What a match that has waited emits, and its values of `per`."""
-        found = self._read_memory(rule, waiting)[len(needed_later(rule)) :]
+        found = self._read_memory(rule, waiting)[len(list_needed_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
@@ -344,9 +351,9 @@ def _evaluate_in(group: Sequence[GuardedMatch], expression: t.Expression) -> Gua
 
 def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:
     """What an attribute of a type gets."""
-    if all(exactly(fitted(value, domain)) == key for key, (value, _) in found.cases.items()):
+    if all(exactly(fit_value(value, domain)) == key for key, (value, _) in found.cases.items()):
         return found
-    return GuardedValue.of((fitted(value, domain), when) for value, when in found.cases.values())
+    return GuardedValue.of((fit_value(value, domain), when) for value, when in found.cases.values())
 
 
 def either_all(conditions: Any) -> Term:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Range
-from workbench.core.ops import ADD, EQ, GT, both, held_in, ite
+from workbench.core.ops import ADD, EQ, GT, both, ite, restrict_to_range
 from workbench.core.term import FALSE, Term, const
 from workbench.tesla import tree as t
 from workbench.tesla.model.guarded import GuardedValue, ValueTable, apply, choose_value
@@ -44,20 +44,20 @@ class GivenFacts(NamedTuple):
 
     def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> GivenFacts:
         """The rows and another one, where `when` and there is room for it."""
-        places = [values[name].placed(table)[0] for name, table in self.tables.items()]
+        places = [values[name].place_in(table)[0] for name, table in self.tables.items()]
         rows = tuple(
             tuple(ite(both(when, EQ(self.count, number)), new, old) for new, old in zip(places, row, strict=True))
             for number, row in enumerate(self.rows)
         )
-        count = held_in(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
+        count = restrict_to_range(ADD(self.count, ite(when, 1, 0)), Range(0, len(self.rows)))
         return GivenFacts(self.tables, count, rows)
 
-    def emptied(self) -> GivenFacts:
+    def without_rows(self) -> GivenFacts:
         """None of them."""
         none = tuple(tuple(const(0, table.domain) for table in self.tables.values()) for _ in self.rows)
         return GivenFacts(self.tables, const(0, Range(0, len(self.rows))), none)
 
-    def ordered(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
+    def order_rows(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
         """The rows in the order that is written, ties in their own."""
         found: list[ModelRow] = []
         for number, row in enumerate(self.rows):

@@ -20,7 +20,7 @@ from workbench.tesla.model.layout import LineLayout, Tables
 from workbench.tesla.model.rates import EventRate
 from workbench.tesla.model.retained import EventLine, NewestEvent, RetainedEvent
 from workbench.tesla.model.state import VariablePart
-from workbench.tesla.model.waits import WaitingMatch, left_of
+from workbench.tesla.model.waits import WaitingMatch, find_remaining
 from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
@@ -121,7 +121,7 @@ class RuleFrame:
 
     def tags(self, rule: t.Rule) -> int:
         """How many matches of a rule that wait have to be known by events."""
-        consumes = any(of == rule.name for of, *_ in self.layout.held)
+        consumes = any(of == rule.name for of, *_ in self.layout.waiting_consumers)
         return max(self.waits[rule.name], 1) if consumes else 1
 
     @property
@@ -147,9 +147,9 @@ class RuleFrame:
         """The values for each of which a rule is silent on its own."""
         return list(product(*(self.table(memory_of(rule), f"per {i}").places for i in range(len(rule.per)))))
 
-    def remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
+    def list_remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
         """What a match that waits has to remember: of what it is the value, and its table."""
-        found = [(memory_of(rule), f"absent {i}") for i in range(len(needed_later(rule)))]
+        found = [(memory_of(rule), f"absent {i}") for i in range(len(list_needed_later(rule)))]
         found += [(rule.emits, each.name) for each in self.evaluations(rule)]
         found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
         return [(key, self.table(*key)) for key in found]
@@ -190,12 +190,12 @@ class RuleFrame:
         )
 
     def _waiting(self, number: int, rule: ResolvedRule) -> tuple[WaitingMatch, ...]:
-        tags, tables = self.tags(rule), self.remembered(rule)
+        tags, tables = self.tags(rule), self.list_remembered(rule)
 
         def match(place: int) -> WaitingMatch:
             name = f"{number}_{place}"
             return WaitingMatch(
-                VariablePart(f"left{name}", left_of(rule), 0),
+                VariablePart(f"left{name}", find_remaining(rule), 0),
                 VariablePart(f"starts{name}", BOOL, False) if has_several_matches(rule) else TRUE,
                 VariablePart(f"tag{name}", Range(0, tags - 1), 0) if tags > 1 else 0,
                 tuple(VariablePart(f"waits{name}_{i}", table.domain, 0) for i, (_, table) in enumerate(tables, 1)),
@@ -226,7 +226,7 @@ def memory_of(rule: t.Rule) -> str:
     return f"{MEMORY}{rule.name}"
 
 
-def needed_later(rule: ResolvedRule) -> list[RuleSlot]:
+def list_needed_later(rule: ResolvedRule) -> list[RuleSlot]:
     """What the predicate about what must not come asks of the match."""
     assert rule.absence is not None
     return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import Range, Value
-from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, held_in, ite, negate
+from workbench.core.ops import COMPARISONS, EQ, both, conjunction, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const, exactly
 from workbench.errors import Refused
 from workbench.tesla import tree as t
@@ -121,10 +121,10 @@ class GuardedValue:
         """Whether it is true; null is not."""
         return self.cases.get((bool, True), (True, FALSE))[1]
 
-    def placed(self, table: ValueTable) -> tuple[Any, Term]:
+    def place_in(self, table: ValueTable) -> tuple[Any, Term]:
         """Its place in a table, and when it is not in it."""
         if self.place is not None and self.table == table:
-            return held_in(self.place, table.domain), FALSE
+            return restrict_to_range(self.place, table.domain), FALSE
         found: Any = const(0, table.domain)
         outside = []
         for key, (_, when) in self.cases.items():

@@ -54,7 +54,7 @@ class Role:
         return tuple(filter(is_plain, self.part.constraints))
 
     @cached_property
-    def linked(self) -> tuple[t.Expression, ...]:
+    def linking_constraints(self) -> tuple[t.Expression, ...]:
         """The others."""
         return tuple(each for each in self.part.constraints if not is_plain(each))
 
@@ -139,7 +139,7 @@ class LineLayout:
         return Range(0, max(self.oldest, 1) + more)
 
     @cached_property
-    def lined(self) -> tuple[ColumnLayout, ...]:
+    def line_columns(self) -> tuple[ColumnLayout, ...]:
         """The columns whose events stand in the line."""
         return tuple(column for column in self.columns.values() if not column.apart)
 
@@ -151,12 +151,12 @@ class LineLayout:
     @property
     def slots(self) -> int:
         """How many events stand in the line at most."""
-        return sum(column.room for column in self.lined)
+        return sum(column.room for column in self.line_columns)
 
     @cached_property
     def oldest(self) -> int:
         """The greatest age at which an event stands in the line."""
-        return max((0, *(column.limit for column in self.lined)))
+        return max((0, *(column.limit for column in self.line_columns)))
 
     @cached_property
     def kinds(self) -> Range:
@@ -175,14 +175,14 @@ class LineLayout:
         return tuple(found)
 
     @cached_property
-    def held(self) -> tuple[tuple[str, int, int], ...]:
+    def waiting_consumers(self) -> tuple[tuple[str, int, int], ...]:
         """By which matches that wait an event will be consumed: for whom, and which of these matches."""
         return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
 
     @property
     def marks(self) -> int:
         """How much an event remembers of what consumes it."""
-        return len(self.consuming) + len(self.held)
+        return len(self.consuming) + len(self.waiting_consumers)
 
     def consumer(self, rule: t.Rule, place: int) -> Consumer:
         """For whom an event is consumed that the part at a place has bound: for the rule; in T-Rex, for itself."""
@@ -305,7 +305,7 @@ def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
             return None
         if sum(t.binds(p) and p.type == part.type for p in rule.predicates) > 1:
             return None
-        for constraint in role.linked:
+        for constraint in role.linking_constraints:
             key = _find_equated_attribute(constraint)
             if key is None:
                 return None
@@ -337,7 +337,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
         if role.lookback.time is None:
             return False  # such a slot knows only how old its event is
         if not part.policy.forbids:
-            if not _filters_alike(roles) or set(map(_find_equated_attribute, role.linked)) != set(newest):
+            if not _filters_alike(roles) or set(map(_find_equated_attribute, role.linking_constraints)) != set(newest):
                 return False
             if any(role.place in anchors for anchors in role.rule.anchors):
                 return False
@@ -357,7 +357,7 @@ def _attributes_read(roles: Sequence[Role]) -> set[str]:
     same = _filters_alike(roles)
     found: set[str] = set()
     for role in roles:
-        expressions = [*role.linked, *(() if same else role.plain)]
+        expressions = [*role.linking_constraints, *(() if same else role.plain)]
         expressions += [each.value for each in role.part.assignments]
         if role.part.attribute:
             found.add(role.part.attribute)

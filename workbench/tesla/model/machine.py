@@ -138,9 +138,9 @@ class ModelledRules(RulesInTicks):
                 found = ite(when, const(composite.type, kinds), found)
             return found
         type = here[0][1].type
-        return tuple(self.chosen(here, name) for of, name in self._output_encodings if of == type) or TRUE
+        return tuple(self.choose_attribute(here, name) for of, name in self._output_encodings if of == type) or TRUE
 
-    def chosen(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
+    def choose_attribute(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
         """An attribute of what comes out there, shown as that of the first is."""
         cases = [(when, composite.values[attribute]) for when, composite in here]
         return self._output_encodings[here[0][1].type, attribute].encode(select(cases))

@@ -157,7 +157,7 @@ class RuleMatching:
         column = self.line.layout.columns.get(part.type)
         if slot is None or slot == TRIGGER or column is None or not column.alike:
             return part.constraints
-        return next(role.linked for role in column.roles if role.part is part)
+        return next(role.linking_constraints for role in column.roles if role.part is part)
 
     def _reader(self, type: str, slot: int) -> ReadsValue:
         column = self.line.layout.columns[type]
@@ -184,7 +184,7 @@ class RuleMatching:
         most, least = window.far, window.near
         if not window.bounds:
             return GT(self.line.slots[slot].age, 0) if self.line.layout.trex else TRUE
-        counted = window.counted
+        counted = window.counts_events
         ago, *since = (each.back if counted else each.age for each in self._at(slot, anchor))
         ago = SUB(ago, since[0]) if since else ago
         if self.line.layout.trex and not counted:
@@ -207,7 +207,7 @@ class RuleMatching:
 
     def _rows(self, part: t.Predicate | t.Aggregate) -> list[ModelRow]:
         if part.type in self.given:
-            return self.given[part.type].ordered(part.ordering)
+            return self.given[part.type].order_rows(part.ordering)
         declared = self.rule.declarations[part.type]
         rows = sort_facts(part, declared, self.facts.get(part.type, ()))
         constant = GuardedValue.constant

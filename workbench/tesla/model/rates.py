@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Range, Value
-from workbench.core.ops import ADD, EQ, held_in
+from workbench.core.ops import ADD, EQ, restrict_to_range
 from workbench.core.term import Term
 from workbench.core.units import format_time
 
@@ -65,4 +65,4 @@ class EventRate(NamedTuple):
 
     def later(self, ages: Sequence[Any], elapsed: Any) -> list[Any]:
         """The ages when so many ticks have passed."""
-        return [held_in(ADD(age, elapsed), Range(0, self.ticks)) for age in ages]
+        return [restrict_to_range(ADD(age, elapsed), Range(0, self.ticks)) for age in ages]

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Range
-from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, held_in, ite, negate
+from workbench.core.ops import ADD, EQ, GT, LE, NE, both, disjunction, either, ite, negate, restrict_to_range
 from workbench.core.term import FALSE, TRUE, Term, const
 from workbench.tesla.model.guarded import GuardedValue, holds
 from workbench.tesla.model.layout import ColumnLayout, LineLayout, Tables
@@ -47,7 +47,7 @@ class RetainedEvent(NamedTuple):
         return found
 
     @property
-    def cleared(self) -> RetainedEvent:
+    def empty(self) -> RetainedEvent:
         """It without its event."""
         return RetainedEvent(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
 
@@ -77,7 +77,7 @@ class NewestEvent(NamedTuple):
     attributes: tuple[Any, ...]
 
     @property
-    def gone(self) -> int:
+    def absent_age(self) -> int:
         """The age of what is not there."""
         return self.column.limit + 1
 
@@ -143,7 +143,7 @@ class EventLine:
         total: Any = const(0, Range(0, 0))
         for place in self.places_of(column):
             total = ADD(total, ite(self.slots[place].of(column), 1, 0))
-        return held_in(total, Range(0, column.room))
+        return restrict_to_range(total, Range(0, column.room))
 
     # --- what happens ---
 
@@ -154,22 +154,22 @@ class EventLine:
         """The line when so many ticks have passed: what nobody can ask for any more is gone."""
         apart = []
         for each in self.apart:
-            age = held_in(ADD(each.age, elapsed), Range(0, each.gone))
-            apart.append(each._replace(age=age).where(EQ(age, each.gone), age, (0,) * len(each.attributes)))
+            age = restrict_to_range(ADD(each.age, elapsed), Range(0, each.absent_age))
+            apart.append(each._replace(age=age).where(EQ(age, each.absent_age), age, (0,) * len(each.attributes)))
         return self._replace_slots(self._age(elapsed, 0), apart)
 
-    def followed(self) -> EventLine:
+    def advance(self) -> EventLine:
         """The line when another event has come, of any type."""
         return self._replace_slots(self._age(0, 1), self.apart) if self.layout.places else self
 
     def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
-        found, columns = [], self.layout.lined
+        found, columns = [], self.layout.line_columns
         for slot in self.lined:
             age, back = ADD(slot.age, elapsed), ADD(slot.back, events)
             gone = disjunction(both(slot.of(c), _is_too_old(c, age, back)) for c in columns)
-            back = held_in(back, Range(0, self.layout.places + 1))
-            aged = slot._replace(age=held_in(age, self.layout.ages), back=back)
-            found.append(choose(both(slot.present, negate(gone)), aged, slot.cleared))
+            back = restrict_to_range(back, Range(0, self.layout.places + 1))
+            aged = slot._replace(age=restrict_to_range(age, self.layout.ages), back=back)
+            found.append(choose(both(slot.present, negate(gone)), aged, slot.empty))
         kinds = {(column.limit, column.places, column.endless) for column in columns}
         return compact(found) if len(kinds) > 1 or self.layout.places else found
 
@@ -180,7 +180,7 @@ class EventLine:
         when = both(when, self._is_wanted(column, values))
         if when is FALSE:
             return self, FALSE
-        own = [values[name].placed(self.tables[column.type, name])[0] for name in column.attributes]
+        own = [values[name].place_in(self.tables[column.type, name])[0] for name in column.attributes]
         if column.apart:
             return self._replace_slots(self.lined, [self._renew(each, column, when, own) for each in self.apart]), FALSE
         places: list[Any] = [const(0, Range(0, size - 1)) for size in self.layout.sizes]
@@ -220,10 +220,12 @@ class EventLine:
         found: Any = TRUE
         for name in column.newest:
             if (place := column.attributes.get(name)) is not None:
-                found = both(found, EQ(slot.attributes[place], values[name].placed(self.tables[column.type, name])[0]))
+                found = both(
+                    found, EQ(slot.attributes[place], values[name].place_in(self.tables[column.type, name])[0])
+                )
         return found  # type: ignore[no-any-return]
 
-    def marked(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
+    def mark(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
         """The line when these events have a mark; besides those that had it before, where `also`."""
         return self._replace_slots(
             [

@@ -26,7 +26,7 @@ from workbench.tesla.model.machine import ModelledRules
 from workbench.tesla.model.state import variables
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_processor import ALL
-from workbench.tesla.rule_set import shared_domains
+from workbench.tesla.rule_set import find_shared_domains
 from workbench.tesla.rule_streams import may_be_null, places_of
 
 UNKNOWN = Unknown()
@@ -124,7 +124,7 @@ class RulesInPipeline(ModelledRules):
     def _everything(self) -> Record:
         types = self.rules.composites
         columns: dict[str, Domain] = {"type": Enum(types), "time": UNKNOWN}
-        for name in shared_domains(self.rules.declarations[each] for each in types):
+        for name in find_shared_domains(self.rules.declarations[each] for each in types):
             found = {shown.domain if (shown := self._output_encodings.get((of, name))) else UNKNOWN for of in types}
             columns[name] = found.pop() if len(found) == 1 else UNKNOWN
         return Record(tuple(columns.values()), tuple(columns))
@@ -182,7 +182,7 @@ class RulesInPipeline(ModelledRules):
         return tuple(
             const(UNKNOWN.default, UNKNOWN) if domain == UNKNOWN
             else kind if typed and name == "type"
-            else self.chosen(here, name)
+            else self.choose_attribute(here, name)
             for name, domain in self._fields(record)
         )  # fmt: skip
 

@@ -65,7 +65,7 @@ class LineRecord(Protocol):
         """Whether there is none."""
 
     @property
-    def cleared(self) -> Self:
+    def empty(self) -> Self:
         """What stands there where there is none."""
 
 
@@ -88,5 +88,5 @@ def compact(line: Sequence[R]) -> list[R]:
         for other in done:  # it goes into the first empty slot of those before it
             after.append(choose(both(record.present, both(other.vacant, negate(free))), record, other))
             free = either(free, other.vacant)
-        done = [*after, choose(both(record.present, negate(free)), record, record.cleared)]
+        done = [*after, choose(both(record.present, negate(free)), record, record.empty)]
     return done

@@ -59,7 +59,7 @@ class SwappedEvents(Listening):
         """What its outputs are called: of the first, of the second, and `turn`."""
         return (*(f"{order}_{name}" for order in ("first", "second") for name in self.names), "turn")
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, shapes=inputs[1:])
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -82,15 +82,15 @@ class SwappedEvents(Listening):
         return (*given, turns)
 
     @property
-    def exchanged(self) -> slice:
+    def swapped_inputs(self) -> slice:
         """The inputs, behind the first, whose events are exchanged."""
         return slice(1, len(self.names) - self.facts)
 
     def initial(self) -> State:
-        return (_TOGETHER, *(part for each in self.shapes[self.exchanged] for part in (False, each.default)))
+        return (_TOGETHER, *(part for each in self.shapes[self.swapped_inputs] for part in (False, each.default)))
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        held = [(f"held{i}", f"value{i}", domain) for i, domain in enumerate(inputs[1:][self.exchanged], 1)]
+        held = [(f"held{i}", f"value{i}", domain) for i, domain in enumerate(inputs[1:][self.swapped_inputs], 1)]
         slots = [Slot("phase", Range(_TOGETHER, _OVER), _TOGETHER)]
         for here, value, domain in held:
             slots += [Slot(here, BOOL, False), Slot(value, domain, domain.default)]
@@ -99,7 +99,7 @@ class SwappedEvents(Listening):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         phase, *kept = state
         swap, elapsed, *_ = front
-        events, others = front[1:][self.exchanged], [elapsed, *front[1:][self.exchanged.stop :]]
+        events, others = front[1:][self.swapped_inputs], [elapsed, *front[1:][self.swapped_inputs.stop :]]
         held = [Maybe(*kept[i : i + 2]) for i in range(0, len(kept), 2)]
         comes = disjunction(each.present for each in events)
 
@@ -118,7 +118,7 @@ class SwappedEvents(Listening):
         passes_by = disjunction(each.present for each in others)
         after = ite(swap.present, _swap_phase(phase), ite(passes_by, ite(alike, phase, _OVER), _advance_phase(phase)))
         keeps = []
-        for each, owed, domain in zip(events, held, self.shapes[self.exchanged], strict=True):
+        for each, owed, domain in zip(events, held, self.shapes[self.swapped_inputs], strict=True):
             here = either(both(begins, each.present), both(follows, owed.present))
             keeps += [here, ite(here, ite(begins, each.value, owed.value), domain.default)]
         return (after, *keeps), (*first, *second, *still[1:], turn)

@@ -92,7 +92,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     # --- typing ---
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, shapes=inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -149,7 +149,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return (*map(types.count, self.frame.layout.columns), *(waits.get(r.name, 0) for r in self.frame.absences))
 
     @property
-    def held_as(self) -> tuple[Domain, ...]:
+    def queue_domains(self) -> tuple[Domain, ...]:
         """Columns show their events, with how many ticks ago they came."""
         found = []
         for name in self.frame.layout.columns:
@@ -159,7 +159,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             found.append(Record(domains, (age, *shown)))
         return tuple(found)
 
-    def held(self, state: State) -> tuple[Sequence[Value], ...]:
+    def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
         now, _, kept, *_ = state
         found: dict[str, list[Value]] = {name: [] for name in self.frame.layout.columns}
         for event, _ in kept:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Range
-from workbench.core.ops import ADD, EQ, NE, both, disjunction, either, held_in, negate
+from workbench.core.ops import ADD, EQ, NE, both, disjunction, either, negate, restrict_to_range
 from workbench.core.term import FALSE, Term
 from workbench.tesla import tree as t
 from workbench.tesla.model.state import choose, compact
@@ -41,12 +41,12 @@ class WaitingMatch(NamedTuple):
         return found
 
     @property
-    def cleared(self) -> WaitingMatch:
+    def empty(self) -> WaitingMatch:
         """An empty place."""
         return WaitingMatch(0, FALSE, 0, (0,) * len(self.places))
 
 
-def left_of(rule: t.Rule) -> Range:
+def find_remaining(rule: t.Rule) -> Range:
     """What `left` is."""
     return Range(0, rule.timeout + 1)
 
@@ -56,7 +56,7 @@ def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMa
     found, started = [], FALSE
     for each, leaves in zip(line, gone, strict=True):
         starts = either(each.starts, both(each.present, started))
-        found.append(choose(leaves, each.cleared, each._replace(starts=starts)))
+        found.append(choose(leaves, each.empty, each._replace(starts=starts)))
         started = both(leaves, starts)
     return compact(found)
 
@@ -89,5 +89,5 @@ def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple
 
 def tick(line: Sequence[WaitingMatch], when: Term, rule: t.Rule) -> list[WaitingMatch]:
     """The line when a tick has passed, where `when`."""
-    passed = [each._replace(left=held_in(ADD(each.left, -1), left_of(rule))) for each in line]
+    passed = [each._replace(left=restrict_to_range(ADD(each.left, -1), find_remaining(rule))) for each in line]
     return compact([choose(both(when, each.present), after, each) for each, after in zip(line, passed, strict=True)])

@@ -11,8 +11,8 @@ from functools import cached_property
 
 from workbench.core.domain import Value
 from workbench.tesla import tree as t
-from workbench.tesla.operators import bound_implies, bounds_exclude, may_divide_by_zero, operator_of, readings
-from workbench.tesla.resolved import OWN, TIME, RuleSlot, changed, exact_text, placed, slots
+from workbench.tesla.operators import bounds_exclude, implies_bound, may_divide_by_zero, operator_of, readings
+from workbench.tesla.resolved import OWN, TIME, RuleSlot, exact_text, map_leaves, move_to_place, slots
 from workbench.tesla.values import Selected, value
 
 _Comparison = tuple[str, str, str]
@@ -29,7 +29,7 @@ def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.E
         plain = isinstance(each, RuleSlot) and each.value is not None and not isinstance(each.value, t.Operation)
         return leaf(each.value) if plain else each  # type: ignore[attr-defined]
 
-    return [changed(placed(each, place), leaf) for each in expressions]
+    return [map_leaves(move_to_place(each, place), leaf) for each in expressions]
 
 
 def leaves(expression: t.Expression) -> set[str]:
@@ -126,7 +126,7 @@ class Known:
             sign, one, other = operator_of(sign).mirror, other, one
         if other not in self._constants:
             return False
-        return any(bound_implies(each, (sign, self._constants[other])) for each in self._bounds(one))
+        return any(implies_bound(each, (sign, self._constants[other])) for each in self._bounds(one))
 
     def _is_excluded(self, sign: str, one: str, other: str) -> bool:
         if one == other:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.tesla import tree as t
-from workbench.tesla.resolved import ResolvedRule, written
+from workbench.tesla.resolved import ResolvedRule, unresolve
 from workbench.tesla.rewriting.laws import LAWS, leave_out_constraints, negations, no_longer, with_part, without_part
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.rule_simplification import RewritingStep
@@ -57,7 +57,7 @@ def _with_heading(rule: t.Rule) -> str:
 
 def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     """Smaller rules, as they are written, each with what is left out of it."""
-    return ((what, written(each)) for what, each in _smaller(rule))
+    return ((what, unresolve(each)) for what, each in _smaller(rule))
 
 
 def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:

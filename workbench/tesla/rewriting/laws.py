@@ -20,11 +20,11 @@ from workbench.tesla.resolved import (
     TIME,
     ResolvedRule,
     RuleSlot,
-    changed,
     exact_text,
+    map_leaves,
     slots,
+    unresolve,
     with_expressions,
-    written,
 )
 from workbench.tesla.rewriting.known import Known, normalize
 from workbench.tesla.rewriting.merging import merge_rules
@@ -45,7 +45,7 @@ class Law:
 # --- constraints and conditions -------------------------------------------------------------------------
 
 
-def _implied(rule: ResolvedRule) -> Iterator[t.Rule]:
+def _iterate_implied(rule: ResolvedRule) -> Iterator[t.Rule]:
     return (each.rule for each in leave_out_constraints(rule) if each.known.implies(each.asked))
 
 
@@ -62,7 +62,7 @@ def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
                 return t.OwnAttribute(each.name)
             return each
 
-        constraints = (*part.constraints, changed(moved, own))
+        constraints = (*part.constraints, map_leaves(moved, own))
         yield replace(with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
 
 
@@ -81,7 +81,7 @@ def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
                 yield with_part(rule, place, replace(part, assignments=rest))
 
 
-def _counted_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
+def _count_twice(rule: ResolvedRule) -> Iterator[t.Rule]:
     met = dict[str, str]()
     for place, part in enumerate(rule.parts):
         if isinstance(part, t.Aggregate):
@@ -200,13 +200,13 @@ def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[Ru
     def made(rules: RuleSet) -> Iterator[RuleSet]:
         for at, rule in enumerate(rules.resolved):
             for other in makes(rule):
-                yield replace(rules, rules=(*rules.rules[:at], written(other), *rules.rules[at + 1 :]))
+                yield replace(rules, rules=(*rules.rules[:at], unresolve(other), *rules.rules[at + 1 :]))
 
     return made
 
 
 LAWS = (
-    Law("implied", "what holds by the constraints beside and before it need not be asked", of_a_rule(_implied)),
+    Law("implied", "what holds by the constraints beside and before it need not be asked", of_a_rule(_iterate_implied)),
     Law(
         "never",
         "a rule whose constraints contradict each other emits nothing, and another one emits its type, too",
@@ -219,7 +219,7 @@ LAWS = (
         of_a_rule(_idle),
     ),
     Law("unread", "a parameter that nothing reads changes nothing", of_a_rule(_unread)),
-    Law("counted twice", "aggregates over the same events have the same value", of_a_rule(_counted_twice)),
+    Law("counted twice", "aggregates over the same events have the same value", of_a_rule(_count_twice)),
     Law(
         "earlier",
         "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is looked at",
@@ -335,7 +335,7 @@ def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
     def leaf(each: t.Expression) -> t.Expression:
         return t.BoundParameter(other) if isinstance(each, RuleSlot) and each.name == f"${one}" else each
 
-    return with_expressions(rule, lambda each: changed(each, leaf))
+    return with_expressions(rule, lambda each: map_leaves(each, leaf))
 
 
 # --- windows --------------------------------------------------------------------------------------------

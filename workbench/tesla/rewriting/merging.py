@@ -15,7 +15,7 @@ from workbench.core.domain import FLOAT
 from workbench.core.types import LITERALS
 from workbench.tesla import tree as t
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import RuleSlot, written
+from workbench.tesla.resolved import RuleSlot, unresolve
 from workbench.tesla.rewriting.known import Known, divides, leaves, normalize
 from workbench.tesla.rule_set import RuleSet
 
@@ -27,7 +27,7 @@ def merge_rules(rules: RuleSet) -> Iterator[RuleSet]:
         made = None if _is_triggered_between(rules.rules[first + 1 : second], one) else _merge(one, other)
         if made is not None:
             others = [each for at, each in enumerate(rules.rules) if at != second]
-            others[first] = written(made)
+            others[first] = unresolve(made)
             yield replace(rules, rules=tuple(others))
 
 

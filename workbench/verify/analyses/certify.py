@@ -20,7 +20,7 @@ from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.executors.threaded.certificate import Certificate, by_structure, domains_of
-from workbench.executors.threaded.pipelined import as_processor, shown
+from workbench.executors.threaded.pipelined import as_processor, list_outputs
 from workbench.executors.threaded.pulled import graph_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
@@ -65,7 +65,7 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     found = by_structure(processor, domains)
     if found is not None and (history is None or (found.settled is None and found.history <= history)):
         return found
-    settings = replace((settings or Settings()).fitted(pipeline), vacuity=False)  # it is for its domains alone
+    settings = replace((settings or Settings()).fit(pipeline), vacuity=False)  # it is for its domains alone
     verdict: Verdict | None = None
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _check_pipelined(pipeline, node, events, settings)
@@ -81,7 +81,7 @@ def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
     found: dict[str, Certificate] = {}
     for node in flat.nodes:
         processor = flat.typed[node.name]
-        if not processor.timed:
+        if not processor.is_timed:
             certificate = by_structure(processor, tuple(flat.domains[pipe] for pipe in node.inputs))
             if certificate is not None:
                 found[node.name] = certificate
@@ -91,7 +91,7 @@ def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
 def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
     """Whether the pipeline is stepwise equivalent to its history."""
     own = Node("pipelined", History(events, node.processor), node.inputs, node.outputs)
-    other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(shown(pipeline, node)))
+    other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(list_outputs(pipeline, node)))
     if pipeline.in_arity > 1:  # a copy is given complete fronts
         settings = replace(settings, environment=Environment("synchronised"))
     try:
@@ -120,7 +120,7 @@ def _make_certificate(
         only = ", ".join(map(str, checked)) if others else settings.domain
         over = f"over {only} only{'' if others else ', not over all integers'}"
     why = f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
-    return Certificate.established(processor, checked, events, why)
+    return Certificate.establish(processor, checked, events, why)
 
 
 def _make_refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:

@@ -70,7 +70,7 @@ def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Find
 
     A witness is a run on which it carries two values.
     """
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
@@ -98,7 +98,7 @@ def _report(
     kind = PipeBehaviour.VARIES
     if verdict is not None and verdict.outcome is not Outcome.FAILS:
         settled = PipeBehaviour.CONSTANT if values else PipeBehaviour.SILENT
-        kind = settled if verdict.outcome.proved else PipeBehaviour.UNKNOWN
+        kind = settled if verdict.outcome.is_proved else PipeBehaviour.UNKNOWN
     domain, decided = pipeline.domains[pipe], kind is not PipeBehaviour.UNKNOWN
     outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
     name = f"{pipe} = {', '.join(outputs)}" if outputs else pipe

@@ -32,7 +32,7 @@ from workbench.verify.analyses.truncate import (
     PathMode,
     Truncated,
     Truncation,
-    reached,
+    find_reached_outputs,
     short_cut,
     truncations,
     without_unread,
@@ -192,7 +192,7 @@ def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths
 
     Where bounds that nobody has chosen leave that open, larger ones are tried, as in `check`.
     """
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     found, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():
         left = end - time.monotonic()
@@ -208,7 +208,7 @@ def _find_dead_paths(pipeline: Program, settings: Settings) -> DeadPaths:
     live = without_unread(whole)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
     search = _Search(live, fitting(live, settings))
-    unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(search.silent))
+    unheard = tuple(node.name for node in live.nodes if set(find_reached_outputs(live, node)) <= set(search.silent))
     dead, undecided = search.short_cuts()
     deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
     left = [node.name for node in live.nodes if node.name not in deleted]
@@ -266,7 +266,7 @@ class _Search:
                 if verdict.outcome is Outcome.FAILS:
                     where = _name_last_step(verdict)
                     return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
-        outputs = reached(self.pipeline, self.pipeline.node(name))
+        outputs = find_reached_outputs(self.pipeline, self.pipeline.node(name))
         output = next(output for output in outputs if output in self.speaking)
         verdict = self.speaking[output]
         if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks

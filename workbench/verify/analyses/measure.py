@@ -163,7 +163,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
 
 def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Finding:
     """The most steps from an event of an input to an output event that it causes: `measure`."""
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
         what = f"latency is not measured through {rules}: what it emits is caused by several events"
@@ -225,7 +225,7 @@ def longest_silence(pipeline: Program, settings: Settings | None = None, output:
     ----------
     output: listen to this output only; None: a step on which any output speaks is not silent.
     """
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     if output is not None:
         pipeline = _with_output(pipeline, output)
     verdict, witness = find_longest(pipeline, silent_steps(), bounded_liveness, settings)

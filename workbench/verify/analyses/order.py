@@ -52,7 +52,7 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
     that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue when it
     `Overflows`, with a run to it; no queue where there is one input only.
     """
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     refuse_full_columns(flat, settings)
     inputs = flat.ports.arrivals

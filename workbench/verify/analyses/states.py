@@ -42,7 +42,7 @@ def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding
     and never left (`final`); and all the `steps` that it may declare: whether there is a run with one, None where that
     was not decided.
     """
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     found = []
     for node in flat.nodes:

@@ -57,8 +57,8 @@ class Tagged(Processor):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self.inner.burst(_strip_tags(inputs))
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, inner=self.inner.typed(_strip_tags(inputs)))
+    def specialise(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self.inner.specialise(_strip_tags(inputs)))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return tuple(Tuple((domain, BOOL)) for domain in self.inner.results(_strip_tags(inputs)))

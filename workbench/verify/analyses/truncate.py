@@ -26,7 +26,7 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict, discount_early
 from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
 from workbench.verify.ask.formula import Formula, atom, build
-from workbench.verify.ask.properties import Property, always, conjoined, invariant, make_property, overflow_of
+from workbench.verify.ask.properties import Property, always, conjoin, invariant, make_property, overflow_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def without_unread(pipeline: Pipeline) -> Pipeline:
     return replace(pipeline, nodes=nodes, capacities=capacities)
 
 
-def reached(pipeline: Pipeline, node: Node) -> tuple[str, ...]:
+def find_reached_outputs(pipeline: Pipeline, node: Node) -> tuple[str, ...]:
     """The outputs that depend on a processor."""
     return tuple(name for name, pipe in pipeline.outputs if node in pipeline.upstream([pipe]))
 
@@ -145,9 +145,9 @@ class Truncated:
             return check(*self._put_beside("stepwise", times))
         both, same, given = self._put_beside("sequence", times)
         comparisons = [name for name, _ in both.outputs]
-        verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
+        verdict = check(both, conjoin("the same, earlier", [same, *_pace(comparisons, lead(self.settings))]), given)
         for name in comparisons:
-            if verdict.outcome.proved:
+            if verdict.outcome.is_proved:
                 later = check(both, _catches_up(name), given)
                 verdict = later if later.outcome is not Outcome.HOLDS else verdict
                 strict = later.within_bounds and check(both, _catches_up(name, strictly=True), given)

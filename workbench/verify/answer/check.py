@@ -18,7 +18,7 @@ from workbench.errors import EngineDisagreement, LimitMet
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import Answer, EngineLimits, patience
 from workbench.verify.answer.advice import describe_state
-from workbench.verify.answer.grounds import beyond, depends_on_no_n, ending, ground_numbers, misfortunes
+from workbench.verify.answer.grounds import beyond, depends_on_no_n, ending, find_number_grounds, misfortunes
 from workbench.verify.answer.prepare import Prepared, cases_of, prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace
@@ -56,7 +56,7 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
     return _Conclusion(prepared, decision).verdict()
 
 
-def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
+def make_undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
     """The verdict on a property that could not be decided."""
     q = settings.q if isinstance(settings.q, int) else dict(settings.q)
     bounds = q, settings.n, str(settings.integers)
@@ -111,7 +111,7 @@ class _Conclusion:
         prepared, formula, unknown = self.prepared, self.formula_outcome, self.outcome is Outcome.UNKNOWN
         run = self._replay("property", self.question.failure) if formula is Outcome.FAILS else None
         witness = self._replay("overflow", self.end) if formula is Outcome.WITHIN_BOUNDS else None
-        found = undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
+        found = make_undecided(prepared.pipeline.name, str(prepared.prop), self.settings)
         return self._mark_vacuous(
             replace(
                 found,
@@ -164,7 +164,7 @@ class _Conclusion:
     def _explain_lack(self) -> str:
         """Why there is no run that is wanted."""
         outcome = self.formula_outcome
-        if not self.question.wanted or not outcome.proved:
+        if not self.question.wanted or not outcome.is_proved:
             return ""
         return NO_RUN + (" before the bounds are met" if outcome is Outcome.WITHIN_BOUNDS else "")
 
@@ -225,7 +225,7 @@ class _Conclusion:
         model, domain, trivial = self.prepared.model, self.settings.domain, self.prepared.trivial
         every_n = not self.own_values and depends_on_no_n(model, domain)
         yield Ground("trivial", "nothing: it is true by construction" if trivial else "", trivial)
-        numbers = ground_numbers(model, self._happens("wraps"), self._happens("clamps"), domain, every_n=every_n)
+        numbers = find_number_grounds(model, self._happens("wraps"), self._happens("clamps"), domain, every_n=every_n)
         for ground in (*self._ground_bounds(), *numbers):
             yield replace(ground, text="") if trivial else ground
         assumed = (*_explain_n(self.prepared), *self.own_values, *_list_assumptions(self.prepared))
@@ -276,7 +276,7 @@ class _Conclusion:
         never = [words for words, answer in cases if answer is not None and answer.truth is True]
         # of rules by themselves `verify.rules.growing_question` looks for it
         looked_for = settings.vacuity and not prepared.trivial and not settings.environment.row.single
-        if not self.outcome.proved or not looked_for:
+        if not self.outcome.is_proved or not looked_for:
             return found
         if prepared.structure and not never:
             return found

@@ -84,7 +84,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
     verdict = None
     try:
         with share(parts):
-            verdict = item.decide() if known is None else item.turned(known)
+            verdict = item.decide() if known is None else item.turn_verdict(known)
             if not examined:
                 return verdict
             from workbench.verify.answer.examine import examine
@@ -92,13 +92,13 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
             with phase("what it rests on", part=True):
                 return examine(verdict, brief=brief)
     except LimitMet as met:
-        return verdict or item.undecided().given_up(met)  # what was decided stays so
+        return verdict or item.make_undecided().give_up(met)  # what was decided stays so
     except EngineMissing:
         raise
     except WorkbenchError as error:
         if strict:
             raise
-        return verdict or item.undecided(error.message)
+        return verdict or item.make_undecided(error.message)
 
 
 def _complete_verdict(verdict: Verdict, item: Problem) -> Verdict:

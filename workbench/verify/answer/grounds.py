@@ -27,14 +27,14 @@ def depends_on_no_n(model: Model, chosen: Integer) -> bool:
     return chosen not in model.integers and not model.instead
 
 
-def _meant(domain: SomeTexts | SomeFloats) -> str:
+def _describe_meaning(domain: SomeTexts | SomeFloats) -> str:
     if isinstance(domain, SomeFloats):
         return f"float is a whole number from {domain.lo} to {domain.hi}: this says nothing about others"
     texts = ", ".join(text or "the empty text" for text in domain.labels)
     return f"str is one of {texts}: this says nothing about more texts"
 
 
-def ground_numbers(
+def find_number_grounds(
     model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer, *, every_n: bool
 ) -> Iterator[Ground]:
     """Which numbers there are, and what the ends of their domains did.
@@ -55,8 +55,8 @@ def ground_numbers(
     yield Ground("for_every_N", FOR_EVERY_N if every_n else "", every_n)
     if chosen in model.integers:
         yield Ground("N", f"N = {chosen.n}, {chosen.overflow} integers", True)
-    for domain in sorted(model.instead, key=_meant):
-        yield Ground("floats" if isinstance(domain, SomeFloats) else "texts", _meant(domain), str(domain))
+    for domain in sorted(model.instead, key=_describe_meaning):
+        yield Ground("floats" if isinstance(domain, SomeFloats) else "texts", _describe_meaning(domain), str(domain))
     own = sorted(str(domain) for domain in model.integers - {chosen})
     yield Ground("domains", f"the pipeline's own domains: {', '.join(own)}" if own else "", own)
     unbounded = "on some input: this says nothing about unbounded integers"

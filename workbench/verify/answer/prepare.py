@@ -120,7 +120,7 @@ class Prepared:
     def _ask_ranges(self) -> Part | None:
         """The question whether numbers stay in their ranges of which the model knows nothing."""
         system = self.question.system
-        if self.question.about_overflow or not any(each.obliged for each in self.pipeline.typed.values()):
+        if self.question.about_overflow or not any(each.has_obligations for each in self.pipeline.typed.values()):
             return None
         names = set(self._list_obliged(system.names())) - self.model.system.names().keys()
         escapes = escape_in(system, names, Overflowing.CHECKED)
@@ -130,7 +130,7 @@ class Prepared:
 
     def _list_obliged(self, names: Iterable[str]) -> list[str]:
         """Those of some names that processors compute whose numbers have to stay in their ranges."""
-        obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.obliged}
+        obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.has_obligations}
         return [name for name in names if instance_of(name) in obliged]
 
     def _ask_besides(self) -> dict[str, Asked]:
@@ -194,13 +194,13 @@ def _merge_equal(question: Question) -> tuple[Question, str]:
         return question, ""
     end = question.system.end
     found = correspond(question.system.whole(), [end.over.name] if end else [])
-    proved = found.simplified(term) is TRUE
+    proved = found.simplify(term) is TRUE
     count, many = len(found.equal), len(found.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
     equal = dict(found.equal)
     cases = tuple(
-        (words, FALSE if found.simplified(case) is FALSE else substitute(case, equal))
+        (words, FALSE if found.simplify(case) is FALSE else substitute(case, equal))
         for words, case in question.exercised
     )
-    question = replace(question, system=found.reduced(), formula=atom(substitute(term, equal)), exercised=cases)
+    question = replace(question, system=found.reduce_system(), formula=atom(substitute(term, equal)), exercised=cases)
     return question, text if proved else ""

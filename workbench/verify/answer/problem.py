@@ -20,13 +20,13 @@ from workbench.language.faults import faulty
 from workbench.language.properties import PROPERTIES
 from workbench.processors.held.group import flatten
 from workbench.processors.held.lags import warn_of_lags
-from workbench.verify.answer.check import NO_RUN, decide, undecided
+from workbench.verify.answer.check import NO_RUN, decide, make_undecided
 from workbench.verify.answer.prepare import prepare
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome, Verdict, grow
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.equivalence import COMPARISONS, Equivalence, EquivalenceMode, equivalent_to, tolerating
-from workbench.verify.ask.labels import asked_by
+from workbench.verify.ask.labels import make_question
 from workbench.verify.ask.properties import Property, no_overflow
 from workbench.verify.decide.part import remaining_limits
 
@@ -72,7 +72,7 @@ class Problem:
         same = self.program is other.program and self.settings == other.settings
         return same and str(self.syntax.argument) == str(other.syntax.argument)
 
-    def turned(self, verdict: Verdict) -> Verdict:
+    def turn_verdict(self, verdict: Verdict) -> Verdict:
         """The verdict that something never happens, from the one whether it can."""
         outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else verdict.outcome.opposite
         asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
@@ -105,7 +105,7 @@ class Problem:
     @cached_property
     def fitting(self) -> Settings:
         """The settings for what is really asked: with enough integers, and capacities for queues side by side."""
-        found = self.settings.fitted(*self.sides, syntax=self.syntax)
+        found = self.settings.fit(*self.sides, syntax=self.syntax)
         try:
             pipeline, _ = self.pose(found)
         except DomainError as error:
@@ -141,9 +141,9 @@ class Problem:
         prop = self.pose(self.fitting)[1]
         prop.question(outline(self.pipeline, self.fitting.q))
 
-    def undecided(self, reason: str = "") -> Verdict:
+    def make_undecided(self, reason: str = "") -> Verdict:
         """The verdict as long as there is none."""
-        found = undecided(self.name, self.text, self.settings, reason, system=self.system)
+        found = make_undecided(self.name, self.text, self.settings, reason, system=self.system)
         return replace(found, problem=self)
 
     def decide(self) -> Verdict:
@@ -158,7 +158,7 @@ class Problem:
                 larger = (partial(self._decide, each) for each in settings.larger())
                 verdict = grow(verdict, larger, settings.grow)
         except LimitMet as met:
-            verdict = self.undecided().given_up(met)
+            verdict = self.make_undecided().give_up(met)
         return replace(verdict, seconds=time.monotonic() - start)
 
     def _decide(self, settings: Settings) -> Verdict:
@@ -190,7 +190,7 @@ def problem(
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None:
-        prop = asked_by(syntax, subject if isinstance(subject, Loaded) else None)
+        prop = make_question(syntax, subject if isinstance(subject, Loaded) else None)
     if not isinstance(prop, Property | Equivalence):
         raise InputError(f"{prop!r} is no property", hint='write it: "no-overflow", "always (y >= 0)", ...')
     return Problem(subject, prop, settings or Settings(), syntax)

@@ -76,7 +76,7 @@ class _Member(Forked):
         try:
             answer = self.connection.recv()
         except (EOFError, OSError):
-            answer = todo[self.number].undecided(self.died)
+            answer = todo[self.number].make_undecided(self.cause_of_death)
         self.doing = f"{todo[self.number].text}: {answer}" if isinstance(answer, str) else ""
         if self.doing:
             return None

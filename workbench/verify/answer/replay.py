@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
-from workbench.core.fields import joined, split
+from workbench.core.fields import join_parts, split
 from workbench.core.kinds import Keeping
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
@@ -72,11 +72,13 @@ def decode(
     kept_inside = _hold_inside(pipeline, keeping, bounds, inputs)
     steps = tuple(
         replace(step, outside=environment.outside(state), contents={**step.contents, **kept})
-        for step, state, kept in zip(shown_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
+        for step, state, kept in zip(show_steps(pipeline, inputs, run), raw.steps, kept_inside, strict=False)
     )
     varies = () if raw.loop is None else _find_varying(run, len(inputs), raw.loop)
     inside = {
-        queue: as_ for node, each in keeping.items() for queue, as_ in zip(node.inside, each.held_as, strict=False)
+        queue: as_
+        for node, each in keeping.items()
+        for queue, as_ in zip(node.inside, each.queue_domains, strict=False)
     }
     domains = {**pipeline.domains, **inside}
     shows = f"{shows}: {run.stop}" if run.stop else shows
@@ -110,10 +112,10 @@ def _simulate(
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     steps = _make_simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
     waiting = contents(pipeline, steps)
-    return Rerun(steps, waiting, *executed(pipeline, bounds, rounds, steps, waiting, unseen))
+    return Rerun(steps, waiting, *execute(pipeline, bounds, rounds, steps, waiting, unseen))
 
 
-def shown_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
+def show_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
     """The steps of a run of a flat pipeline on these inputs, with their `contents`."""
     return tuple(
         TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
@@ -136,7 +138,7 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
     found = []
     for step in steps:
         for join in joins:
-            lines = {queue: held[queue].followed_by(events_of(step.pipes[pipe])) for queue, pipe in join}
+            lines = {queue: held[queue].append(events_of(step.pipes[pipe])) for queue, pipe in join}
             # one queue is empty when the step is over, so it lost nothing: it tells how many fronts were consumed
             taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
@@ -156,7 +158,7 @@ def _hold_inside(
         yield {
             queue: values
             for node, processor in keeping.items()
-            for queue, values in zip(node.inside, processor.held(executor.states[node.name]), strict=False)
+            for queue, values in zip(node.inside, processor.queue_contents(executor.states[node.name]), strict=False)
         }
 
 
@@ -234,7 +236,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
 
 def _read_value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value:
     unseen = split(source.domain, source.domain.default)
-    return joined(
+    return join_parts(
         source.domain,
         (
             smv.value(leaf.name, state[smv.names[leaf.name]]) if leaf.name in smv.names else default
@@ -253,7 +255,7 @@ def _find_engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> 
     return None
 
 
-def executed(
+def execute(
     pipeline: Pipeline,
     bounds: Mapping[str, int],
     inputs: Inputs,
@@ -310,7 +312,7 @@ def run_of(
     loop: the step that follows the last one, for a run that goes on for ever.
     """
     run = _simulate(pipeline, {}, inputs, loop)
-    steps = shown_steps(pipeline, inputs, run)
+    steps = show_steps(pipeline, inputs, run)
     return Trace(steps, loop, shows, shortest, run.replay, dict(pipeline.domains), {}, (), pipeline)
 
 
@@ -331,7 +333,7 @@ def show_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs,
 
 def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
     """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
-    run, replay = _run_queue(pipeline, {}, growth.repeated(ROUNDS - 1))
+    run, replay = _run_queue(pipeline, {}, growth.repeat(ROUNDS - 1))
     lengths = [0, *(step.queues[queue] for step in run)]
     ends = range(growth.start + growth.length, len(lengths), growth.length)
     gap = next((end - 1 for end in ends if lengths[end] - lengths[end - growth.length] != growth.by), None)
@@ -345,4 +347,4 @@ def _run_queue(pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs) ->
     """The steps of a run up to where a number leaves its checked domain, and what replaying it says."""
     run = _simulate(pipeline, bounds, inputs, None, unseen="a number that the queue does not depend on")
     known = list(takewhile(lambda step: not step.labels[1], run.steps))
-    return shown_steps(pipeline, inputs, run._replace(steps=known)), run.replay
+    return show_steps(pipeline, inputs, run._replace(steps=known)), run.replay

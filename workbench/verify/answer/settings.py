@@ -73,7 +73,7 @@ class Settings:
         """The domain that `int` stands for."""
         return Integer(int(self.n), Overflowing(self.integers))
 
-    def fitted(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
+    def fit(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
         """These, with the N and floats that these programs, and a property, need where nobody has chosen any."""
         n, floats = numbers_for(programs, syntax)
         found = replace(self, floats=floats) if self.floats is None else self

@@ -88,7 +88,7 @@ class Trace:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.inputs))
 
     @property
-    def buffered(self) -> dict[str, str]:
+    def pipe_of_queue(self) -> dict[str, str]:
         """Queue to the pipe whose events wait in it."""
         return flatten(self.pipeline).sources if self.pipeline else {}
 
@@ -99,7 +99,7 @@ class Trace:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
-        pipes = self.buffered
+        pipes = self.pipe_of_queue
         flat = flatten(self.pipeline) if self.pipeline else None
         steps = [
             {
@@ -183,7 +183,7 @@ class Growth(NamedTuple):
         """What is repeated, in words."""
         return self.types if self.length == 1 else f"round of {self.types}"
 
-    def repeated(self, rounds: int = ROUNDS) -> InputSteps:
+    def repeat(self, rounds: int = ROUNDS) -> InputSteps:
         """The run with so many more of them."""
         return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])
 
@@ -204,7 +204,7 @@ class Waiting(Sequence[Value]):
     def __init__(self, line: list[Value], start: int = 0, stop: int | None = None) -> None:
         self._line, self._start, self._stop = line, start, len(line) if stop is None else stop
 
-    def followed_by(self, events: Iterable[Value]) -> Waiting:
+    def append(self, events: Iterable[Value]) -> Waiting:
         """These events and then others. What came to the queue is shared with the moment before."""
         if self._stop != len(self._line):  # an event found no room
             return Waiting([*self, *events])

@@ -193,8 +193,8 @@ def _settle_comparisons(flat: Pipeline, placed: Iterable[_PlacedComparison], bou
     for each, name, pipes_of in placed:
         kind = type(each.operand.domain)
         low, high = ranges.of(each.operand, pipes_of)
-        settled = each.settled(low, high)
-        if (low, high) != bounds.numbers[kind] and each.settled(*eased.of(each.operand, pipes_of)) is not None:
+        settled = each.find_truth(low, high)
+        if (low, high) != bounds.numbers[kind] and each.find_truth(*eased.of(each.operand, pipes_of)) is not None:
             continue  # as of `x mod 3 = 5`
         above = high < each.needs.top
         if settled is None or (settled and not above and kind is bounds.whole):

@@ -45,7 +45,7 @@ class Outcome(StrEnum):
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
 
     @property
-    def proved(self) -> bool:
+    def is_proved(self) -> bool:
         """Whether there is no counterexample, within bounds at least."""
         return self in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
@@ -255,7 +255,7 @@ class Verdict(Displayed):
         return self.within_bounds or self.witness is not None
 
     @builtins.property
-    def known_steps(self) -> int | None:
+    def count_known_steps(self) -> int | None:
         """For how many steps of every run it says something, where a shortest run is known on which bounds are met."""
         shortest = self.witness is not None and self.witness.shortest and self.within_bounds
         return len(self.witness.steps) - 1 if self.witness is not None and shortest else None
@@ -286,7 +286,7 @@ class Verdict(Displayed):
         steps = "" if self.run is None else f", shown by a run of {self.run.length}"
         return f"{said}{steps}{f': {self.reason}' if self.reason else ''}>"
 
-    def given_up(self, met: LimitMet) -> Verdict:
+    def give_up(self, met: LimitMet) -> Verdict:
         """This, of what is undecided because a limit was met."""
         return replace(self, reason=met.what, phase=met.phase)
 
@@ -302,7 +302,7 @@ class Verdict(Displayed):
             "vacuous": self.vacuity and self.vacuity.to_json(),
             "phase": self.phase or None,
             "depth": self.depth and self.depth.to_json(),
-            "known_steps": self.known_steps,
+            "known_steps": self.count_known_steps,
             "reached": [str(each) for each in self.reached] if undecided else None,
             "advice": list(self.advice) if undecided else None,
             "length": self.length,
@@ -359,13 +359,13 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
 
 def says_enough(verdict: Verdict) -> bool:
     """Whether nothing is to be expected of longer queues."""
-    known = verdict.known_steps
+    known = verdict.count_known_steps
     return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
 
 
 def discount_early(verdict: Verdict) -> Verdict:
     """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
-    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.proved:
+    if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.is_proved:
         return verdict.mark_vacuous(verdict.vacuity, unknown=True)
     early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
     return replace(verdict, outcome=Outcome.UNKNOWN, reason=BOUNDS_EARLY) if early else verdict

@@ -127,7 +127,7 @@ class Environment:
         present = [i.present for i in system.arrivals if i.present.name in system.domains]
         nothing = conjunction(negate(p) for p in present)
         end = system.end if system.end and system.end.now.name in system.domains else None
-        assume = system.assumed
+        assume = system.assumptions
         ended: Term = FALSE
         if end and ends and self.may_end:
             ended = OR(end.now, end.over)

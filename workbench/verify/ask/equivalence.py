@@ -31,7 +31,7 @@ from workbench.language.properties import PROPERTIES, PropertyRow
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import OverDomains, Property, Question, conjoined, stepwise_equal
+from workbench.verify.ask.properties import OverDomains, Property, Question, conjoin, stepwise_equal
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 Compared = tuple[list[Node], list[str], list[Property]]
@@ -120,7 +120,7 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
     besides, outputs, parts = row.compare(pairs, {*names, *inputs})
     shown = tuple((pipe, pipe) for pipe in outputs)
     whole = Pipeline(f"{names[0]}_and_{names[1]}", left.inputs, (*nodes, *besides), shown)
-    return whole, conjoined(row.written.compared, parts)
+    return whole, conjoin(row.written.compared, parts)
 
 
 def _step_by_step(pairs: Sequence[tuple[str, str]], _: set[str], *, implies: bool = False) -> Compared:

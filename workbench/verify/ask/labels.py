@@ -20,7 +20,7 @@ from workbench.errors import LanguageError, did_you_mean
 from workbench.ir.system import System
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, at
-from workbench.language.properties import PROPERTIES, dotted
+from workbench.language.properties import PROPERTIES, join_dotted
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
 from workbench.language.types import constants
 from workbench.smv.engines.engine import QueryKind
@@ -59,20 +59,20 @@ class Labels(Evaluator):
 
     def somewhere(self, e: s.Expression) -> Term:
         """The condition of a `never` or `can`; a composite, or a pipe that is not Boolean, stands for an event."""
-        pipe = self._named_pipe(e)
-        return self._satisfied(e) if pipe is None else self.system.pipes[pipe].present
+        pipe = self._find_pipe(e)
+        return self._satisfy(e) if pipe is None else self.system.pipes[pipe].present
 
-    def looked_at(self, e: s.Expression) -> tuple[tuple[str, Term], ...]:
+    def list_exercised(self, e: s.Expression) -> tuple[tuple[str, Term], ...]:
         """What must come true somewhere, or a `never` holds for want of events."""
-        return self.cases(e) if self._named_pipe(e) is None else ()
+        return self.cases(e) if self._find_pipe(e) is None else ()
 
-    def _named_pipe(self, e: s.Expression) -> str | None:
+    def _find_pipe(self, e: s.Expression) -> str | None:
         """The pipe that an expression names, and that stands for its events; None where it is none."""
-        pipe = self.pipes.get(dotted(e) or "")
+        pipe = self.pipes.get(join_dotted(e) or "")
         is_value = self.system.kind == "pipeline" and isinstance(self.system.domains_of_pipes.get(pipe or ""), Bool)
         return None if is_value else pipe
 
-    def _satisfied(self, e: s.Expression) -> Term:
+    def _satisfy(self, e: s.Expression) -> Term:
         """The condition, true of events that are there."""
         found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
         return found
@@ -83,7 +83,7 @@ class Labels(Evaluator):
             operator = OPERATORS.get(e.operator, e.operator)
             if isinstance(e, s.Temporal) or operator in BOOLEAN:
                 return build(operator, *map(self.formula, e.operands))
-        return atom(self._satisfied(e))
+        return atom(self._satisfy(e))
 
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
         """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""
@@ -138,7 +138,7 @@ class Labels(Evaluator):
             return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
 
     def value(self, e: s.Expression) -> Any:
-        path = dotted(e)
+        path = join_dotted(e)
         if path is not None and (isinstance(e, s.Field) or e.name not in self.labels):  # type: ignore[attr-defined]
             return self._pipe(e, path.split("."))
         if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
@@ -154,7 +154,7 @@ class Labels(Evaluator):
                 return self._label(e, name, parts[size:])
         known = [*self.pipes, *self.labels]
         raise LanguageError(
-            f"{self.system.kind} {self.system.name} has no pipe '{dotted(e)}'",
+            f"{self.system.kind} {self.system.name} has no pipe '{join_dotted(e)}'",
             where=e.where,
             hint=did_you_mean(parts[0] if len(parts) < 3 else ".".join(parts[:-1]), known, "pipes: "),
         )
@@ -173,7 +173,7 @@ class Labels(Evaluator):
 
     def _queue(self, e: s.Field) -> Any:
         assert isinstance(e.value, s.Call)
-        name = dotted(e.value.arguments[0]) if len(e.value.arguments) == 1 else None
+        name = join_dotted(e.value.arguments[0]) if len(e.value.arguments) == 1 else None
         if name is None or e.name not in ("length", "full"):
             raise LanguageError(
                 f"'{e}' is not a label of a queue",
@@ -210,7 +210,7 @@ def property_from(syntax: PropertySyntax) -> Property:
     return replace(found, conditions=partial(conditions_of, syntax))
 
 
-def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
+def make_question(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
     """What `syntax` asks; `loaded` is the pipeline of a file that it is asked of, where other pipelines are found."""
     row = PROPERTIES[syntax.name]
     found: Equivalence
@@ -227,8 +227,8 @@ def _cases(e: Expression) -> Exercised:
     return lambda system: Labels(system).cases(e)
 
 
-def _looked_at(e: Expression) -> Exercised:
-    return lambda system: Labels(system).looked_at(e)
+def _find_exercised(e: Expression) -> Exercised:
+    return lambda system: Labels(system).list_exercised(e)
 
 
 def always_expressed(e: Expression) -> Property:
@@ -238,12 +238,12 @@ def always_expressed(e: Expression) -> Property:
 
 def never_expressed(e: Expression) -> Property:
     """`never(e)`."""
-    return never(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
+    return never(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
 
 
 def can_expressed(e: Expression) -> Property:
     """`can(e)`."""
-    return can(lambda system: Labels(system).somewhere(e), str(e), _looked_at(e))
+    return can(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
 
 
 def formula_expressed(kind: QueryKind, e: Expression) -> Property:

@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Overflowing, Range
 from workbench.core.escape import can_escape
-from workbench.core.kinds import packed
+from workbench.core.kinds import pack_slots
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
@@ -343,7 +343,7 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
 
 
 def _agree(system: System, left: str, right: str, *, approximates: bool) -> Any:
-    a, b = packed(system.pipes[left].slots), packed(system.pipes[right].slots)
+    a, b = pack_slots(system.pipes[left].slots), pack_slots(system.pipes[right].slots)
     agree: list[Term] = []
     for x, y in itertools.zip_longest(a, b):
         if x is None or y is None:
@@ -357,7 +357,7 @@ def _agree(system: System, left: str, right: str, *, approximates: bool) -> Any:
     return conjunction(agree)
 
 
-def conjoined(name: str, parts: list[Property]) -> Property:
+def conjoin(name: str, parts: list[Property]) -> Property:
     """Several invariants asked as one; one alone keeps its name."""
     if len(parts) == 1:
         return parts[0]

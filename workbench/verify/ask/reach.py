@@ -49,7 +49,7 @@ class NumberReach(NamedTuple):
         """The same numbers, told apart."""
         return NumberReach(self.low, self.top)
 
-    def moved(self, by: float) -> NumberReach:
+    def shift(self, by: float) -> NumberReach:
         """These numbers and a constant."""
         return self._replace(low=math.floor(self.low + by), high=math.ceil(self.high + by))
 
@@ -79,7 +79,7 @@ class ConstantComparison(NamedTuple):
         high = math.ceil(self.constant) if self.symbol in ("<", ">=") else math.floor(self.constant) + 1
         return NumberReach(low, high, alone=self.symbol in ("=", "!="))
 
-    def settled(self, low: float, high: float) -> bool | None:
+    def find_truth(self, low: float, high: float) -> bool | None:
         """What it always says of the whole numbers from `low` to `high`; None where it says both."""
         if self.symbol in ("=", "!="):
             return None if low <= self.constant <= high and self.constant % 1 == 0 else self.symbol == "!="
@@ -259,13 +259,13 @@ def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, Nu
     elif op is ops.DIV and reach and args[0].is_const:
         yield args[1], NumberReach(-1, 1).times(abs(constant or 0) + 1, 1)
     elif op is ops.SUB and reach:
-        yield args[0], reach.moved(constant or 0)
-        yield args[1], reach.times(-1, reach.period).moved(constant or 0)
+        yield args[0], reach.shift(constant or 0)
+        yield args[1], reach.times(-1, reach.period).shift(constant or 0)
     elif op in (ops.ADD, ops.MUL, ops.DIV) and reach and constant:
         shared = math.gcd(reach.period, int(constant)) if op is ops.MUL else 1 if op is ops.ADD else 1 / abs(constant)
         by = {ops.ADD: 1, ops.MUL: 1 / constant, ops.DIV: constant}[op]
         for arg in args:
-            yield arg, reach.times(by, reach.period / shared).moved(-constant if op is ops.ADD else 0)
+            yield arg, reach.times(by, reach.period / shared).shift(-constant if op is ops.ADD else 0)
     elif reach and op is not None:
         for arg in args:
-            yield arg, reach.moved(1) if op is ops.MOD else reach
+            yield arg, reach.shift(1) if op is ops.MOD else reach

@@ -23,7 +23,7 @@ from workbench.core.term import var
 from workbench.errors import WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator
-from workbench.language.properties import dotted
+from workbench.language.properties import join_dotted
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Transition, Variable
 from workbench.verify.ask.reach import reaches, terms_in
@@ -92,7 +92,7 @@ class _Conditions(Evaluator):
         self.pipes |= {name: self.pipes[pipe] for name, pipe in flat.outputs}
 
     def value(self, e: s.Expression) -> Any:
-        path = dotted(e)
+        path = join_dotted(e)
         found = self.pipes.get((path or "").removesuffix(".value"))
         return super().value(e) if found is None else var(*found)
 

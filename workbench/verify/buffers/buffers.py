@@ -25,7 +25,7 @@ from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, PipelineError
 from workbench.language import program_of
 from workbench.processors.held.group import with_room
-from workbench.verify.answer.grounds import FOR_EVERY_N, depends_on_no_n, ending, ground_numbers, misfortunes
+from workbench.verify.answer.grounds import FOR_EVERY_N, depends_on_no_n, ending, find_number_grounds, misfortunes
 from workbench.verify.answer.problem import refuse_full_columns
 from workbench.verify.answer.replay import show_growth, show_overflow
 from workbench.verify.answer.settings import Settings
@@ -194,7 +194,7 @@ def buffers(pipeline: Program | str | Path, settings: Settings | None = None, mo
     if most < 0:
         raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
     pipeline = program_of(pipeline)
-    settings = (settings or Settings()).fitted(pipeline)
+    settings = (settings or Settings()).fit(pipeline)
     try:
         return _find_buffers(pipeline, settings, most)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
@@ -324,7 +324,7 @@ def _list_grounds(found: QueueMost, settings: Settings) -> tuple[str, ...]:
     if model is None:
         return ()
     every_n, env = depends_on_no_n(model, settings.domain), settings.environment
-    numbers = ground_numbers(model, found.wraps, False, settings.domain, every_n=every_n)
+    numbers = find_number_grounds(model, found.wraps, False, settings.domain, every_n=every_n)
     said = [*(each.text for each in numbers if each.text), *misfortunes(model.system)]
     if found.region:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")

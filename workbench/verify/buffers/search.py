@@ -30,7 +30,7 @@ from workbench.errors import LimitMet, Overflow
 from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, domains_in, focus
-from workbench.ir.relax import look_ahead, opened, queue_instance
+from workbench.ir.relax import look_ahead, open_queues, queue_instance
 from workbench.ir.system import System
 from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
@@ -244,7 +244,7 @@ class QueueSearch:
         system = outline(self.pipeline, sizes)
         queue = system.queues[self.queue]
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
-        return opened(self.pipeline, system, self.open), asked
+        return open_queues(self.pipeline, system, self.open), asked
 
     def _find_limits(self) -> EngineLimits:
         left = remaining_limits()

@@ -54,7 +54,7 @@ def monitor(
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
     Everything that `check` raises.
     """
-    watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fitted(pipeline))
+    watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fit(pipeline))
     return watch.problem(prop or never_false()).decide()
 
 
@@ -136,8 +136,8 @@ class MonitorProblem(Problem):
         try:
             verdict = super().decide()
         except Undecided as error:  # the inputs could not even be bound
-            return replace(self.undecided(error.what), engine=self.settings.engine)
-        if self.prop.name != never_false().name or not verdict.outcome.proved:
+            return replace(self.make_undecided(error.what), engine=self.settings.engine)
+        if self.prop.name != never_false().name or not verdict.outcome.is_proved:
             return verdict
         heard = Problem(self.subject, silent(), replace(self.settings, environment=self.environment)).decide()
         return replace(

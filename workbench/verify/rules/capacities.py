@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.budget import remaining
 from workbench.core.domain import Range
-from workbench.core.ops import GT, both, held_in
+from workbench.core.ops import GT, both, restrict_to_range
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.tesla import tree as t
@@ -36,7 +36,7 @@ from workbench.verify.rules import measurement
 from workbench.verify.rules.fires import firing
 from workbench.verify.rules.measurement import ELAPSED, MeasuredRules, StepMeasure, growths
 from workbench.verify.rules.problems import growing_problem
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.stream import RuleStream, find_modelled
 from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import count_true
 
@@ -90,19 +90,19 @@ class RuleMost(Most):
         """What is reported of it."""
         if self.growth is not None and self.growth.endless:
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
-            says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeated()
+            says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeat()
             found = Finding(self.about, "unbounded", says, grounds=(*model.assumes, free))
             data: dict[str, Any] = {"capacity": None, "at_least": None, "growth": self.growth.by}
         else:
-            grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.known else []))
+            grounds = () if self.verdict else (*model.assumes, *([self.argument] if self.is_complete else []))
             counted = "" if self.at_most == WITHOUT_END else f", at most {int(self.at_most)}"
             least, stream = f"{self.at_least} {self.unit}{'s' * (self.at_least != 1)}", self.reaching
             says = f"not known, at least {least}{counted}: {self.reason}"
-            found = Finding(self.about, "unknown", says, decided=self.known, grounds=grounds)
-            if self.known:
+            found = Finding(self.about, "unknown", says, decided=self.is_complete, grounds=grounds)
+            if self.is_complete:
                 says = f"{least} at most{VALUED if self.at_least < self.surely else ''}"
                 found = replace(found, answer=f"capacity {self.at_least}", says=says)
-            data = {"capacity": self.at_least if self.known else None, "at_least": self.at_least, "growth": 0}
+            data = {"capacity": self.at_least if self.is_complete else None, "at_least": self.at_least, "growth": 0}
         runs = {"": RuleStream.of(model, stream)} if stream else {}
         data["status"] = "bounded" if data["capacity"] is not None else found.answer
         return replace(found, verdict=self.verdict, runs=runs, data=data, form=CAPACITY)
@@ -142,13 +142,13 @@ class CapacitySearch:
     blocked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.model, self.rules = modelled_in(self.subject.model()), self.subject.rules
+        self.model, self.rules = find_modelled(self.subject.model()), self.subject.rules
         self.measured = MeasuredRules(self.model)
         self.counted, self.surely = (RuleCounting(self.model.frame, valued).count_rooms() for valued in (True, False))
         self.firings: dict[str, InputSteps] = {}
         self.most = self.most if self.subject.deepen else 0
         # settled, so that streams of parts are streams of the whole
-        self.subject = replace(self.subject.settled(), deepen=bool(self.most))
+        self.subject = replace(self.subject.settle(), deepen=bool(self.most))
         if remaining().seconds is None and self.subject.settings.seconds is None:
             self.subject = replace(self.subject, settings=replace(self.subject.settings, seconds=PATIENCE))
 
@@ -168,7 +168,7 @@ class CapacitySearch:
             looking=[rule for rule in self.rules.rules if queue in rule.types],
         )  # fmt: skip
         yield from self.find(searched)
-        if searched.known and searched.growth is None:
+        if searched.is_complete and searched.growth is None:
             self.proved[queue] = searched.at_least
         else:
             self.blocked.add(queue)
@@ -182,7 +182,7 @@ class CapacitySearch:
             if searched.at_most == WITHOUT_END and searched.grows:
                 searched.growth = self._find_growth(searched)
         room = not searched.queue or (searched.at_least < self.most and not self._is_too_late(searched.queue))
-        if room and not searched.known:
+        if room and not searched.is_complete:
             self._ask(searched)
         yield searched.finding(self.model)
 
@@ -212,13 +212,13 @@ class CapacitySearch:
             return
         self._try(self.measured.streams_of_one_kind(), searched)
         for inputs in firings:
-            if not searched.known and (richer := self._enrich(inputs, searched.measure)) != inputs:
+            if not searched.is_complete and (richer := self._enrich(inputs, searched.measure)) != inputs:
                 self._try(self.measured.with_more_events(richer, most), searched)
         self._try(self.measured.streams_of_two_kinds(), searched)
 
     def _try(self, streams: Iterable[InputSteps], searched: RuleMost) -> None:
         for each in streams:
-            if searched.known:
+            if searched.is_complete:
                 return
             searched.learn(*self._run(each, searched.measure))
 
@@ -381,7 +381,7 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
     waiting = [rule for rule in search.subject.rules.rules if rule.absence is not None]
     at_once = [rule for rule in search.subject.rules.rules if rule not in waiting]
     causing = waiting if name == ELAPSED else [rule for rule in at_once if rule.trigger.type == name]
-    types = search.subject.rules.graph.led_to(rule.emits for rule in causing)
+    types = search.subject.rules.graph.find_effects(rule.emits for rule in causing)
     searched = RuleMost(
         about=_name_cause(name), unit="composite", at_most=counted, surely=surely, argument=STATIC,
         grows=name != ELAPSED, measure=lambda step: step.caused if step.name == name else 0,
@@ -394,7 +394,7 @@ def _find_caused(search: CapacitySearch, name: str) -> Iterator[Finding]:
 def _more(name: str, count: int) -> Property:
     def happens(system: System) -> Any:
         slots = pipe_named(system, ALL).slots
-        total = held_in(count_true(slot.present for slot in slots), Range(0, len(slots)))
+        total = restrict_to_range(count_true(slot.present for slot in slots), Range(0, len(slots)))
         return both(system.pipes[name].present, GT(total, count))
 
     return can(happens, f"{_name_cause(name)} causes more than {count}")

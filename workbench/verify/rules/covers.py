@@ -22,7 +22,7 @@ from workbench.verify.rules.fires import find_firing
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.stream import RuleStream, stream_of
 from workbench.verify.rules.subject import RuleSubject, can_any_fire
-from workbench.verify.rules.variants import all_among, carried_by
+from workbench.verify.rules.variants import all_among, read_output
 
 
 def covers(subject: RuleSubject) -> tuple[Finding, ...]:
@@ -54,7 +54,7 @@ def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
     names = output_of(one), output_of(other)
     prop = invariant(
         f"covers({other.name}, {one.name})",
-        lambda system: all_among(*(carried_by(system, name) for name in names)),
+        lambda system: all_among(*(read_output(system, name) for name in names)),
         f"{one.name} emits what {other.name} does not",
     )
 
@@ -68,7 +68,7 @@ def _compare_both_ways(
 ) -> Iterator[Finding]:
     ways = (one, other), (other, one)
     verdicts = [covered_by(*way) for way in ways]
-    held = [each.outcome.proved for each in verdicts]
+    held = [each.outcome.is_proved for each in verdicts]
     if all(held):
         surer = next((each for each in verdicts if each.within_bounds), verdicts[0])
         says = "neither emits anything" if verdicts[0].vacuity else "both always emit the same"

@@ -202,7 +202,7 @@ def growths(
             continue
         values = list[int]()
         for rounds in range(ROUNDS + 1):
-            run = measured.run(repeated := found.repeated(rounds))
+            run = measured.run(repeated := found.repeat(rounds))
             if len(run) < len(repeated):
                 break  # a cascade has no end
             values.append(measure(run[-1]))
@@ -224,7 +224,12 @@ def by_triggers(rules: RuleSet, rule: t.Rule, type: str) -> bool:
     """
     others = {part.type for part in rule.predicates}
     consumes = set(rule.consuming) - {rule.trigger.name}
-    return _plain(rule) and type == rule.trigger.type and not consumes and others.isdisjoint(rules.graph.led_to([type]))
+    return (
+        _plain(rule)
+        and type == rule.trigger.type
+        and not consumes
+        and others.isdisjoint(rules.graph.find_effects([type]))
+    )
 
 
 def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
@@ -232,7 +237,7 @@ def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
 
     It does where the rule selects each of them, and nothing else in it looks at what they are or cause.
     """
-    parts = [part for part in rule.predicates if part.type in rules.graph.led_to([type])]
+    parts = [part for part in rule.predicates if part.type in rules.graph.find_effects([type])]
     each = [part for part in parts if part.policy.many]
     alone = len(parts) == 1 and len(each) == 1 and each[0].type == type
     return _plain(rule) and rule.limit is None and alone and rule.trigger.type in set(rules.primitives) - {type}
@@ -251,7 +256,7 @@ def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Gro
     if measured.model.trex or column is None or column.limit < 0 or not all(_last_only(rules, each) for each in asked):
         return False
     enough = max(len(each.predicates) for each in asked) + 2
-    run = measured.run(growth.repeated(enough))
+    run = measured.run(growth.repeat(enough))
     made = [[(c.rule, c.type, repr(c.values)) for c in step.made if c.rule in names] for step in run]
     rounds = [made[start : start + growth.length] for start in range(0, len(made), growth.length)]
     return all(each == rounds[-1] for each in rounds[-enough:])

@@ -51,14 +51,14 @@ class RuleProblem(Problem):
 
     def decide(self) -> Verdict:
         """The verdict; where no run decides it, that of larger models."""
-        verdict = self.undecided()
+        verdict = self.make_undecided()
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 verdict = super().decide()
                 return verdict if self.growing is None else self.growing.decide(verdict)[0]
         except LimitMet as met:  # what was decided stays so, but for what may be vacuous
             if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
-                return verdict.given_up(met)
+                return verdict.give_up(met)
             return self.growing.vacuous(verdict)
 
     def is_opposite_of(self, other: Problem) -> bool:
@@ -178,7 +178,7 @@ def growing_problem(
     rules, settings, bounds = subject.rules, subject.settings, subject.bounds
 
     def problem_with(more: RuleBounds) -> Problem:
-        return subject.within(more).settled().about(names).problem(prop)
+        return subject.within(more).settle().about(names).problem(prop)
 
     if isinstance(prop, PropertySyntax):
         about = names if _outputs_asked(rules, prop) else ()

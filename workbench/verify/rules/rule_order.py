@@ -36,9 +36,9 @@ from workbench.verify.ask.properties import Property, Question
 from workbench.verify.finding import TELLING, Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.measurement import MeasuredRules
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.stream import RuleStream, find_modelled
 from workbench.verify.rules.subject import RuleSubject, can_any_fire
-from workbench.verify.rules.variants import Variation, carried_by, same_events
+from workbench.verify.rules.variants import Variation, read_output, same_events
 
 ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
@@ -100,7 +100,7 @@ def _exchange_events(subject: RuleSubject) -> list[Finding]:
 def _exchange_in_part(subject: RuleSubject) -> Finding:
     if subject.deepen and subject.bounds.room is None:
         subject = subject.within(replace(subject.bounds, growth=growth_for(subject.rules)))
-    model = modelled_in(subject.model())
+    model = find_modelled(subject.model())
     orders, verdict = _find_two_events(model), None
     if not orders:
         happens_in = partial(can_any_fire, [subject.rules], subject.rules.rule_names, subject.settings)
@@ -110,12 +110,12 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             orders = both_orders(inputs, ["swap" in each for each in inputs])
-            model = modelled_in(subject.within(bounds).model())
+            model = find_modelled(subject.within(bounds).model())
     if orders or verdict is None:
         one, other = (RuleStream.of(model, each) for each in orders)
         says = "their order matters: two that change places cause something else"
         return Finding(EVENTS, ANSWERS[0], says, verdict, {"in one order": one, "in the other": other})
-    if verdict.outcome.proved:
+    if verdict.outcome.is_proved:
         return Finding(EVENTS, ANSWERS[1], f"their order does not matter{limits(verdict)}", verdict)
     return report_unknown(EVENTS, verdict)
 
@@ -158,7 +158,7 @@ def _without_exchange(depth: Depth | None) -> Depth | None:
 def _put_both_ways(model: Pipeline) -> Pipeline:
     """Two copies of a model, of which the second gets two events the other way round."""
     names = tuple(name for name, _ in model.inputs)
-    swapped = SwappedEvents(names, len(modelled_in(model).frame.fact_inputs))
+    swapped = SwappedEvents(names, len(find_modelled(model).frame.fact_inputs))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
     outputs = list[str]()
     for side in ("first", "second"):
@@ -183,7 +183,7 @@ def _same_outcome(outputs: list[str]) -> Property:
         variables: list[StateVariable] = []
         same = []
         for output in outputs:
-            first, second = (carried_by(system, _name_output(side, output)) for side in ("first", "second"))
+            first, second = (read_output(system, _name_output(side, output)) for side in ("first", "second"))
             early = _remember(f"{output}_1", first, begins, follows, variables)
             late = _remember(f"{output}_2", first, follows, FALSE, variables)
             other = _remember(f"{output}_3", second, follows, FALSE, variables)

@@ -201,7 +201,7 @@ def _outline(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[An
     return [(each.type, each.time, tuple(map(repr, each.values)), each.rule)[:parts] for each in composites]
 
 
-def modelled_in(model: Any) -> ModelledRules:
+def find_modelled(model: Any) -> ModelledRules:
     """The processor of a model of rules."""
     (node,) = model.nodes
     found = model.typed[node.name]
@@ -214,11 +214,11 @@ def stream_of(verdict: Verdict) -> RuleStream | None:
     if verdict.counterexample is None or verdict.problem is None:
         return None
     return RuleStream.of(
-        modelled_in(verdict.problem.subject.pipeline), (step.inputs for step in verdict.counterexample.steps)
+        find_modelled(verdict.problem.subject.pipeline), (step.inputs for step in verdict.counterexample.steps)
     )
 
 
-def confirmed_by(streams: Iterable[RuleStream]) -> str:
+def list_confirming(streams: Iterable[RuleStream]) -> str:
     """Who agrees on what comes of all of them."""
     found = [each.confirmed for each in streams]
     return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in found))

@@ -52,7 +52,7 @@ class RuleSubject:
         """The same with other bounds."""
         return replace(self, bounds=bounds)
 
-    def settled(self) -> Self:
+    def settle(self) -> Self:
         """The same with bounds that say which tick and values models have, so that those of parts have them, too."""
         return self.within(settle_bounds([self.rules], self.bounds))
 
@@ -142,7 +142,7 @@ def slice_difference(
     behind = one.graph.dependants(changed) | other.graph.dependants(changed)
     if one.rule_names == other.rule_names:
         seen = all(
-            _seen_at_once(rules, rule, behind, ordered=ordered)
+            _is_seen_at_once(rules, rule, behind, ordered=ordered)
             for rules in (one, other) for rule in rules.rules if rule.name in changed
         )  # fmt: skip
         same = all(a.emits == b.emits for a, b in pairs)
@@ -169,7 +169,7 @@ def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
     return rules.rule_names
 
 
-def _seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:
+def _is_seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:
     """Whether what a rule emits besides, or less, cannot be made up for by others.
 
     It could be by those that look at what it emits and emit the same type; and where it is triggered more than once in

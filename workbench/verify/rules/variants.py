@@ -21,7 +21,7 @@ from workbench.core.term import FALSE, Term, const, leaves
 from workbench.ir.system import System
 from workbench.tesla import tree as t
 from workbench.tesla.model.build import RuleBounds, build_models
-from workbench.tesla.resolved import ResolvedRule, slots, written
+from workbench.tesla.resolved import ResolvedRule, slots, unresolve
 from workbench.tesla.rewriting.laws import with_part, without_part
 from workbench.tesla.rule_processor import ALL
 from workbench.tesla.rule_set import RuleSet
@@ -31,7 +31,7 @@ from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.properties import invariant, pipe_named
 from workbench.verify.finding import Finding, findings_in_turn, limits, report_unknown
 from workbench.verify.rules.problems import growing_comparison
-from workbench.verify.rules.stream import RuleStream, modelled_in
+from workbench.verify.rules.stream import RuleStream, find_modelled
 from workbench.verify.rules.subject import RuleSubject, slice_difference
 
 
@@ -68,9 +68,11 @@ class Variation:
         if verdict.counterexample is not None:
             inputs = [step.inputs for step in verdict.counterexample.steps]
             models = zip(sides.items(), build_models((one, other), bounds), strict=True)
-            streams = {name: RuleStream.of(modelled_in(each), inputs).made_by(rules) for (name, rules), each in models}
+            streams = {
+                name: RuleStream.of(find_modelled(each), inputs).made_by(rules) for (name, rules), each in models
+            }
             yield Finding(about, self.answers[0], self.says[0], verdict, streams)
-        elif verdict.outcome.proved:
+        elif verdict.outcome.is_proved:
             yield Finding(about, self.answers[1], self.says[1] + limits(verdict), verdict)
         else:
             yield report_unknown(about, verdict)
@@ -105,7 +107,7 @@ def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
 
 def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
     """The rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
-    return ((what, written(each)) for what, each in _shorten(rule))
+    return ((what, unresolve(each)) for what, each in _shorten(rule))
 
 
 def _shorten(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
@@ -171,13 +173,13 @@ def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
     ]  # fmt: skip
 
     def same(system: System) -> Any:
-        return conjunction(same_events(*(carried_by(system, name) for name in pair)) for pair in pairs)
+        return conjunction(same_events(*(read_output(system, name) for name in pair)) for pair in pairs)
 
     prop = invariant("same composites", same, "composites differ", compares=True)
     return check(both_sides, prop, subject.settings)
 
 
-def carried_by(system: System, output: str) -> list[Maybe]:
+def read_output(system: System, output: str) -> list[Maybe]:
     """What an output may carry in a step."""
     return [slot for slot in pipe_named(system, output).slots if slot.present is not FALSE]
 

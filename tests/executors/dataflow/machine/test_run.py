@@ -40,7 +40,7 @@ def impatient(monkeypatch):
 @pytest.fixture
 def uncompiled(monkeypatch):
     """No vertex has code, as if something went wrong in each: Python runs them, and their state stays what it was."""
-    monkeypatch.setattr(VertexTables, "_located", lambda *_: (0, 0, [0, 0]))
+    monkeypatch.setattr(VertexTables, "_locate_vertex", lambda *_: (0, 0, [0, 0]))
 
 
 def outcome(outputs):

@@ -75,7 +75,7 @@ class CodeTable(Mapping[int, str]):
             found[at] = text
         return found
 
-    def held(self, codes: Any) -> list[str]:
+    def select_texts(self, codes: Any) -> list[str]:
         """Those that have some of these numbers."""
         places = self._texts.places(codes)
         return self._long(places[places >= 0])
@@ -88,14 +88,14 @@ class CodeTable(Mapping[int, str]):
         if 2 * int(kept[:-1].sum()) > len(self):
             return self
         made = CodeTable()
-        made.codes(self._stored().some(np.flatnonzero(kept[:-1])))
+        made.codes(self._store_texts().some(np.flatnonzero(kept[:-1])))
         return made
 
     def _long(self, places: Any) -> list[str]:
         """Those that came in these places."""
-        return list(self._stored().some(np.array(places, np.int64)))
+        return list(self._store_texts().some(np.array(places, np.int64)))
 
-    def _stored(self) -> StoredTexts:
+    def _store_texts(self) -> StoredTexts:
         return StoredTexts.adjoining(*self._texts.keys())
 
     def __len__(self) -> int:

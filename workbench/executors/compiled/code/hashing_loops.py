@@ -31,7 +31,7 @@ DROPPED, IS_LONG = np.uint64(64 - BITS), np.uint64(LONG << BITS)
 
 
 @numba.njit(nogil=True)
-def scattered(mixed, table):
+def slot_of(mixed, table):
     """The slot in which to look first for a key that is mixed to this."""
     mixed = (mixed ^ (mixed >> HALF)) * ODD
     return ((mixed >> HALF) * np.uint64(len(table))) >> HALF  # in a larger table keys keep their order, nearly
@@ -44,7 +44,7 @@ def first_slot(mixed, table):
 
 
 @numba.njit(nogil=True)
-def mixed_text(letters, begin, end):
+def mix_text(letters, begin, end):
     """What a text is scattered by, which its number in compiled code is made of: see `code.text_number.text_code`."""
     mixed = np.uint64(end - begin) * LAST
     for place in range(begin, end, WORD):
@@ -63,7 +63,7 @@ def number_words(given, first, codes, table, counts):
         if FILLED * (count + AHEAD) > len(table):
             return start
         for i in range(start, stop):
-            slot = scattered(given[i] * ODD, table)
+            slot = slot_of(given[i] * ODD, table)
             soon(table, slot)
             codes[i] = slot
         for i in range(start, stop):
@@ -93,7 +93,7 @@ def number_texts(given, first, codes, numbers, texts):
         if FILLED_TEXTS * (count + AHEAD) > len(table) or count + AHEAD + 1 > len(entries):
             return start
         for i in range(start, stop):
-            mixed = mixed_text(letters, np.int64(begins[i]), np.int64(ends[i]))
+            mixed = mix_text(letters, np.int64(begins[i]), np.int64(ends[i]))
             numbers[i] = np.int64(mixed)
             soon(table, first_slot(mixed, table))
         for i in range(start, stop):
@@ -206,7 +206,7 @@ def fill(old, new):
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:
-            slot = scattered(old[i, 1] * ODD, new)
+            slot = slot_of(old[i, 1] * ODD, new)
             while new[slot, 0]:
                 slot = (slot + ONE) & last
             new[slot, 0], new[slot, 1] = old[i, 0], old[i, 1]

@@ -24,7 +24,7 @@ class ScalarType:
 
 BOOLEAN, INTEGER, FLOAT = ScalarType("Bool"), ScalarType("Int"), ScalarType("Float")
 LINKS = ScalarType("Links")
-"""What `linked` gives: hash chains through the rows of a table."""
+"""What `link_rows` returns: hash chains through the rows of a table."""
 NOTHING = ScalarType("Nothing")
 
 
@@ -328,10 +328,10 @@ def outer_names(statement: Statement) -> set[str]:
     """The names that a statement binds, reads or changes, those left out that are bound inside it."""
     inside = (each.name for each in within(body_of(statement)) if isinstance(each, Let | For | ForEach))
     own = {statement.name} if isinstance(statement, For | ForEach) else set[str]()
-    return {*read_names(statement), *written_names(statement)} - own - {*inside}
+    return {*read_names(statement), *list_written_names(statement)} - own - {*inside}
 
 
-def written_names(statement: Statement) -> set[str]:
+def list_written_names(statement: Statement) -> set[str]:
     """The names that a statement binds or changes, those of arrays among them, in its body, too."""
     found = set()
     for each in within((statement,)):

@@ -25,7 +25,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from workbench.core import floats
 from workbench.executors.compiled.code import comparisons
-from workbench.executors.compiled.code.objects import ENTRY, LIBM, Kinds, ObjectFile, host_machine, optimised
+from workbench.executors.compiled.code.objects import ENTRY, LIBM, Kinds, ObjectFile, host_machine, optimise_module
 from workbench.executors.compiled.code.printer import executable
 from workbench.executors.compiled.code.table_references import TablesType, load_reference
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
@@ -159,7 +159,7 @@ def eight(context, letters, place):
 
 
 @intrinsic
-def zeroed(context, size):
+def allocate_zeroed(context, size):
     """The address of so many new bytes, each 0; 0 where there is no room. Numba's arrays would need its runtime."""
     del context, size
 
@@ -175,8 +175,8 @@ def zeroed(context, size):
 
 
 @intrinsic
-def gone(context, address):
-    """Give back `zeroed` bytes."""
+def free(context, address):
+    """Give back `allocate_zeroed` bytes."""
     del context, address
 
     def code(context, builder, _, args):
@@ -251,20 +251,20 @@ def find_entry(begins, keys, number, key):
 
 
 @numba.njit(nogil=True)
-def ordered(used, keys):
+def order_rows(used, keys):
     """The rows of a table that are used, in the order of their keys."""
     rows: Any = np.flatnonzero(used[1:]) + 1
     return rows[np.argsort(keys[rows])]
 
 
 @numba.njit(nogil=True)
-def linked(used, keys):
-    """The address of links between the rows that are used, until they are `gone`. See `lower.tables`."""
+def link_rows(used, keys):
+    """The address of links between the rows that are used, until they are freed (`free`). See `lower.tables`."""
     room = len(used) - 1 - DIRECT
-    address = zeroed(4 * (room + len(used)))
+    address = allocate_zeroed(4 * (room + len(used)))
     if address == 0:
         raise MemoryError
-    links = numba.carray(placed(address, np.uint32), (room + len(used),))
+    links = numba.carray(view_address(address, np.uint32), (room + len(used),))
     for row in range(1, len(used)):
         if used[row]:
             place = first_row(used, keys[row]) - np.uint64(1 + DIRECT)
@@ -288,7 +288,7 @@ def next_linked(links, keys, row):
 def of_key(address, keys, key, place):
     """The first row of a key in the part of a chain to which a link leads."""
     room = len(keys) - 1 - DIRECT
-    links = numba.carray(placed(address, np.uint32), (room + len(keys),))
+    links = numba.carray(view_address(address, np.uint32), (room + len(keys),))
     row = np.int64(links[place])
     while row and keys[row] != key:
         row = np.int64(links[room + row])
@@ -335,8 +335,8 @@ divide, sqrt, round_even, round_down, round_up = (
 )
 
 _CALLED = (
-    at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, gone, int_above, int_below, int_same,
-    linked, next_linked, ordered, pick, quotient_overflows, room, soon,
+    at, find, find_entry, find_pair, first_linked, first_row, first_row_of_pair, free, int_above, int_below, int_same,
+    link_rows, next_linked, order_rows, pick, quotient_overflows, room, soon,
     divide, sqrt, round_even, round_down, round_up, exp, log, power,
 )  # fmt: skip
 SCOPE = {f.__name__: f for f in _CALLED} | {
@@ -354,7 +354,7 @@ DEVICE = {f.__name__: f.py_func for f in _PLAIN} | {
 
 
 @intrinsic
-def placed(context, address, kind):
+def view_address(context, address, kind):
     """An address as that of numbers of a kind."""
     del context, address
     pointer = types.CPointer(kind.dtype)
@@ -380,7 +380,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
 
 
 def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, **options: Any) -> ObjectFile:
-    """A function of numba, compiled for arguments of these types and linked with all that it calls; see `optimised`."""
+    """A function of numba, compiled for arguments of these types, with all that it calls; see `optimise_module`."""
     arguments = _argument_reader(tuple(passed))
 
     def entry(words):
@@ -451,7 +451,7 @@ def _alone(module: Any, name: str, long_loops: bool) -> ObjectFile:
         elif not each.is_declaration:
             each.linkage = "internal"
     machine = host_machine()
-    optimised(module, machine, long_loops=long_loops)
+    optimise_module(module, machine, long_loops=long_loops)
     outside = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
     symbols = tuple(symbol for symbol in outside if not symbol.startswith("llvm."))
     return ObjectFile(symbols, machine.emit_object(module))

@@ -94,7 +94,7 @@ def passes_for(target: Target, system: System, *, ahead: bool = False) -> list[P
     passes.append(inline_single_uses)
     if target == "cpu":
         arrays = array_vars(system)
-        tables = [[arrays[column] for column in memory.columns] for memory in system.memories if memory.keyed]
+        tables = [[arrays[column] for column in memory.columns] for memory in system.memories if memory.is_table]
         passes += [partial(prefetch_rows, tables=tables), select_without_jumps]
     return [*passes, round_as_processors] if target == "gpu" else passes
 
@@ -121,7 +121,7 @@ def loop_function(
     placement: where the state lies; not `OneState` for one phase only, and for systems without tables.
     places: whether to write the step of each output event.
     watch: whether to look for hazards at all.
-    pasts: of a system that is `taped`, what it reads of earlier rows; the first row is then the first step's.
+    pasts: of a system that is `tape_system`, what it reads of earlier rows; the first row is then the first step's.
     """
     placement = placement or OneState()
     hazard = _hazard(system, watch=watch)
@@ -169,10 +169,10 @@ def _hazard(system: System, *, watch: bool) -> Term:
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
     for memory in system.memories:
-        hazard = OR(hazard, system.inlined(full(memory)))
+        hazard = OR(hazard, system.inline(full(memory)))
     for queue in system.queues.values():
         if queue.capacity == ENDLESS:
-            hazard = OR(hazard, system.inlined(queue.overflow))
+            hazard = OR(hazard, system.inline(queue.overflow))
     return hazard
 
 
@@ -184,7 +184,7 @@ def step_function(system: System, terms: Sequence[Term], *, row: bool = False, a
     names = variable_names(system) | input_names(system)
     lowering = Lowering({**names, **({ROW: ROW_VAR} if row else {})})
     roots = [*(v.next for v in system.variables if after), *terms]
-    results = tuple(map(lowering, system.inlined(tuple(roots))))
+    results = tuple(map(lowering, system.inline(tuple(roots))))
     parameters = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ScalarType)]
     arrays = [each for each in names.values() if isinstance(each, ir.Var) and isinstance(each.type, ir.ArrayType)]
     given = (*arrays, *parameters, *([ROW_VAR] if row else []))

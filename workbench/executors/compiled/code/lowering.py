@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing, Range, Reals
-from workbench.core.fold import evaluated_once, postorder
+from workbench.core.fold import list_eager_arguments, postorder
 from workbench.core.memory import (
     ANY_ROW,
     ENTRIES,
@@ -83,7 +83,7 @@ class Lowering:
 
     def __call__(self, term: Term) -> ir.Expr:
         """The expression of a term: a name, a constant, or what reads one."""
-        found = self._found(term)
+        found = self._find_lowered(term)
         if found is None:
             order = list(postorder([term], self))
             for node in order:
@@ -91,7 +91,7 @@ class Lowering:
             for node in order:
                 if self._is_here(node):
                     self._scope_of(node).memo[node] = self._visit(node)
-            found = self._found(term)
+            found = self._find_lowered(term)
         assert found is not None
         return found
 
@@ -115,7 +115,7 @@ class Lowering:
             rows = ir.If(ir.Load(_array(used), (ROW_VAR,)), tuple(body))
             loop = ir.For(ROW_VAR.name, ir.integer(1), op("len", used), (rows,))
         else:
-            loop = ir.ForEach(ROW_VAR.name, op("ordered", used, keys), tuple(body))
+            loop = ir.ForEach(ROW_VAR.name, op("order_rows", used, keys), tuple(body))
         return loop if happens == ir.TRUE else ir.If(happens, (loop,))
 
     # --- scopes -------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Lowering:
         self._count += 1
         return f"t{self._count - 1}{self._suffix}"
 
-    def _found(self, term: Term) -> ir.Expr | None:
+    def _find_lowered(self, term: Term) -> ir.Expr | None:
         return next((scope.memo[term] for scope in self._scopes if term in scope.memo), None)
 
     @contextmanager
@@ -141,7 +141,7 @@ class Lowering:
                 self._rows[node] = frozenset((node,))
             else:
                 search = isinstance(node.op, RowSearch)
-                args = node.args if search else evaluated_once(node)
+                args = node.args if search else list_eager_arguments(node)
                 found = frozenset[Term]().union(*(self._rows_in(arg) for arg in args))
                 self._rows[node] = found - {node.args[-3]} if search else found
         return self._rows[node]
@@ -219,7 +219,7 @@ class Lowering:
             loop = [
                 ir.For(number.name, ir.integer(1), op("len", array), (ir.If(ir.Load(array, (number,)), tuple(body)),))
             ]
-        ends_links = [ir.Do(op("gone", each.var)) for each in links]
+        ends_links = [ir.Do(op("free", each.var)) for each in links]
         if outermost:
             self._links = {}
         scope.block.append(ir.If(wanted, (*links, *loop, *ends_links)))
@@ -231,7 +231,7 @@ class Lowering:
         links = []
         for used, keys in sorted(pairs, key=repr):
             array = _array(self(used))
-            links.append(ir.Let(f"{array.name}_links", op("linked", array, self(keys))))
+            links.append(ir.Let(f"{array.name}_links", op("link_rows", array, self(keys))))
             self._links[array.name] = ir.Var(links[-1].name, ir.LINKS)
         return links
 
@@ -261,14 +261,14 @@ def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
     if name == "ite":
         predictable = term.args[0].op is IS_USED or term.args[1].op in FINDS
         return ir.Select(args[0], args[1], args[2], predictable)
-    if term.op.holds and (exact := _compared_exactly(term, args)) is not None:
+    if term.op.holds and (exact := _compare_exactly(term, args)) is not None:
         return exact
     if name.startswith("escapes_"):
         domain = term.args[0].domain
         assert isinstance(domain, Integer)
         return op("outside", op(name.removeprefix("escapes_"), *args), ir.integer(0), ir.integer(domain.hi))
     if name in ("div", "mod"):
-        return fit(term, _divided(name, term, *args))
+        return fit(term, _lower_division(name, term, *args))
     if term.op is CAST:
         return fit(term, args[0])
     if term.op in FLOAT_OPERATORS:
@@ -278,7 +278,7 @@ def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
     return fit(term, op(name, *args))
 
 
-def _divided(name: str, term: Term, a: ir.Expr, b: ir.Expr) -> ir.Expr:
+def _lower_division(name: str, term: Term, a: ir.Expr, b: ir.Expr) -> ir.Expr:
     """A quotient or a remainder; by a positive constant, what costs less."""
     divisor = term.args[1].payload if term.args[1].is_const else 0
     divisor = divisor if isinstance(divisor, int) and divisor > 0 else 0
@@ -316,7 +316,7 @@ _WHOLE_FIRST = {
 """How a whole number is compared with a float of which a machine would make it one."""
 
 
-def _compared_exactly(term: Term, args: list[ir.Expr]) -> ir.Expr | None:
+def _compare_exactly(term: Term, args: list[ir.Expr]) -> ir.Expr | None:
     """A comparison of a whole number with a float where a machine would round the former."""
     assert term.op is not None
     (a, b), (left, right) = term.args, args

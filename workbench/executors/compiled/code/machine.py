@@ -41,19 +41,19 @@ class MachineLoop:
 
     def bound(self, *given: Any) -> Callable[[], int]:
         """The same as a call for later ones with the same arguments, whose arrays have to stay where they are."""
-        kinds, words = _passed(given)
+        kinds, words = _describe_arguments(given)
         return partial(self._function(kinds), words)
 
     def located(self, *given: Any) -> tuple[int, list[int]]:
         """The same for machine code: where it lies, as long as this object lives, and the words that it takes."""
-        kinds, words = _passed(given)
+        kinds, words = _describe_arguments(given)
         return self._function(kinds).address, list(struct.unpack(f"={len(words) // 8}q", words))
 
     def _function(self, kinds: Kinds) -> ObjectFunction:
         if kinds not in self._made:
             with self._lock:
                 if kinds not in self._made:
-                    self._made[kinds] = self._kept(kinds) or self._compiled(kinds)
+                    self._made[kinds] = self._load_cached(kinds) or self._compile(kinds)
         return self._made[kinds]
 
     def fetch(self, given: Sequence[Any]) -> None:
@@ -62,15 +62,15 @@ class MachineLoop:
 
     def ready(self, given: Sequence[Any]) -> bool:
         """Whether there is code for arguments of these kinds, or it has been kept."""
-        return self.finds(_passed(given)[0])
+        return self.finds(_describe_arguments(given)[0])
 
     def finds(self, kinds: Kinds) -> bool:
         """The same, given the kinds."""
-        if kinds not in self._made and (function := self._kept(kinds)) is not None:
+        if kinds not in self._made and (function := self._load_cached(kinds)) is not None:
             self._made[kinds] = function
         return kinds in self._made
 
-    def _kept(self, kinds: Kinds) -> ObjectFunction | None:
+    def _load_cached(self, kinds: Kinds) -> ObjectFunction | None:
         found = kept(self.source, kinds)
         if found is None:
             return None
@@ -80,14 +80,14 @@ class MachineLoop:
             runtime()
         return ObjectFunction(found) if found.complete else None
 
-    def _compiled(self, kinds: Kinds) -> ObjectFunction:
+    def _compile(self, kinds: Kinds) -> ObjectFunction:
         self.compiled += 1
         return ObjectFunction(build(self.maker, self.source, kinds))
 
 
 def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
     """Have what is kept of functions for their arguments; another process compiles the others, one after the other."""
-    asked = [(loop, _passed(given)[0]) for loop, given in wanted]
+    asked = [(loop, _describe_arguments(given)[0]) for loop, given in wanted]
     with _ASIDE:
         missing = [(loop.maker, loop.source, kinds) for loop, kinds in asked if not loop.finds(kinds)]
         if missing:
@@ -113,7 +113,7 @@ def build_asked() -> None:
                 build(maker, source, kinds)
 
 
-def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
+def _describe_arguments(given: Sequence[Any]) -> tuple[Kinds, bytes]:
     """The kinds of some arguments, and the words that say where they are."""
     kinds, words, left = [], [], list(given)[::-1]
     while left:

@@ -28,7 +28,7 @@ from llvmlite import binding
 
 from workbench.errors import InputError, StateError
 from workbench.events.files import replacing
-from workbench.stored import FORM, checksum, opened, sealed
+from workbench.stored import FORM, checksum, seal, unseal
 
 LARGEST = 256 << 20
 """Bytes that all files of machine code have together, at most: the oldest ones go."""
@@ -82,7 +82,7 @@ def kept(source: str, kinds: Kinds) -> ObjectFile | None:
         with open(_path(mark), "rb", opener=lambda path, flags: os.open(path, flags | unblocked)) as file:
             if not _is_private(os.fstat(file.fileno()), _path(mark), stat.S_ISREG):
                 return None
-            symbols, _, code = opened(mark, file.read()).partition(b"\n")
+            symbols, _, code = unseal(mark, file.read()).partition(b"\n")
     except (OSError, StateError):
         return None
     return ObjectFile(tuple(json.loads(symbols)), code)
@@ -97,7 +97,7 @@ def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
             return
         with replacing(_path(mark)) as aside:
             aside.chmod(0o600)
-            aside.write_bytes(sealed(mark, json.dumps(file.symbols).encode() + b"\n" + file.code))
+            aside.write_bytes(seal(mark, json.dumps(file.symbols).encode() + b"\n" + file.code))
         _bound_folder()
 
 
@@ -187,7 +187,7 @@ def host_machine() -> Any:
     return binding.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, **kind)
 
 
-def optimised(module: Any, machine: Any, *, long_loops: bool = True) -> None:
+def optimise_module(module: Any, machine: Any, *, long_loops: bool = True) -> None:
     """Let LLVM make a module as fast as it can: loops as for many rounds, or as for few."""
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_unrolling = long_loops

@@ -54,7 +54,7 @@ def _comparison(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
     return ir.BOOLEAN
 
 
-def _typed(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
+def _make_type_rule(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
     """The rule of an operator that takes scalars of one type."""
 
     def rule(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
@@ -64,13 +64,13 @@ def _typed(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
     return rule
 
 
-def _chosen(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+def _type_choice(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
     _expect(name, given[:1], ir.BOOLEAN)
     _expect(name, given[2:], given[1])
     return given[1]
 
 
-def _counted(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
+def _type_count(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
     _expect(name, given[:1], ir.INTEGER)
     _expect(name, given[1:], ir.BOOLEAN)
     return ir.INTEGER
@@ -80,7 +80,7 @@ def _kernel(name: str, arity: int, result: ir.CodeType) -> OperatorRow:
     return OperatorRow(f"{name}({', '.join(f'{{{k}}}' for k in range(arity))})", lambda *_: result)
 
 
-_whole, _logic = _typed(ir.INTEGER, ir.INTEGER), _typed(ir.BOOLEAN, ir.BOOLEAN)
+_whole, _logic = _make_type_rule(ir.INTEGER, ir.INTEGER), _make_type_rule(ir.BOOLEAN, ir.BOOLEAN)
 
 OPERATORS: dict[str, OperatorRow] = {
     "add": OperatorRow("({0} + {1})", _arithmetic),
@@ -97,8 +97,8 @@ OPERATORS: dict[str, OperatorRow] = {
     "join": OperatorRow("({0} | {1})", _whole),
     "shift_left": OperatorRow("({0} << {1})", _whole),
     "shift_right": OperatorRow("({0} >> {1})", _whole),
-    "even": OperatorRow("({0} % 2 == 0)", _typed(ir.INTEGER, ir.BOOLEAN)),
-    "odd": OperatorRow("({0} % 2 == 1)", _typed(ir.INTEGER, ir.BOOLEAN)),
+    "even": OperatorRow("({0} % 2 == 0)", _make_type_rule(ir.INTEGER, ir.BOOLEAN)),
+    "odd": OperatorRow("({0} % 2 == 1)", _make_type_rule(ir.INTEGER, ir.BOOLEAN)),
     "outside": OperatorRow("(not {1} <= {0} <= {2})", _comparison),
     "not": OperatorRow("(not {0})", _logic),
     "and": OperatorRow("({0} & {1})", _logic),
@@ -106,10 +106,10 @@ OPERATORS: dict[str, OperatorRow] = {
     "implies": OperatorRow("((not {0}) | {1})", _logic),
     "float": OperatorRow("float({0})", _as_float),
     **{op.name: OperatorRow(op.python, _floating) for op in FLOAT_OPERATORS},
-    "word": OperatorRow("int({0})", _typed(ir.BOOLEAN, ir.INTEGER)),
-    "truth": OperatorRow("({0} != 0)", _typed(ir.INTEGER, ir.BOOLEAN)),
-    "count": OperatorRow("({0} + {1})", _counted),
-    "pick": OperatorRow("pick({0}, {1}, {2})", _chosen),
+    "word": OperatorRow("int({0})", _make_type_rule(ir.BOOLEAN, ir.INTEGER)),
+    "truth": OperatorRow("({0} != 0)", _make_type_rule(ir.INTEGER, ir.BOOLEAN)),
+    "count": OperatorRow("({0} + {1})", _type_count),
+    "pick": OperatorRow("pick({0}, {1}, {2})", _type_choice),
     "rounded_product": OperatorRow("rounded_product({0}, {1})", _arithmetic),
     "rounded_div": OperatorRow("(float_quotient({0}, {1}) if {1} else 0 * {1})", _arithmetic),
     "rounded_mod": OperatorRow("(float_remainder({0}, {1}) if {1} else {0})", _arithmetic),
@@ -120,11 +120,11 @@ OPERATORS: dict[str, OperatorRow] = {
     "find_entry": _kernel("find_entry", 4, ir.INTEGER),
     "first_row": _kernel("first_row", 2, ir.INTEGER),
     "first_row_of_pair": _kernel("first_row_of_pair", 3, ir.INTEGER),
-    "linked": _kernel("linked", 2, ir.LINKS),
+    "link_rows": _kernel("link_rows", 2, ir.LINKS),
     "first_linked": _kernel("first_linked", 3, ir.INTEGER),
     "next_linked": _kernel("next_linked", 3, ir.INTEGER),
-    "gone": _kernel("gone", 1, ir.NOTHING),
-    "ordered": _kernel("ordered", 2, ir.ArrayType(ir.INTEGER)),
+    "free": _kernel("free", 1, ir.NOTHING),
+    "order_rows": _kernel("order_rows", 2, ir.ArrayType(ir.INTEGER)),
     "soon": _kernel("soon", 2, ir.NOTHING),
     "len": _kernel("len", 1, ir.INTEGER),
     "room": _kernel("room", 1, ir.INTEGER),

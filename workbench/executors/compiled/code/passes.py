@@ -36,7 +36,7 @@ def run_passes(function: ir.CodeFunction, passes: Sequence[Pass]) -> ir.CodeFunc
     return function
 
 
-def _changed_names(function: ir.CodeFunction) -> set[str]:
+def _list_changed_names(function: ir.CodeFunction) -> set[str]:
     """The names that are changed after they are bound."""
     stores = (each.target for each in ir.within(function.body) if isinstance(each, ir.Store))
     return {target.name for target in stores if isinstance(target, ir.Var)}
@@ -45,7 +45,7 @@ def _changed_names(function: ir.CodeFunction) -> set[str]:
 def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
     """Leave out the names that nothing reads."""
     read = Counter(name for each in function.body for name in ir.read_names(each))
-    changed = _changed_names(function)
+    changed = _list_changed_names(function)
 
     def needed(block: ir.CodeBlock) -> ir.CodeBlock:
         found: list[ir.Statement] = []
@@ -62,7 +62,7 @@ def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
 def inline_single_uses(function: ir.CodeFunction) -> ir.CodeFunction:
     """Write what is used once where it is used, unless something that it reads is written before."""
     uses = Counter(name for each in function.body for name in ir.read_names(each))
-    once = {name for name, count in uses.items() if count == 1} - _changed_names(function)
+    once = {name for name, count in uses.items() if count == 1} - _list_changed_names(function)
     return replace(function, body=ir.map_blocks(partial(_inline_in_block, once), function.body))
 
 
@@ -88,7 +88,7 @@ def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock
             depth = 1 + max((movable[name][1] for name in inside), default=0)
             if depth < DEEPEST:
                 movable[changed.name] = number, depth, changed.value, set(ir.variables((changed.value,)))
-        last_written.update(dict.fromkeys(ir.written_names(changed), number))
+        last_written.update(dict.fromkeys(ir.list_written_names(changed), number))
         found.append(changed)
     return tuple(each for each in found if not (isinstance(each, ir.Let) and each.name in moved))
 
@@ -185,7 +185,7 @@ def _fuse_in_block(block: ir.CodeBlock) -> ir.CodeBlock:
         second = first + 1
         while one is not None and second < len(found):
             other = _RowLoop.of(found[second])
-            moved = _needed(found, first, second) if other is not None and other.header == one.header else None
+            moved = _find_needed(found, first, second) if other is not None and other.header == one.header else None
             if moved is not None and other is not None:
                 rest = [each for k, each in enumerate(found) if k > first and k != second and k not in moved]
                 one = one._replace(rows=replace(one.rows, body=(*one.rows.body, *other.rows.body)))
@@ -197,14 +197,14 @@ def _fuse_in_block(block: ir.CodeBlock) -> ir.CodeBlock:
     return tuple(found)
 
 
-def _needed(block: Sequence[ir.Statement], first: int, second: int) -> list[int] | None:
+def _find_needed(block: Sequence[ir.Statement], first: int, second: int) -> list[int] | None:
     """The statements between two on which the second one depends; None where it depends on the first one."""
     needed, found = ir.outer_names(block[second]), list[int]()
     for k in range(second - 1, first, -1):
-        if not needed.isdisjoint(ir.written_names(block[k])):
+        if not needed.isdisjoint(ir.list_written_names(block[k])):
             found.insert(0, k)
             needed |= ir.outer_names(block[k])
-    return found if needed.isdisjoint(ir.written_names(block[first])) else None
+    return found if needed.isdisjoint(ir.list_written_names(block[first])) else None
 
 
 # --- loops over steps -------------------------------------------------------------------------------------
@@ -216,14 +216,14 @@ def hoist_invariants(function: ir.CodeFunction) -> ir.CodeFunction:
     def hoist(block: ir.CodeBlock) -> Iterator[ir.Statement]:
         for statement in block:
             if isinstance(statement, ir.For):
-                varying = {statement.name} | {name for each in statement.body for name in ir.written_names(each)}
+                varying = {statement.name} | {name for each in statement.body for name in ir.list_written_names(each)}
                 varying -= {each.name for each in statement.body if isinstance(each, ir.Let)}
                 inside = list[ir.Statement]()
                 for each in statement.body:
                     if isinstance(each, ir.Let) and varying.isdisjoint(ir.read_names(each)):
                         yield each
                     else:
-                        varying |= ir.written_names(each)
+                        varying |= ir.list_written_names(each)
                         inside.append(each)
                 statement = replace(statement, body=tuple(inside))
             yield statement

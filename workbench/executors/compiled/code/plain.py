@@ -22,9 +22,9 @@ from workbench.executors.compiled.lower.tables import (
     find_entry,
     find_pair,
     first_linked,
-    linked,
+    link_rows,
     next_linked,
-    ordered,
+    order_rows,
 )
 
 
@@ -45,10 +45,10 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "find_entry": find_entry,
     "find_pair": find_pair,
     "first_linked": first_linked,
-    "gone": lambda _: None,
-    "linked": linked,
+    "free": lambda _: None,
+    "link_rows": link_rows,
     "next_linked": next_linked,
-    "ordered": ordered,
+    "order_rows": order_rows,
     "room": lambda _: sys.maxsize,
     "soon": lambda _, __: None,
 }

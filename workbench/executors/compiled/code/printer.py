@@ -18,7 +18,7 @@ INDENT = "    "
 def print_function(function: ir.CodeFunction, *, typed: bool = False) -> str:
     """Source of a function; with `typed`, its parameters have types, for people."""
     names = (f"{p.name}: {print_type(p.type)}" if typed else p.name for p in function.parameters)
-    lines = [f"def {function.name}({', '.join(names)}):", *_indented(function.body)]
+    lines = [f"def {function.name}({', '.join(names)}):", *_indent(function.body)]
     return "\n".join(lines) + "\n"
 
 
@@ -61,7 +61,7 @@ def _print_float(value: float) -> str:
     return {math.inf: "1e999", -math.inf: "-1e999"}.get(value, repr(value))
 
 
-def _indented(body: Sequence[ir.Statement]) -> Iterator[str]:
+def _indent(body: Sequence[ir.Statement]) -> Iterator[str]:
     for statement in body:
         for line in _lines(statement):
             yield INDENT + line
@@ -85,7 +85,7 @@ def _lines(statement: ir.Statement) -> Iterator[str]:
             yield type(statement).__name__.lower()
         case ir.If() | ir.For() | ir.ForEach() | ir.While():
             yield _head(statement)
-            yield from _indented(statement.body)
+            yield from _indent(statement.body)
 
 
 def _head(statement: Any) -> str:

@@ -45,7 +45,7 @@ def number_short(begins, ends, letters, numbers, others):
             high = part(letters, begin + WORD, begin + size)
             mode, word = short_word(low, high, size)
             if mode != LONG:
-                numbers[i] = np.int64(mode << BITS | mixed_word(word)) if size else 0
+                numbers[i] = np.int64(mode << BITS | mix_word(word)) if size else 0
                 continue
         others[count] = i
         count += 1
@@ -92,7 +92,7 @@ def six_bits(word):
 
 
 @numba.njit(nogil=True)
-def mixed_word(word):
+def mix_word(word):
     """What is scattered well, and still says which word it was."""
     word = (word * TIMES) & BELOW
     return np.int64(word ^ (word >> MIX))

@@ -40,7 +40,7 @@ def text_code(text: str) -> int:
     letters = text.encode("utf-8", "surrogatepass")
     found = MODES.fullmatch(letters)
     if found is None:
-        return LONG << BITS | _mixed(letters) >> 64 - BITS
+        return LONG << BITS | _mix(letters) >> 64 - BITS
     if not letters:
         return 0
     word = 1
@@ -65,8 +65,8 @@ def short_text(code: int) -> str | None:
     return (letters[:large] + letters[large:].translate(_SMALL)).decode("ascii")
 
 
-def _mixed(letters: bytes) -> int:
-    """What `hashing_loops.mixed_text` makes."""
+def _mix(letters: bytes) -> int:
+    """What `hashing_loops.mix_text` makes."""
     mixed = len(letters) * LAST_SCATTER & ALL
     for begin in range(0, len(letters), 8):
         mixed = ((mixed ^ int.from_bytes(letters[begin : begin + 8], "little")) * SCATTER) & ALL

@@ -77,7 +77,7 @@ def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[
     return tuple(texts(array) if isinstance(domain, Texts) else array for domain, array in pairs)
 
 
-def joined_arrays(arrays: Sequence[Any]) -> Any:
+def join_arrays(arrays: Sequence[Any]) -> Any:
     """Arrays one after the other."""
     if not isinstance(arrays[0], TextColumn):
         return np.concatenate(arrays)
@@ -297,7 +297,7 @@ class OutputColumn:
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
 
-    def moved(self, step: int) -> OutputColumn:
+    def move_to_step(self, step: int) -> OutputColumn:
         """The same, all of it in this step."""
         return replace(self, steps=np.full(len(self), step))
 

@@ -90,7 +90,7 @@ class Compiled:
         self._columns = columns
         self.pipeline = pipeline
         known = capacities is None or tuple(sorted(capacities.items()))
-        self.flat, self.allocation = pipeline.pipeline.derived(
+        self.flat, self.allocation = pipeline.pipeline.derive(
             ("allocation", self.name, known, maps),
             lambda: (flat := flatten(pipeline), allocate(flat, self.name, capacities, maps=maps)),
         )
@@ -135,7 +135,7 @@ class Compiled:
             self._state.look(self.steps, first=True)
 
     @property
-    def needed(self) -> dict[str, int]:
+    def needed_capacities(self) -> dict[str, int]:
         """How many events have waited at most, at the end of a step, in each queue without a capacity.
 
         Those in which none has are left out. Until some input has no event in a step, this is what steps in which all

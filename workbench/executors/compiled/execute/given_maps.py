@@ -63,7 +63,7 @@ class GivenMaps:
         new.append(NewMaps(lengths, tuple(column[order] for column in (first, *rest))))
         return np.arange(begin + 1, begin + 1 + len(maps))
 
-    def taken(self, of: Map, before: Arrays) -> list[Any] | None:
+    def take_arrays(self, of: Map, before: Arrays) -> list[Any] | None:
         """The arrays with those that have come behind those that lie in them before; None where none have."""
         new = self._new.pop(of, [])
         if not new:

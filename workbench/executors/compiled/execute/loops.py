@@ -13,7 +13,7 @@ from workbench.executors.compiled.code.numbers import decode
 from workbench.executors.compiled.code.plain import PlainLoop
 from workbench.executors.compiled.lower.shape import Shape
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import Substitution, dense, known
+from workbench.executors.compiled.lower.system import Substitution, dense, list_known
 from workbench.ir.system import System
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SystemLoops:
 
     def phases(self, kind: str) -> Sequence[Substitution]:
         """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
-        return self.steady.phases if kind == "steady" else [known(self.system, kind)]
+        return self.steady.phases if kind == "steady" else [list_known(self.system, kind)]
 
     @cached_property
     def searches(self) -> bool:

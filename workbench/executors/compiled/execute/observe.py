@@ -6,16 +6,16 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, Domain, Reals, Value
-from workbench.core.fields import joined, scalars, split
-from workbench.core.processor import Maybe, carried
+from workbench.core.fields import join_parts, scalars, split
+from workbench.core.processor import Maybe, show_carried
 from workbench.core.term import FALSE, TRUE, Term, leaves
 from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import step_function
 from workbench.executors.compiled.code.numbers import encode_any
 from workbench.executors.compiled.code.plain import PlainArray, plain_function
 from workbench.executors.compiled.lower.shape import Shape
-from workbench.executors.compiled.lower.system import hazards, known
-from workbench.executors.compiled.lower.tables import ordered
+from workbench.executors.compiled.lower.system import hazards, list_known
+from workbench.executors.compiled.lower.tables import order_rows
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     given = dict(zip((name for name, _ in form.values), numbers, strict=False))
     flags = numbers[len(form.values) :]
     given.update((source.present.name, flag) for source, flag in zip(system.inputs, flags, strict=False))
-    given.update((term.name, value is TRUE) for term, value in known(system, kind).items() if term.name in system.free)
+    given.update(
+        (term.name, value is TRUE) for term, value in list_known(system, kind).items() if term.name in system.free
+    )
     found = hazards(system)
     happens = Observer(system, form, state, [hazard.happens for hazard in found])(given)
     hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
@@ -72,7 +74,7 @@ def overflow_in(system: System, form: Shape, state: list[Any], step: int, inputs
     return found_there
 
 
-def given_inputs(
+def bind_inputs(
     system: System, events: Mapping[str, Value], texts: TextCodes, ends: Container[str] = ()
 ) -> dict[str, Any]:
     """The leaves of the inputs of a step with these events, or at which these inputs end."""
@@ -85,7 +87,7 @@ def given_inputs(
     return found
 
 
-def watched(pipe: Pipe) -> Iterator[Term]:
+def watch_pipe(pipe: Pipe) -> Iterator[Term]:
     """The terms that say what a pipe carries."""
     return leaves((pipe.slots, () if pipe.more is None else pipe.more))
 
@@ -99,15 +101,15 @@ def in_rows(
         return found
     used, keys = state.array(pipe.rows.used), state.array(pipe.rows.keys)
     parts = [part for _, part in scalars(domain)]
-    for row in ordered(used, keys):
+    for row in order_rows(used, keys):
         happens, which, *flat = observer(inputs, row)
         if happens and which:
             values = [state.texts.value(p, n) for p, n in zip(parts, flat, strict=True)]
-            found.append(joined(domain, iter(values)))
+            found.append(join_parts(domain, iter(values)))
     return found
 
 
-def shown(
+def show_pipe(
     pipe: Pipe,
     domain: Domain,
     width: int | None,
@@ -121,11 +123,11 @@ def shown(
     for _ in pipe.slots:
         present, flat = next(numbers), [next(numbers) for _ in parts]
         if present:
-            events.append(joined(domain, iter([texts.value(p, n) for p, n in zip(parts, flat, strict=True)])))
+            events.append(join_parts(domain, iter([texts.value(p, n) for p, n in zip(parts, flat, strict=True)])))
     if pipe.more is not None:
         events *= 1 + next(numbers)
     events += more
-    return Maybe(bool(events), carried(events, width))
+    return Maybe(bool(events), show_carried(events, width))
 
 
 def dtype(domain: Domain) -> Any:

@@ -18,7 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE
 from workbench.executors.compiled.execute.state import LoopArrays
 from workbench.executors.compiled.lower.steady import LONGEST, circles
-from workbench.executors.compiled.lower.system import dense, fixed, known_capacities, translate
+from workbench.executors.compiled.lower.system import dense, find_capacities, find_constants, translate
 from workbench.ir.ring import ENDLESS, is_long, most_waited
 from workbench.ir.system import System
 
@@ -40,12 +40,12 @@ class Allocation(NamedTuple):
 
 def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None, *, maps: bool = False) -> Allocation:
     """The systems of a pipeline, given the capacities that somebody has said; see `translate`."""
-    known = known_capacities(flat, capacities)
+    known = find_capacities(flat, capacities)
     bare = [queue for queue in flat.queues if queue not in known]
     closed = translate(flat, backend, known, 0, maps=maps)
     # where no queue of these has ever held an event, can one be needed in a step?
-    empty = Substitute(fixed(closed))
-    if all(empty(closed.inlined(closed.queues[queue].overflow)) is FALSE for queue in bare):
+    empty = Substitute(find_constants(closed))
+    if all(empty(closed.inline(closed.queues[queue].overflow)) is FALSE for queue in bare):
         return Allocation(closed)
     wide = translate(flat, backend, known, maps=maps)
     found = tuple(queue for queue in bare if wide.queues[queue].capacity == ENDLESS)
@@ -75,12 +75,12 @@ def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
             if is_long(slots.capacities):  # what waits lies in an array already
                 waiting = numbers.get(f"{prefix}length{position + 1}", 0)
             else:
-                waiting = _moved(slots, position, prefix, numbers, wide)
+                waiting = _move_slots(slots, position, prefix, numbers, wide)
             numbers.setdefault(most_waited(queue.name), waiting)
     wide.put(numbers, arrays)
 
 
-def _moved(slots: Join, position: int, prefix: str, numbers: dict[str, Any], wide: LoopArrays) -> int:
+def _move_slots(slots: Join, position: int, prefix: str, numbers: dict[str, Any], wide: LoopArrays) -> int:
     """Write the events of a queue that lie in variables into its array; how many these are."""
     brim = slots.brim(position)
     level = numbers[prefix + brim.level]

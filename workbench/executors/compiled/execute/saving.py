@@ -12,7 +12,7 @@ from workbench.errors import StateError
 from workbench.executors.compiled.lower.shape import shape
 from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.system import System
-from workbench.stored import mark_of, opened, sealed
+from workbench.stored import mark_of, seal, unseal
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.executor import Compiled
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def save(one: Compiled) -> bytes:
     """The state of an executor."""
     head = one.steps.to_bytes(8, "little") + bytes(name in one._ended for name, _ in one.flat.inputs)
-    return sealed(mark_system(one, one.system), head + one._state.to_bytes())
+    return seal(mark_system(one, one.system), head + one._state.to_bytes())
 
 
 def restore(one: Compiled, snapshot: bytes) -> None:
@@ -33,7 +33,7 @@ def restore(one: Compiled, snapshot: bytes) -> None:
     """
     mine = (each for each in one.allocation[:2] if each and mark_system(one, each) == mark_of(snapshot))
     system = next(mine, one.system)
-    payload = opened(mark_system(one, system), snapshot)
+    payload = unseal(mark_system(one, system), snapshot)
     if system is not one.system:
         one._take(system)
     start = 8 + len(one.flat.inputs)

@@ -89,7 +89,7 @@ class LoopArrays:
     def lay_maps(self) -> None:
         """Put maps that have come to those that are held."""
         for of, places in self._heaps.items():
-            found = self.texts.maps.taken(of, self.arrays[places])
+            found = self.texts.maps.take_arrays(of, self.arrays[places])
             if found is not None:
                 self.arrays[places] = found
 
@@ -214,7 +214,7 @@ class LoopArrays:
         ----------
         steps: how many are to be made again where that was too far: some tables get room for a row in each.
         """
-        filled_by = {place.start: tables.filled(self.arrays[place.start]) for _, place in self._tables}
+        filled_by = {place.start: tables.measure_load(self.arrays[place.start]) for _, place in self._tables}
         least_filled = filled
         if filled == tables.FULL:  # the others have room
             least_filled = max(filled, tables.CROWDED * max(filled_by.values(), default=0.0))
@@ -229,7 +229,7 @@ class LoopArrays:
                 max(4 * tables.size(self.arrays[place.start]), min(steps, MOST_AGAIN)) if filled == tables.FULL else 0
             )
             large = tables.size(self.arrays[place.start]) >= LARGE
-            self.arrays[place] = tables.enlarged(
+            self.arrays[place] = tables.enlarge_table(
                 self.arrays[place], flat, least, table.words, columns.places_of if large else None
             )
         return bool(found)
@@ -268,7 +268,7 @@ class LoopArrays:
         """The length of each array (8 bytes), and the arrays, little endian; then the texts in them, a JSON list."""
         head = b"".join(len(array).to_bytes(8, "little") for array in self.arrays)
         held = self.texts_held()
-        told = json.dumps(self.texts.held(held)).encode() if held else b""
+        told = json.dumps(self.texts.select_texts(held)).encode() if held else b""
         return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays) + told
 
     def texts_held(self) -> list[Any]:

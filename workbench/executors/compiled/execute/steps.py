@@ -12,7 +12,7 @@ from workbench.core.fields import Map
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves
 from workbench.executors.backend import StepRecord
-from workbench.executors.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
+from workbench.executors.compiled.execute.observe import Observer, bind_inputs, in_rows, show_pipe, watch_pipe
 from workbench.ir.system import Pipe
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class StepView:
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.one.flat.inputs] if events is END else []
-            given = given_inputs(self.one.system, events, self.one.texts, ends)
+            given = bind_inputs(self.one.system, events, self.one.texts, ends)
             self.one._state.lay_maps()
             numbers = iter(self._observer(given))
             for name, observer in self._row_observers.items():
@@ -75,23 +75,24 @@ class StepView:
         made = self.one.finish() if events is END else self.one.fed(columns, 1, False)
         assert numbers is not None
         pipes = {
-            name: self._carried(name, pipe, numbers, more.get(name, [])) for name, pipe in self.one.system.pipes.items()
+            name: self._show_pipe(name, pipe, numbers, more.get(name, []))
+            for name, pipe in self.one.system.pipes.items()
         }
         queues = dict(zip(self.one.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
-    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
+    def _show_pipe(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
         """What a pipe carried in the step that has been made, from the values of the terms that say it."""
         domain, content = self.one.flat.domains[name], self.one._state.content(pipe.slots[0].value)
         if content is None:
-            return shown(pipe, domain, self.one.flat.widths[name], numbers, self.one.texts, more)
+            return show_pipe(pipe, domain, self.one.flat.widths[name], numbers, self.one.texts, more)
         assert isinstance(domain, Map)
-        changed = shown(pipe, domain.change, 1, numbers, self.one.texts)
+        changed = show_pipe(pipe, domain.change, 1, numbers, self.one.texts)
         return Maybe(True, content()) if changed.present else changed
 
     @cached_property
     def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.one.system.pipes.values() for leaf in watched(pipe))
+        pipes = (leaf for pipe in self.one.system.pipes.values() for leaf in watch_pipe(pipe))
         lengths = (queue.length for queue in self.one.system.queues.values())
         return Observer(self.one.system, self.one.form, self.one._state.arrays, [*pipes, *lengths])
 

@@ -99,7 +99,7 @@ class TextCodes:
                 raise _one_number(self._texts[code], text)
             codes.append(code)
         if self._table is not None and given:
-            self._table.codes(stored(given))
+            self._table.codes(store_texts(given))
         return codes
 
     def codes(self, column: TextColumn) -> Any:
@@ -112,7 +112,7 @@ class TextCodes:
             from workbench.executors.compiled.code.code_table import CodeTable
 
             self._table, self._limit = CodeTable(), max(self._limit, MANY_FORGOTTEN)
-            self._table.codes(stored(list(self._texts.values())))
+            self._table.codes(store_texts(list(self._texts.values())))
         codes = self._table.codes(texts)
         return codes if column.apart else codes[column.numbers]
 
@@ -133,7 +133,7 @@ class TextCodes:
         """The texts that are known now by their numbers, also when they have been forgotten here."""
         return KnownTexts(self._texts if self._table is None else ChainMap(self._texts, cast(Any, self._table)))
 
-    def known(self, codes: Any) -> Any:
+    def decode_known(self, codes: Any) -> Any:
         """An array of texts for numbers; where nothing stands that is a number of one, there is an empty text."""
         numbers, found = different(codes)
         known = self.by_code
@@ -155,7 +155,7 @@ class TextCodes:
 
         return self.by_code[number] if isinstance(domain, Texts) else decode_any(domain, number)
 
-    def held(self, arrays: Sequence[Any]) -> list[str]:
+    def select_texts(self, arrays: Sequence[Any]) -> list[str]:
         """The texts whose numbers are in some arrays."""
         known: set[str] = set()
         for array in arrays:
@@ -163,7 +163,7 @@ class TextCodes:
             if self._table is None:
                 known.update(self._texts[code] for code in self._texts.keys() & found)
             else:
-                known.update(self._table.held(found))
+                known.update(self._table.select_texts(found))
         return sorted(known)
 
     def forget(self, arrays: Callable[[], Sequence[Any]], held: int = 0) -> None:
@@ -176,7 +176,7 @@ class TextCodes:
         if self.lasting or len(self) <= self._limit:
             return
         if self._table is None:
-            kept = self.held(arrays())
+            kept = self.select_texts(arrays())
             self._texts = {}
             self.put((*self._constants, *kept))
         elif 2 * held <= len(self):
@@ -193,7 +193,7 @@ def _one_number(one: str, other: str) -> DomainError:
     )
 
 
-def stored(texts: Sequence[str]) -> StoredTexts:
+def store_texts(texts: Sequence[str]) -> StoredTexts:
     """Texts as letters."""
     letters = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.cumsum([0, *map(len, letters)])

@@ -19,7 +19,7 @@ def gpu_name() -> str:
     except ImportError:  # numba without its CUDA target
         return ""
 
-    return cuda.found()
+    return cuda.device_name()
 
 
 def libm_refusal(system: System) -> Refused | None:

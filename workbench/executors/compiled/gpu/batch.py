@@ -19,7 +19,7 @@ from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.available import gpu_name, libm_refusal
 from workbench.executors.compiled.lower.shape import shape, spare
 from workbench.executors.compiled.lower.system import dense
-from workbench.executors.compiled.lower.tape import Taped, taped
+from workbench.executors.compiled.lower.tape import Taped, tape_system
 from workbench.ir.system import Memory, instance_of
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Batch:
         for name, domain in self._one.flat.inputs:
             here: Any = np.zeros((length, len(traces)), np.bool_)
             kinds = [kind for _, kind in scalars(domain)]
-            fields = tuple(np.zeros((length, len(traces)), _shown_type(self._columns, kind)) for kind in kinds)
+            fields = tuple(np.zeros((length, len(traces)), _choose_shown_type(self._columns, kind)) for kind in kinds)
             for number, trace in enumerate(traces):
                 there = [name in step for step in trace]
                 column = self._columns.column(name, domain, [step.get(name) for step in trace], there, self._texts)
@@ -206,7 +206,7 @@ class Batch:
             counts = np.array([len(pieces[0]) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
-                table = np.zeros((int(counts.max(initial=0)), work.traces), _shown_type(self._columns, kind))
+                table = np.zeros((int(counts.max(initial=0)), work.traces), _choose_shown_type(self._columns, kind))
                 for trace, pieces in enumerate(rows):
                     table[: counts[trace], trace] = pieces[number]
                 fields.append(table)
@@ -236,10 +236,10 @@ class Batch:
         waiting: list[tuple[int, Any]] = []
         done: list[tuple[list[Any], Any]] = []
         for first, last in self._groups(work):
-            waiting.append((first, self._launched(work.part(first, last), keep and reuse)))
+            waiting.append((first, self._launch(work.part(first, last), keep and reuse)))
             if len(waiting) == 2:
-                done.append(self._collected(work, *waiting.pop(0), keep))
-        done += [self._collected(work, *each, keep) for each in waiting]
+                done.append(self._collect(work, *waiting.pop(0), keep))
+        done += [self._collect(work, *each, keep) for each in waiting]
         if keep and len(done) > 1:
             raise PipelineError("outputs stay on the GPU only where all traces fit into it", hint="take fewer traces")
         counts = np.concatenate([counts for _, counts in done], axis=1)
@@ -259,7 +259,7 @@ class Batch:
         """A table with texts for their numbers; where there are no events stands anything."""
         if not isinstance(kind, Texts):
             return table
-        return self._texts.known(table.reshape(-1)).reshape(table.shape)
+        return self._texts.decode_known(table.reshape(-1)).reshape(table.shape)
 
     def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
         """The traces, as many at a time as the GPU's memory holds."""
@@ -271,14 +271,16 @@ class Batch:
         for first in range(0, max(1, work.traces), size):
             yield first, min(first + size, work.traces)
 
-    def _launched(self, work: _Work, reuse: bool) -> Any:
+    def _launch(self, work: _Work, reuse: bool) -> Any:
         """A group of traces, all of whose steps are on their way."""
         from workbench.executors.compiled.gpu import cuda
 
         one = self._one
         one.reset()
         full = not work.present
-        parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
+        parts = [
+            part for name, domain in one.flat.inputs for part in self._check_arrays(name, domain, work.streams[name])
+        ]
         if work.end and not work.steps:  # the step with which the streams end looks at the first row
             kinds = [kind for _, domain in one.flat.inputs for _, kind in scalars(domain)]
             parts = [self._columns.zeros(work.traces, kind).reshape(1, -1) for kind in kinds]
@@ -309,19 +311,19 @@ class Batch:
         return group
 
     @cached_property
-    def _taped(self) -> Taped:
+    def _taped_system(self) -> Taped:
         """The system for traces in which every input has an event in every step."""
-        return taped(self._one.system, dense(self._one.system))
+        return tape_system(self._one.system, dense(self._one.system))
 
     def _state(self, full: bool) -> list[tuple[Any, bool]]:
         """The initial arrays of one trace, and of each whether what is in it matters."""
         whole, real, *memories = self._one.state
-        kept = {name for name, *_ in shape(self._taped.system).memories} if full else None
+        kept = {name for name, *_ in shape(self._taped_system.system).memories} if full else None
         named = zip(self._one.form.memories, memories, strict=True)
         needed = [(array, blank) for (name, *_, blank), array in named if kept is None or name in kept]
         return [(whole, True), (real, True), *needed]
 
-    def _checked(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _check_arrays(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arrays of an input, of the right types and with no value outside the domain."""
         from workbench.executors.compiled.gpu.cuda import is_there
 
@@ -354,9 +356,9 @@ class Batch:
             columns * (steps + 2) + len(form.whole) + len(form.real) + sum(size for _, _, size, _ in form.memories)
         )
 
-    def _collected(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
+    def _collect(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
         """The outputs of a group of traces, and how many events they have."""
-        from workbench.executors.compiled.gpu.cuda import sent
+        from workbench.executors.compiled.gpu.cuda import send_array
 
         arrays, counts, bad = group.kept() if keep else group.fetched()
         for trace in bad.nonzero()[0].tolist():
@@ -367,7 +369,7 @@ class Batch:
             for j, parts in enumerate(made.values()):
                 counts[j, trace] = len(parts[0])
                 for part, array in zip(parts, columns, strict=False):
-                    array[: len(part), trace] = sent(part) if keep else part
+                    array[: len(part), trace] = send_array(part) if keep else part
         return arrays, counts
 
     def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
@@ -375,7 +377,7 @@ class Batch:
         from workbench.executors.compiled.gpu import cuda
 
         if (kind, full) not in self._kernels:
-            tape = self._taped if full else Taped(self._one.system)
+            tape = self._taped_system if full else Taped(self._one.system)
             self._kernels[kind, full] = cuda.kernels(tape, self._one.phases(kind))
         return self._kernels[kind, full]
 
@@ -405,14 +407,14 @@ class _Work:
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
 
 
-def _shown_type(columns: Any, kind: Domain) -> Any:
+def _choose_shown_type(columns: Any, kind: Domain) -> Any:
     """The type of arrays of a scalar domain in which texts stand for themselves."""
     return object if isinstance(kind, Texts) else columns.dtype(kind)
 
 
 def _ungrown(pipeline: Program, memory: Memory) -> Refused:
     """Why a GPU does not run a pipeline with this memory."""
-    if memory.keyed:
+    if memory.is_table:
         what = "keeps tables that grow (slices by keys of an infinite type, or maps)"
         hint = "run it on the CPU, or give the slices and what they emit finite types"
     else:

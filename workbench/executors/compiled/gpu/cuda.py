@@ -43,7 +43,7 @@ def _max(a, b):
     return b if b > a else a
 
 
-def _rounded_product(a, b):
+def _multiply_rounded(a, b):
     return a * b if SIMULATED else cuda.libdevice.dmul_rn(a, b)
 
 
@@ -77,7 +77,7 @@ SIMULATED = bool(config.ENABLE_CUDASIM)
 _OWN = {
     "min": _min,
     "max": _max,
-    "rounded_product": _rounded_product,
+    "rounded_product": _multiply_rounded,
     "float_quotient": _float_quotient,
     "float_remainder": _float_remainder,
 }
@@ -85,7 +85,7 @@ SCOPE = {name: cuda.jit(device=True)(function) for name, function in (DEVICE | _
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
 
-def found() -> str:
+def device_name() -> str:
     """The name of the GPU, or an empty string."""
     if SIMULATED:
         return "numba's CUDA simulator"
@@ -110,7 +110,7 @@ def kernel(system: System, phases: Sequence[Substitution], *, ahead: bool = Fals
 
     The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
     """
-    return _compiled(loop_code(system, phases, target="gpu", ahead=ahead, placement=ColumnPerTrace(), **options))
+    return _compile(loop_code(system, phases, target="gpu", ahead=ahead, placement=ColumnPerTrace(), **options))
 
 
 def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]]:
@@ -145,7 +145,7 @@ def offset_kernel(function: ir.CodeFunction) -> Any:
     return cuda.jit(kernel)
 
 
-def _compiled(function: ir.CodeFunction) -> Any:
+def _compile(function: ir.CodeFunction) -> Any:
     return cuda.jit(executable(print_function(function), {**SCOPE, "cuda": cuda}, function.name))
 
 
@@ -154,7 +154,7 @@ def launch(function: Any, threads: int, *arguments: Any) -> None:
     function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
 
 
-def sent(array: Any) -> Any:
+def send_array(array: Any) -> Any:
     """An array on the device."""
     return cuda.to_device(np.ascontiguousarray(array))
 
@@ -194,23 +194,23 @@ class TraceGroup:
     ) -> None:
         self.traces = inputs[0].shape[1] if inputs else 0
         self._stream = cuda.stream()
-        self._inputs = [self._sent(array) for array in inputs]
+        self._inputs = [self._send(array) for array in inputs]
         self._state = [self._initial(array, needed) for array, needed in state]
         if there is None:
             there = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
         self.outputs = list(there)
-        self._counts = self._sent(np.zeros((results, self.traces), np.int64))
-        self._bad = self._sent(np.zeros(self.traces, np.bool_))
+        self._counts = self._send(np.zeros((results, self.traces), np.int64))
+        self._bad = self._send(np.zeros(self.traces, np.bool_))
 
     def _initial(self, array: Any, needed: bool) -> Any:
         """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
         made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
         if needed and array.size and self.traces:
             blocks = (self.traces + THREADS - 1) // THREADS
-            _spread[blocks, THREADS, self._stream](self._sent(np.asarray(array)), made)
+            _spread[blocks, THREADS, self._stream](self._send(np.asarray(array)), made)
         return made
 
-    def _sent(self, array: Any) -> Any:
+    def _send(self, array: Any) -> Any:
         if is_there(array):
             return array
         return cuda.to_device(np.ascontiguousarray(array), stream=self._stream)

@@ -57,7 +57,7 @@ class ParallelGpu(Compiled):
         shortest: int = SHORTEST,
         **options: Any,
     ) -> None:
-        if not cuda.found():
+        if not cuda.device_name():
             raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` says what was found")
         on_gpu = InBlocksOnGpu(blocks, ThreadManager(0), reassociate=reassociate, shortest=shortest)
         super().__init__(pipeline, capacities, maps=False, schedule=on_gpu, **options)
@@ -126,21 +126,21 @@ class _OnGpu(Attempt):
         self.length = self.edges[1] - self.edges[0]
         self.lead = (len(self.of.cuts.levels) + 1) * self.shift
         rows = np.arange(-self.lead, self.length)[:, None] + np.array(self.edges[:-1])[None, :]
-        self.columns = [cuda.sent(x[np.maximum(rows, 0)]) for x in self.inputs]
+        self.columns = [cuda.send_array(x[np.maximum(rows, 0)]) for x in self.inputs]
 
     def _make(self, level: int, states: LoopValues, first: int, last: int) -> None:
         """Make the steps between these places of all blocks but the first, of which nothing is put out."""
         if first < last:
-            there = [cuda.sent(array.T) for array in states]
+            there = [cuda.send_array(array.T) for array in states]
             whole, real, *memories = there
-            counts, bad = cuda.sent(np.zeros((0, self.count), np.int64)), self._good()
+            counts, bad = cuda.send_array(np.zeros((0, self.count), np.int64)), self._good()
             kernel, rows = self.of.lead_kernel(self.kind.name, level), (first + self.lead, last + self.lead)
             cuda.launch(kernel, self.count, *rows, whole, real, counts, *memories, *self.columns, bad)
             for array, content in zip(states, there, strict=True):
                 array[1:] = content.copy_to_host().T[1:]
 
     def _good(self) -> Any:
-        return cuda.sent(np.zeros(self.count, np.bool_))
+        return cuda.send_array(np.zeros(self.count, np.bool_))
 
     def _totals(self, level: int, states: LoopValues, later: int) -> list[list[Value]]:
         self._make(level, states, -later - self.shift, -later)
@@ -157,9 +157,9 @@ class _OnGpu(Attempt):
         self._make(len(of.cuts.levels), states, -self.shift, 0)
         for last in of.cuts.last:
             of.set(states, last.scan.position, [last.scan.neutral] * (self.count - 1))
-        begun, there = [array.copy() for array in states], [cuda.sent(array.T) for array in states]
+        begun, there = [array.copy() for array in states], [cuda.send_array(array.T) for array in states]
         whole, real, *memories = there
-        made, self.bad = cuda.sent(np.zeros((len(self.counts), self.count), np.int64)), self._good()
+        made, self.bad = cuda.send_array(np.zeros((len(self.counts), self.count), np.int64)), self._good()
         widths = [pipe.width for _, _, pipe in of.one.results]
         self.views = [
             cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
@@ -176,10 +176,10 @@ class _OnGpu(Attempt):
     def _offset(self, scan: Scan, before: Sequence[Value], shown: Sequence[tuple[int, int]], made: Any) -> bool:
         domain = self.of.one.system.variables[scan.position].domain
         kind = self.of.one._columns.dtype(domain)
-        offsets = cuda.sent(np.array([encode_any(domain, value) for value in before], kind))
+        offsets = cuda.send_array(np.array([encode_any(domain, value) for value in before], kind))
         for j, at in shown:
             kernel = self.of.offset_kernel(scan)
-            cuda.launch(kernel, self.count, cuda.sent(made[:, j]), offsets, self.views[at], self.bad)
+            cuda.launch(kernel, self.count, cuda.send_array(made[:, j]), offsets, self.views[at], self.bad)
         return bool(self.bad.copy_to_host().any())
 
     def _gather(self, made: Any) -> None:

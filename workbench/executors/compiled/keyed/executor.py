@@ -61,7 +61,7 @@ class CompiledKeys(CompiledRuns):
         full = all(column.present is None for column in ordered.values())
         if not full:
             self.states.widen()
-        made = self._made(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
+        made = self._make_outputs(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
         if made.wrong is None and wrong is not None:
             step = self.states.steps(int(codes[rows]))
             return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
@@ -83,9 +83,9 @@ class CompiledKeys(CompiledRuns):
     def finish(self, count: int | None = None) -> KeyedOutputs:
         count = self.states.count if count is None else count
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
-        return self._made(KeyedRows("ending", np.arange(count), count, nothing))
+        return self._make_outputs(KeyedRows("ending", np.arange(count), count, nothing))
 
-    def _made(self, given: KeyedRows) -> KeyedOutputs:
+    def _make_outputs(self, given: KeyedRows) -> KeyedOutputs:
         self._rows[given.kind] += given.rows
         machine = self._machine and self._rows[given.kind] > self._patience
         parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
@@ -105,7 +105,10 @@ class CompiledKeys(CompiledRuns):
         if machine and given.rows and given.kind in self._timed:
             self._cost = (time.thread_time() - begun_at) * len(parts) / given.rows
         self._timed.add(given.kind)  # the first time is spent in compiling
-        outputs = {name: _joined([made[name] for part in parts for made in part.made], wrong) for name in self._names}
+        outputs = {
+            name: _join_before_error([made[name] for part in parts for made in part.made], wrong)
+            for name in self._names
+        }
         return KeyedOutputs(outputs, wrong)
 
     @property
@@ -135,7 +138,7 @@ class CompiledKeys(CompiledRuns):
             self.states.take(key)
         except WorkbenchError as error:
             return row, error
-        part.made.append({name: output.moved(row) for name, output in made.items()})
+        part.made.append({name: output.move_to_step(row) for name, output in made.items()})
         part.stop += 1
         return None
 
@@ -199,7 +202,9 @@ def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, t
     return (rows, None) if found is None else (*found[:1], found)
 
 
-def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None) -> columns.OutputColumn:
+def _join_before_error(
+    parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None
+) -> columns.OutputColumn:
     """What has come out of the rows before the wrong one, in their order."""
     if len(parts) == 1:
         return parts[0]
@@ -209,5 +214,5 @@ def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchEr
         order = order[: np.searchsorted(steps, wrong[0], sorter=order)]
     fields = zip(*(each.fields for each in parts), strict=True)
     return columns.OutputColumn(
-        parts[0].domain, tuple(columns.joined_arrays(each)[order] for each in fields), steps[order]
+        parts[0].domain, tuple(columns.join_arrays(each)[order] for each in fields), steps[order]
     )

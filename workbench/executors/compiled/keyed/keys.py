@@ -24,7 +24,7 @@ PATIENCE = 20_000
 """Rows whose keys are numbered by Python before machine code is asked to."""
 
 
-def _locked(method: Method) -> Method:
+def _lock_method(method: Method) -> Method:
     """The same, by one thread at a time."""
 
     @wraps(method)
@@ -54,20 +54,20 @@ class ColumnKeys(Keys):
     def __len__(self) -> int:
         return super().__len__() if self._table is None else int(self._table.count)
 
-    @_locked
+    @_lock_method
     def number(self, value: Value) -> int:
         if self._table is not None:
-            return int(self._table.codes(self._given(self._column([value])))[0])
+            return int(self._table.codes(self._convert_column(self._column([value])))[0])
         return super().number(value)
 
-    @_locked
+    @_lock_method
     def given(self, values: Sequence[Value]) -> Any:
         """The numbers of some keys, as an array."""
         if self._table is None or not values:
             return np.array([self.number(value) for value in values], np.int64)
-        return self._table.codes(self._given(self._column(values)))
+        return self._table.codes(self._convert_column(self._column(values)))
 
-    @_locked
+    @_lock_method
     def numbers(self, column: Any) -> Any:
         """The numbers of keys, as an array.
 
@@ -83,46 +83,46 @@ class ColumnKeys(Keys):
             return known[column.numbers]
         self._rows += len(column)
         if self._machine and self._table is None and self._rows > PATIENCE:
-            self._table = self._made()
+            self._table = self._make_table()
         if self._table is not None:
-            return self._table.codes(self._given(column))
-        return np.array([self.number(value) for value in self._listed(column)], np.int64)
+            return self._table.codes(self._convert_column(column))
+        return np.array([self.number(value) for value in self._list_keys(column)], np.int64)
 
-    @_locked
+    @_lock_method
     def values(self, numbers: Sequence[int]) -> list[Value]:
         if self._table is None:
             return super().values(numbers)
-        from workbench.events.buffers import taken
+        from workbench.events.buffers import take_rows
 
-        keys, places = self._kept(), np.array(numbers, np.int64)
-        return self._listed(taken(keys, places) if isinstance(self.domain, Words) else keys[places])
+        keys, places = self._join_keys(), np.array(numbers, np.int64)
+        return self._list_keys(take_rows(keys, places) if isinstance(self.domain, Words) else keys[places])
 
-    @_locked
+    @_lock_method
     def shown(self, numbers: Any) -> Any:
         """The keys of these numbers, as an Arrow array."""
-        from workbench.events.buffers import taken
+        from workbench.events.buffers import take_rows
 
         if self._table is None:
             return to_column(self.domain, [self._values[number] for number in numbers.tolist()], "the key")
-        return taken(self.column(self._kept()), numbers)
+        return take_rows(self.column(self._join_keys()), numbers)
 
     def column(self, column: Any) -> Any:
         """The keys in a column, as an Arrow array to be written."""
-        from workbench.events.buffers import shown_column
+        from workbench.events.buffers import numbers_to_arrow
 
-        return column if isinstance(self.domain, Words) else shown_column(self.domain, column)
+        return column if isinstance(self.domain, Words) else numbers_to_arrow(self.domain, column)
 
     # --- by machine code ------------------------------------------------------------------------------------
 
-    def _made(self) -> Any:
+    def _make_table(self) -> Any:
         from workbench.executors.compiled.code.hashing import TextTable, WordTable
 
         table = (TextTable if isinstance(self.domain, Words) else WordTable)()
-        table.codes(self._given(self._column(self._values)))
+        table.codes(self._convert_column(self._column(self._values)))
         self._numbers, self._values = {}, []
         return table
 
-    def _given(self, column: Any) -> Any:
+    def _convert_column(self, column: Any) -> Any:
         """A column as a table takes it."""
         if not isinstance(self.domain, Words):
             return np.ascontiguousarray(column, np.int64)
@@ -130,7 +130,7 @@ class ColumnKeys(Keys):
         starts = np.frombuffer(offsets or bytes(4), np.int32)[column.offset : column.offset + len(column) + 1]
         return starts[:-1], starts[1:], np.frombuffer(letters or b"", np.uint8)
 
-    def _kept(self) -> Any:
+    def _join_keys(self) -> Any:
         """The column of all keys."""
         import pyarrow as pa
 
@@ -153,7 +153,7 @@ class ColumnKeys(Keys):
 
         return column("key", self.domain, list(values)).fields[0]
 
-    def _listed(self, column: Any) -> list[Value]:
+    def _list_keys(self, column: Any) -> list[Value]:
         """The keys in a column."""
         if isinstance(self.domain, Words):
             found: list[Value] = column.to_pylist()

@@ -72,7 +72,7 @@ class KeyedColumnSession(KeyedSession):
         if made.wrong is not None:
             computed, error = made.wrong
             rows_run = int(given.places[computed])
-            failed = self._located(given.codes[computed], batch.numbers[given.places[computed]], error)
+            failed = self._locate_error(given.codes[computed], batch.numbers[given.places[computed]], error)
         rows, table, steps = self._make_rows(made, given.codes, given.keys)
         return BatchOutput(
             rows, table=table, causes=given.places[steps], computed=computed, ignored={KEYLESS: rows_run - computed},
@@ -81,11 +81,11 @@ class KeyedColumnSession(KeyedSession):
 
     def end(self) -> BatchOutput:
         made = self.runs.finish()
-        failed = None if made.wrong is None else self._located(made.wrong[0], None, made.wrong[1])
+        failed = None if made.wrong is None else self._locate_error(made.wrong[0], None, made.wrong[1])
         rows, table, _ = self._make_rows(made, np.arange(len(self.keys)), None)
         return BatchOutput(rows, table=table, events_out=_count(made), failed=failed)
 
-    def _located(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
+    def _locate_error(self, code: Any, number: int | None, error: WorkbenchError) -> WorkbenchError:
         return self.partition.located(self.keys.values([int(code)])[0], number, error)
 
     # --- rows as columns ------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class KeyedColumnSession(KeyedSession):
         keys = given.pop(self.partition.column) if self.partition.beside else given[self.partition.column]
         places, rows = cast(Any, np.arange(keys.rows)), keys.rows
         if keys.present is not None:
-            lost = np.flatnonzero(_filled(given, keys.rows) & ~keys.present)
+            lost = np.flatnonzero(_find_filled_rows(given, keys.rows) & ~keys.present)
             end = int(lost[0]) if len(lost) else None
             if end is not None:
                 rows = end
@@ -133,14 +133,14 @@ class KeyedColumnSession(KeyedSession):
             return self._as_rows(made, codes)
         import pyarrow as pa
 
-        from workbench.events.buffers import taken
-        from workbench.events.output_columns import shown_columns
+        from workbench.events.buffers import take_rows
+        from workbench.events.output_columns import outputs_to_columns
 
         shown = self.partition.ports.shown
-        steps, columns = shown_columns(made.outputs, shown)
+        steps, columns = outputs_to_columns(made.outputs, shown)
         if not len(steps):
             return [], None, steps
-        found = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
+        found = self.keys.shown(codes[steps]) if keys is None else take_rows(self.keys.column(keys), steps)
         table = {self.partition.column: found}
         return [], pa.table({**table, **dict(zip(shown, columns, strict=True))}), steps
 
@@ -157,7 +157,7 @@ class KeyedColumnSession(KeyedSession):
         return rows, None, np.array(each, np.int64)
 
 
-def _filled(given: Mapping[str, EventArray], rows: int) -> Any:
+def _find_filled_rows(given: Mapping[str, EventArray], rows: int) -> Any:
     """In which rows there is an event."""
     found: Any = np.zeros(rows, np.bool_)
     for each in given.values():

@@ -108,8 +108,8 @@ def _gather(found: FoundEvents, wrong: tuple[int, WorkbenchError] | None) -> Key
     return KeyedOutputs(outputs, wrong)
 
 
-def compiled_keys(one: Compiled, *, threads: int = 1) -> CompiledKeys | TabledKeys:
+def make_compiled_keys(one: Compiled, *, threads: int = 1) -> CompiledKeys | TabledKeys:
     """The runs for each key of the pipeline that this executor has."""
-    if any(memory.keyed for memory in one.system.memories):
+    if any(memory.is_table for memory in one.system.memories):
         return TabledKeys(one)
     return CompiledKeys(one, threads=threads)

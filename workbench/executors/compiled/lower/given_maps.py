@@ -47,7 +47,7 @@ class MapHeap(Array):
         return Memory(name, self, self.columns(name), (), ())
 
 
-def given_in(domain: Domain) -> Iterator[Map]:
+def find_given_maps(domain: Domain) -> Iterator[Map]:
     """The maps of any size in what an input carries.
 
     Raises
@@ -67,23 +67,23 @@ def given_in(domain: Domain) -> Iterator[Map]:
         yield part
 
 
-def numbered(domain: Domain) -> Domain:
+def number_domain(domain: Domain) -> Domain:
     """A domain with numbers for the maps in it that are of any size."""
     if isinstance(domain, Map):
         return domain if domain.finite else MapNumber(domain)
     if isinstance(domain, Tuple):
-        return replace(domain, fields=tuple(map(numbered, domain.fields)))
+        return replace(domain, fields=tuple(map(number_domain, domain.fields)))
     return domain
 
 
-def numbered_array(column: Term) -> Term:
+def number_array(column: Term) -> Term:
     """The same of the array of a memory."""
     assert isinstance(column.domain, Array)
-    found: Term = var(column.name, replace(column.domain, element=numbered(column.domain.element)))
+    found: Term = var(column.name, replace(column.domain, element=number_domain(column.domain.element)))
     return found
 
 
-def chosen_from(value: Term) -> Iterable[Term]:
+def list_choices(value: Term) -> Iterable[Term]:
     """The variables, and the arrays, of which a term that is a map has one, perhaps changed."""
     left = [value]
     while left:

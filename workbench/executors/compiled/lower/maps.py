@@ -23,10 +23,10 @@ from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import Refused
 from workbench.executors.compiled.lower.given_maps import (
     MapNumber,
-    chosen_from,
     heaps_in,
-    numbered,
-    numbered_array,
+    list_choices,
+    number_array,
+    number_domain,
 )
 from workbench.executors.compiled.lower.views import (
     GivenMap,
@@ -37,7 +37,7 @@ from workbench.executors.compiled.lower.views import (
     OneOf,
     WithEntry,
     changes,
-    chosen,
+    choose_value,
     number_of,
     symbol,
     total,
@@ -73,21 +73,21 @@ class _Tabled:
     def __init__(self, system: System, flat: Pipeline) -> None:
         self.before, self.nodes = system, {node.name: node for node in flat.nodes}
         held = [v for v in system.variables if large(v.domain)]
-        self.nexts = {var(v.name, v.domain): system.inlined(v.next) for v in held}
+        self.nexts = {var(v.name, v.domain): system.inline(v.next) for v in held}
         self.tables: dict[Term, MapTable] = {}
         coming = {leaf for source in system.inputs for leaf in leaves(source.value) if large(leaf.domain)}
         kept = (column for memory in system.memories for column in memory.columns)
-        self.arrays = {c: numbered_array(c) for c in kept if _elements(c) in {each.domain for each in coming}}
-        self.given = self._given(coming | self.arrays.keys())
+        self.arrays = {c: number_array(c) for c in kept if _elements(c) in {each.domain for each in coming}}
+        self.given = self._replace_given(coming | self.arrays.keys())
         self.lower = _Lower({**self._meanings(held), **self.given, **self.arrays})
         self.ending = Substitute({end.now: FALSE for end in system.ends.values()})
 
-    def _given(self, found: set[Term]) -> dict[Term, GivenMap]:
+    def _replace_given(self, found: set[Term]) -> dict[Term, GivenMap]:
         """What stands for what comes in and is a map, and for each variable that is one of those or waits in arrays."""
         before = -1
         while before < len(found):
             before = len(found)
-            found |= {each for each, after in self.nexts.items() if not found.isdisjoint(chosen_from(after))}
+            found |= {each for each, after in self.nexts.items() if not found.isdisjoint(list_choices(after))}
         return {
             each: GivenMap(each.domain, var(each.name, MapNumber(each.domain))) for each in found if large(each.domain)
         }
@@ -102,7 +102,7 @@ class _Tabled:
         found, before = self.nexts.keys() - puts, -1
         while before != len(found):
             before = len(found)
-            found = {each for each in found if found.issuperset(chosen_from(self.nexts[each]))}
+            found = {each for each in found if found.issuperset(list_choices(self.nexts[each]))}
         return found
 
     def _meanings(self, held: list[StateVariable]) -> dict[Term, MapView]:
@@ -113,7 +113,7 @@ class _Tabled:
             domain, variable = each.domain, var(each.name, each.domain)
             assert isinstance(domain, Map)
             if each.initial:
-                raise self._refused(each.name, "does not begin empty")
+                raise self._make_refusal(each.name, "does not begin empty")
             if variable in self.given:
                 continue
             same = next((other for other in found if self._equal(variable, other)), None)
@@ -153,7 +153,7 @@ class _Tabled:
         return replace(
             before,
             inputs=inputs,
-            free={name: numbered(domain) for name, domain in before.free.items()},
+            free={name: number_domain(domain) for name, domain in before.free.items()},
             definitions=definitions,
             variables=variables,
             memories=(*kept, *memories, *heaps_in((*ways, *written))),
@@ -165,13 +165,13 @@ class _Tabled:
         """Those that are no maps; what the others mean is known from then on."""
         for name, term in self.before.definitions:
             variable: Term = var(name, term.domain)
-            used = self.before.inlined(self.before.uses.get(name, TRUE))
+            used = self.before.inline(self.before.uses.get(name, TRUE))
             try:
                 if any(large(node.domain) for node in postorder([term])) and self.ending(used) is FALSE:
-                    term = self._at_end(self.before.inlined(term), used)
+                    term = self._at_end(self.before.inline(term), used)
                 found = self.lower(term)
             except Refused as error:
-                raise self._refused(name, error.what, error.hint) from error
+                raise self._make_refusal(name, error.what, error.hint) from error
             if large(term.domain):
                 self.lower.memo[variable] = found
                 continue
@@ -200,7 +200,7 @@ class _Tabled:
                 elif variable in self.tables:
                     self._keep(self.tables[variable], self.lower(self.nexts[variable]))
             except Refused as error:
-                raise self._refused(each.name, error.what, error.hint) from error
+                raise self._make_refusal(each.name, error.what, error.hint) from error
         for variable, table in self.tables.items():
             after = self.lower(self.nexts[variable])
             for name, measure in table.totals.items():
@@ -224,7 +224,7 @@ class _Tabled:
         columns = tuple(self.arrays.get(column, column) for column in memory.columns)
         words = self._words
         writes = tuple(Write(words(w.happens), words(w.position), words(w.value), w.first) for w in memory.writes)
-        domain = replace(memory.domain, element=numbered(memory.domain.element))
+        domain = replace(memory.domain, element=number_domain(memory.domain.element))
         return Memory(memory.name, domain, columns, writes, memory.updates)
 
     def _number(self, leaf: Term) -> Term:
@@ -248,7 +248,7 @@ class _Tabled:
             )
         return found
 
-    def _refused(self, name: str, what: str, hint: str = "") -> Refused:
+    def _make_refusal(self, name: str, what: str, hint: str = "") -> Refused:
         instance = instance_of(name)
         where = self.nodes[instance].where if instance in self.nodes else ""
         hint = hint or "the reference executor runs everything"
@@ -290,11 +290,11 @@ class _Lower(Fold[Any]):
 
     def on_ite(self, term: Term, condition: Term, then: Any, otherwise: Any) -> Any:
         del term
-        return chosen(condition, then, otherwise)
+        return choose_value(condition, then, otherwise)
 
     def on_map_get(self, _: Term, m: MapView, key: Any, default: Any) -> Any:
         present, value = m.look(key)
-        return chosen(present, value, default)
+        return choose_value(present, value, default)
 
     def on_map_has(self, _: Term, m: MapView, key: Any) -> Any:
         return m.look(key)[0]

@@ -94,22 +94,22 @@ def _alone(
     """The finite variables that depend on each other only, their joint history, and for each where it repeats."""
     known = Substitute(dict(given))
     finite = [v for v in system.variables if v.domain.finite]
-    terms = system.inlined(tuple(v.next for v in finite))
+    terms = system.inline(tuple(v.next for v in finite))
     after = {v.name: known(term) for v, term in zip(finite, terms, strict=True)}
     needs = {name: set(variables([term])) for name, term in after.items()}
-    alone = _closed(needs)
+    alone = _find_closed(needs)
     names = [v.name for v in system.variables if v.name in alone]
     history = _history(system, names, [after[name] for name in names], longest)
     # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
     domains = {v.name: v.domain for v in system.variables}
     values = {name: set(column) for name, column in zip(names, zip(*history, strict=True), strict=True)}
     kept = [name for name in names if all(value in domains[name] for value in values[name])]
-    cones = {name: frozenset(reached({name}, needs)) for name in kept}
+    cones = {name: frozenset(find_reached({name}, needs)) for name in kept}
     found = {cone: _circle(history, names, cone) for cone in set(cones.values())}
     return names, history, {name: found[cone] for name, cone in cones.items()}
 
 
-def _closed(needs: Mapping[str, set[str]]) -> set[str]:
+def _find_closed(needs: Mapping[str, set[str]]) -> set[str]:
     """The names that depend on each other only."""
     found = set(needs)
     while True:
@@ -119,7 +119,7 @@ def _closed(needs: Mapping[str, set[str]]) -> set[str]:
         found = fewer
 
 
-def reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
+def find_reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
     """These names, and all on which they depend."""
     found, todo = set(names), list(names)
     while todo:

@@ -22,7 +22,7 @@ from workbench.core.program import Program, unknown
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var
 from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
-from workbench.executors.compiled.lower.given_maps import given_in
+from workbench.executors.compiled.lower.given_maps import find_given_maps
 from workbench.executors.compiled.lower.maps import in_tables
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
@@ -82,7 +82,7 @@ def translate(
     for name, domain in flat.inputs:
         told = f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no"
         try:
-            given.update(given_in(domain))
+            given.update(find_given_maps(domain))
         except Refused as error:
             raise Refused(f"{told} such maps: {error.what}", hint=error.hint) from error
         if given and not maps:
@@ -96,8 +96,8 @@ def translate(
                 where=node.where,
                 hint="run it in the reference executor",
             )
-    known = known_capacities(flat, capacities)
-    sizes = {queue: known.get(queue, rest if _kept(flat, queue, given) else 0) for queue in flat.queues}
+    known = find_capacities(flat, capacities)
+    sizes = {queue: known.get(queue, rest if _is_storable(flat, queue, given) else 0) for queue in flat.queues}
     try:
         system = in_tables(compose(flat, {**known, **sizes}, arrays=True), flat)
     except (Refused, TypingError) as error:
@@ -135,7 +135,7 @@ def _keys(rows: Others) -> type[Domain]:
     return type(array.element)
 
 
-def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dict[str, int]:
+def find_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dict[str, int]:
     """Those of queues that have one: of the pipeline, or given instead."""
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:
@@ -144,7 +144,7 @@ def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> di
     return known
 
 
-def _kept(flat: Pipeline, queue: str, given: Container[Domain]) -> bool:
+def _is_storable(flat: Pipeline, queue: str, given: Container[Domain]) -> bool:
     """Whether a memory can hold what waits in a queue, where these maps come in."""
     waiting = flat.domains[flat.sources[queue]]
     return all(part.finite or isinstance(part, WORDS) or part in given for _, part in scalars(waiting))
@@ -171,7 +171,7 @@ def _check_words(system: System, flat: Pipeline) -> None:
             raise Refused(what, where=node.where if node else "", hint=error.hint) from error
 
 
-def fixed(system: System) -> dict[Term, Term]:
+def find_constants(system: System) -> dict[Term, Term]:
     """The variables that have one value only (those of queues that never hold an event, mostly)."""
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
@@ -185,7 +185,7 @@ def dense(system: System) -> dict[Term, Term]:
 def sparse(system: System) -> dict[Term, Term]:
     """What is known of a step that is not the end of a stream."""
     over = {end.over: FALSE for end in system.ends.values() if len(system.inputs) == 1}
-    return fixed(system) | {end.now: FALSE for end in system.ends.values()} | over
+    return find_constants(system) | {end.now: FALSE for end in system.ends.values()} | over
 
 
 def ending(system: System, names: Container[str] | None = None) -> dict[Term, Term]:
@@ -194,7 +194,7 @@ def ending(system: System, names: Container[str] | None = None) -> dict[Term, Te
     return sparse(system) | {source.present: FALSE for source in system.inputs} | now
 
 
-def known(system: System, kind: str) -> dict[Term, Term]:
+def list_known(system: System, kind: str) -> dict[Term, Term]:
     """What is known of every step of a loop of this kind: `dense`, `sparse`, `ending`, `ending NAME` of one input."""
     _, _, name = kind.partition(" ")
     if name:
@@ -222,7 +222,7 @@ def _leaving(system: System, variable: StateVariable) -> Hazard | None:
     """That a variable leaves its range, if it can."""
     escapes = escape_in(system, {variable.name}, Overflowing.CHECKED)
     told = f"processor '{instance_of(variable.name)}': '{local_of(variable.name)}' of {variable.domain} gets"
-    gets = FALSE if escapes is FALSE else system.inlined(Unchecked({})(variable.next))
+    gets = FALSE if escapes is FALSE else system.inline(Unchecked({})(variable.next))
     return None if escapes is FALSE else Hazard(told, OBLIGATION_HINT, escapes, gets=gets)
 
 
@@ -255,5 +255,5 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             if escapes is not FALSE:
                 told = f"processor '{instance}': a result {what}"
                 found.append(Hazard(told, hint, escapes, beyond_words=kind is Integers))
-    happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)
+    happening = zip(found, system.inline(tuple(h.happens for h in found)), strict=True)
     return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)

@@ -67,7 +67,7 @@ def table_size(rows: int) -> int:
 
 def full(memory: Memory) -> Term:
     """Whether a step finds no row in a table for what it writes."""
-    last = memory.writes[-1] if memory.keyed and memory.writes else None
+    last = memory.writes[-1] if memory.is_table and memory.writes else None
     return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
@@ -112,12 +112,12 @@ def find_entry(begins: Any, keys: Any, number: Any, key: Any) -> int:
     return int(place) if place < high and keys[place] == key else 0
 
 
-def ordered(used: Any, keys: Any) -> list[int]:
+def order_rows(used: Any, keys: Any) -> list[int]:
     """The rows that are used, in the order of their keys."""
     return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
 
 
-def linked(used: Any, keys: Any) -> list[int]:
+def link_rows(used: Any, keys: Any) -> list[int]:
     """Links between the rows that are used: those whose keys have the same first place are in one chain.
 
     The first ones of the chains, by that place, then of each row the next one; 0 is none.
@@ -158,14 +158,14 @@ def size(used: Any) -> int:
     return len(used) - 1 - DIRECT
 
 
-def filled(used: Any) -> float:
+def measure_load(used: Any) -> float:
     """Which part of the rows is used."""
     import numpy as np
 
     return int(np.count_nonzero(used[1 + DIRECT :])) / size(used)
 
 
-def enlarged(
+def enlarge_table(
     arrays: Sequence[Any],
     fresh: Sequence[Any],
     rows_at_least: int,

@@ -52,14 +52,14 @@ class Taped:
     pasts: tuple[Past, ...] = ()
 
 
-def taped(system: System, dense: Mapping[Term, Term]) -> Taped:
+def tape_system(system: System, dense: Mapping[Term, Term]) -> Taped:
     """The same system where every input has an event in every step since the first, of which `dense` is known.
 
     It is the same in such steps, and in the one with which the streams end. Variables on which neither outputs nor
     hazards depend any more stand still in it.
     """
     recall = _Recall(system, dense)
-    if not recall.arrays or any(memory.keyed for memory in system.memories):
+    if not recall.arrays or any(memory.is_table for memory in system.memories):
         return Taped(system)
     left = replace(
         system,
@@ -105,13 +105,13 @@ class _Recall(Substitute):
         self.pasts: dict[Past, None] = {}
         self._written: dict[Term, tuple[Term, Memory]] = {}
         for memory in system.memories:
-            values = self._computed(memory)
+            values = self._list_computed(memory)
             self._written |= {array: (value, memory) for array, value in zip(memory.columns, values, strict=False)}
         terms = [v.next for v in system.variables] + [d.term for d in system.definitions]
         terms += [leaf for m in system.memories for w in m.writes for leaf in (w.happens, w.position, *leaves(w.value))]
         for load in postorder(terms):
             array = _array(load)
-            if array in self._written and not self._known_age(load):
+            if array in self._written and not self._has_known_age(load):
                 for each in self._written[array][1].columns:
                     self._written.pop(each, None)
         self.arrays = frozenset(self._written)
@@ -120,19 +120,19 @@ class _Recall(Substitute):
         """What is written to another memory."""
         return Write(self(write.happens), self(write.position), map_leaves(self, write.value), write.first)
 
-    def _computed(self, memory: Memory) -> list[Term]:
+    def _list_computed(self, memory: Memory) -> list[Term]:
         """What each step writes to each array, where that depends on nothing but what comes in it; else nothing."""
         escapes = [each for kind in (Overflowing.CHECKED, Integers) for each in escaping(memory, kind)]
         if len(memory.writes) != 1 or memory.updates or any(each is not FALSE for each in escapes):
             return []
         (write,) = memory.writes
-        happens, *values = (self._known(leaf) for leaf in leaves(self._system.inlined((write.happens, write.value))))
+        happens, *values = (self._known(leaf) for leaf in leaves(self._system.inline((write.happens, write.value))))
         nodes = list(postorder(values))
         inside = all(node in self._inputs for node in nodes if node.is_var)
         few = sum(node.op is not None for node in nodes) <= MOST_WORK
         return values if happens is TRUE and inside and few and not any(map(_array, nodes)) else []
 
-    def _known_age(self, load: Term) -> bool:
+    def _has_known_age(self, load: Term) -> bool:
         """Whether it is known how many writes ago that was written which is read."""
         return load.op is RECALL and (load.args[2].is_const or load.args[2].name in self._counters)
 

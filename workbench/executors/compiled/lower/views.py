@@ -171,7 +171,7 @@ class WithEntry(MapView):
     def look(self, key: Any) -> tuple[Any, Any]:
         present, value = self.before.look(key)
         found = equal(as_term(key, self.domain.key), as_term(self.key, self.domain.key))
-        return ite(found, self.there, present), chosen(found, self.value, value)
+        return ite(found, self.there, present), choose_value(found, self.value, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class OneOf(MapView):
 
     def look(self, key: Any) -> tuple[Any, Any]:
         (p, v), (q, w) = self.then.look(key), self.otherwise.look(key)
-        return ite(self.condition, p, q), chosen(self.condition, v, w)
+        return ite(self.condition, p, q), choose_value(self.condition, v, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +243,7 @@ def number_of(view: MapView) -> Term:
     raise Refused("a map that comes in is kept with changes", hint="let a machine keep a map of its own, with put")
 
 
-def chosen(condition: Any, then: Any, otherwise: Any) -> Any:
+def choose_value(condition: Any, then: Any, otherwise: Any) -> Any:
     """A conditional, of values that may be maps."""
     if condition is TRUE or same(then, otherwise):
         return then
@@ -254,7 +254,7 @@ def chosen(condition: Any, then: Any, otherwise: Any) -> Any:
     if isinstance(then, MapView):
         return then.or_else(condition, otherwise)
     if isinstance(then, tuple):
-        return tuple(chosen(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+        return tuple(choose_value(condition, a, b) for a, b in zip(then, otherwise, strict=True))
     return ite(condition, then, otherwise)
 
 
@@ -309,8 +309,8 @@ def _either(condition: Term, a: EntryChange | None, b: EntryChange | None) -> En
         assert one is not None
         return one._replace(happens=both(condition if b is None else negate(condition), one.happens))
     happens = ite(condition, as_term(a.happens, BOOL), as_term(b.happens, BOOL))
-    value = None if a.value is None else chosen(condition, a.value, b.value)
-    return EntryChange(happens, chosen(condition, a.key, b.key), chosen(condition, a.there, b.there), value)
+    value = None if a.value is None else choose_value(condition, a.value, b.value)
+    return EntryChange(happens, choose_value(condition, a.key, b.key), choose_value(condition, a.there, b.there), value)
 
 
 # --- what is added up -----------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from workbench.core.memory import READS
 from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
 from workbench.core.term import TRUE, Term, const, leaves, var
 from workbench.errors import Refused
-from workbench.executors.compiled.lower.steady import Circle, circles, reached
+from workbench.executors.compiled.lower.steady import Circle, circles, find_reached
 from workbench.ir.system import System, instance_of
 
 LONGEST = 1 << 15
@@ -98,7 +98,7 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
     ------
     Refused: it cannot, because of some processor.
     """
-    tables = [memory.name for memory in system.memories if memory.keyed]
+    tables = [memory.name for memory in system.memories if memory.is_table]
     repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
     if tables or repeats:
         why = "memory is a table" if tables else "verdicts wait in any number"
@@ -115,7 +115,7 @@ class _Analysis:
         self.system, self.reassociate = system, reassociate
         self.known = Substitute(dict(given))
         self.variables = {v.name: v for v in system.variables}
-        self.after = {v.name: self.known(system.inlined(v.next)) for v in system.variables}
+        self.after = {v.name: self.known(system.inline(v.next)) for v in system.variables}
         memories = {m.columns[0].name: m for m in system.memories if m.columns}
         self.writes = {a: [self._scalars(write[:3]) for write in m.writes] for a, m in memories.items()}
         self.array = {column.name: array for array, memory in memories.items() for column in memory.columns}
@@ -130,7 +130,7 @@ class _Analysis:
 
     def _scalars(self, value: Any) -> tuple[Term, ...]:
         """The scalars of what a write or a slot says (whether and where it happens come first), as far as known."""
-        return tuple(map(self.known, leaves(self.system.inlined(tuple(value)))))
+        return tuple(map(self.known, leaves(self.system.inline(tuple(value)))))
 
     def _names(self, terms: Sequence[Term]) -> set[str]:
         """The variables that terms depend on, and the memories, each by its first array."""
@@ -143,7 +143,7 @@ class _Analysis:
         return found
 
     def _cone(self, names: set[str]) -> set[str]:
-        return reached(names, self.needs)
+        return find_reached(names, self.needs)
 
     # --- scans ----------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class _Analysis:
         if all(arg is not symbol for arg in changed.args):  # one operation, so that no sum on the way to it goes unseen
             return None
         for _, definition in self.system.definitions:
-            inside = self.known(self.system.inlined(definition))
+            inside = self.known(self.system.inline(definition))
             if _occurs(symbol, inside) and inside is not changed and inside is not term:
                 return None
         shown = []

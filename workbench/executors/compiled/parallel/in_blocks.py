@@ -104,7 +104,7 @@ class InBlocks:
         while able and self._cost < self._costly and first < last:
             begun = first
             first = last if kind.name in self._measured else min(first + max(1, PROBE // size) * size, last)
-            yield from self._timed_ranges(begun, first, kind, in_turn.ranges(one, begun, first, kind))
+            yield from self._time_ranges(begun, first, kind, in_turn.ranges(one, begun, first, kind))
         length = self.threads * LONGEST // size * size
         for start in range(first, last, length):
             stop = min(start + length, last)
@@ -120,7 +120,7 @@ class InBlocks:
                     one.steps -= edges[-1] - start
             yield from in_turn.ranges(one, start, stop, kind)
 
-    def _timed_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[StepRange]) -> Iterator[StepRange]:
+    def _time_ranges(self, first: int, last: int, kind: LoopKind, made: Iterator[StepRange]) -> Iterator[StepRange]:
         """The same ranges; what a step of them costs is known then."""
         begun = time.thread_time()
         yield from made

@@ -155,7 +155,7 @@ def _sources(memory: KernelMemory, composites: records.CompositeWords) -> tuple[
     return starts, composites.sources[np.arange(composites.sources.shape[1]) < counts[:, None]]
 
 
-def retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:
+def list_retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:
     """The events that columns retain; one in several columns comes several times."""
     rules: RuleSet = memory.rule_tables.plan.rules
     for number in range(memory.rule_tables.event_columns):

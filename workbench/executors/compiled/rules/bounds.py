@@ -15,7 +15,7 @@ from workbench.executors.compiled.rules.expressions import OPCODES
 from workbench.tesla import tree as t
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
 from workbench.tesla.operators import readings
-from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expanded, slots
+from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expand_parameters, slots
 
 MIRRORS = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 """Comparisons of what is subtracted, with the sides changed."""
@@ -36,7 +36,7 @@ class AttributeBound(NamedTuple):
 
 def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
     """A constraint as such a comparison, if it is one."""
-    for sign, one, other in readings(expanded(constraint, own=True)):
+    for sign, one, other in readings(expand_parameters(constraint, own=True)):
         if sign == "!=" or _is_own(other):
             continue
         mine, sign, bound = _isolate(one, sign, other)
@@ -66,7 +66,7 @@ def _is_own(expression: t.Expression) -> bool:
     return any(leaf.place == OWN for leaf in slots(expression))
 
 
-def banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
+def find_banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
     """The attribute that all who look into a column bound on both sides; `NONE` if there is none."""
     common: list[int] | None = None
     steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
@@ -79,7 +79,7 @@ def banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
     return common[0] if common else records.NONE
 
 
-def banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
+def find_banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
     """The name of that attribute of a column."""
-    cell = banded_cell(plan, column)
+    cell = find_banded_cell(plan, column)
     return None if cell == records.NONE else plan.rules.declarations[column.type].attributes[cell].name

@@ -105,9 +105,9 @@ class RulesByKey:
             found += (part.process(events[place]) for place in order.tolist())
         if self._waiting:
             found += part.run_until(until, sources=sources)
-        return self._place(number, order, begun, self._joined(found), times)
+        return self._place(number, order, begun, self._join_blocks(found), times)
 
-    def _joined(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
+    def _join_blocks(self, found: Sequence[EventBlock | list[Occurrence]]) -> EventBlock | None:
         rules, put = self._parts[0].rules, self._parts[0].texts.put
         try:
             blocks = [each if isinstance(each, EventBlock) else event_block(rules, each, put) for each in found if each]

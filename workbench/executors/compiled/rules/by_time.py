@@ -69,8 +69,8 @@ class RulesByTime:
     def __init__(self, parts: Sequence[CompiledRules], split: TimeSplit, manager: ThreadManager) -> None:
         self._parts, self._split, self._manager = parts, split, manager
         self._leader, self._count, self._events = 0, 0, 0
-        self._numbers = [PartNumbers(self._split.repeated) for _ in parts]
-        self._of_events = PartNumbers(self._split.repeated)
+        self._numbers = [PartNumbers(self._split.overlap) for _ in parts]
+        self._of_events = PartNumbers(self._split.overlap)
         self._replay_cost, self._seconds, self._counts = REPLAY_COST, np.zeros(2), np.zeros(2)
 
     def run(
@@ -102,7 +102,7 @@ class RulesByTime:
 
     def _begin_of(self, times: Any, first: int) -> int:
         """Where in the block a thread begins to repeat events before its slice."""
-        return int(np.searchsorted(times, times[first] - self._split.repeated))
+        return int(np.searchsorted(times, times[first] - self._split.overlap))
 
     def cut(self, times: Any) -> list[int]:
         """Where the slices of a block end, so that all of them take the same time."""

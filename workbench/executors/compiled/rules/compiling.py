@@ -84,7 +84,7 @@ def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: di
     return known[function]
 
 
-def compiled_functions() -> KernelFunctions:
+def compile_functions() -> KernelFunctions:
     """The kernel as machine code, for the arrays of one running rule set.
 
     It is compiled once for a machine and version, which a line on stderr says.
@@ -123,7 +123,7 @@ class EntryCall:
         known = {id(each): passed for each, passed in zip(self._arguments, self._passed, strict=True)}
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             if id(argument) not in known:
-                known[id(argument)] = _passed(argument, parameter)
+                known[id(argument)] = _pass_argument(argument, parameter)
         self._passed = [known[id(each)] for each in arguments]
         words = [each.given for each in self._passed]
         loop = _machine_loop(self._entry)
@@ -132,7 +132,7 @@ class EntryCall:
         self._call, self._arguments = loop.bound(*words), arguments
 
 
-def _passed(argument: Any, parameter: Any) -> PassedArgument:
+def _pass_argument(argument: Any, parameter: Any) -> PassedArgument:
     """What is passed for an argument; descriptors are as numba has them."""
     if parameter is int:
         return PassedArgument(argument)

@@ -15,7 +15,7 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.kernel.index import scatter
 from workbench.tesla import tree as t
 from workbench.tesla.engines.set_plan import SetPlan, TriggerIndex, index_of
-from workbench.tesla.resolved import expanded
+from workbench.tesla.resolved import expand_parameters
 
 
 def constant_index(plan: SetPlan, rule: int) -> TriggerIndex | None:
@@ -30,7 +30,7 @@ def constant_index(plan: SetPlan, rule: int) -> TriggerIndex | None:
 def constraints_to_ask(plan: SetPlan, rule: int) -> list[t.Expression]:
     """The constraints of a rule's trigger, but for what its index has decided."""
     index, constraints = constant_index(plan, rule), plan.plans[rule].trigger.part.constraints
-    return [each for each in constraints if index is None or index_of(expanded(each, own=True)) != index]
+    return [each for each in constraints if index is None or index_of(expand_parameters(each, own=True)) != index]
 
 
 def find_constants(plan: SetPlan, word: Callable[[Any], int]) -> Mapping[int, tuple[int, int]]:

@@ -28,19 +28,19 @@ from workbench.executors.compiled.rules.compiling import (
     PLAIN,
     SHORT_RUN,
     KernelFunctions,
-    compiled_functions,
+    compile_functions,
     is_startable,
 )
 from workbench.executors.compiled.rules.costs import CostCounter, add_costs
-from workbench.executors.compiled.rules.facts import load_facts, retained_facts
+from workbench.executors.compiled.rules.facts import load_facts, retain_facts
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import build_tables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD, EventWords, KernelStatus
 from workbench.executors.compiled.rules.refusals import refuse_unsupported
 from workbench.executors.compiled.rules.texts import MOST_LETTERS, forget_texts, make_room, text_literals
 from workbench.executors.compiled.rules.transfer import (
-    held_events,
     is_complete,
+    list_held_events,
     read_publisher,
     to_publisher,
 )
@@ -91,7 +91,7 @@ class CompiledRules:
         self._before: Sequence[RuleCost] = ()
         self._begin(rules)
         self.memory = self._new_memory(PLAIN)
-        self._retained = retained_facts(self._tables.plan, self.facts)
+        self._retained = retain_facts(self._tables.plan, self.facts)
         if not self._waits:
             self._start()
 
@@ -130,7 +130,7 @@ class CompiledRules:
         ------
         Refused: there are too many. FactsError: a database does not answer. LargeNumberError: a number is too large.
         """
-        self._retained = retained_facts(self._tables.plan, self.facts)
+        self._retained = retain_facts(self._tables.plan, self.facts)
         rows = self.facts if self._retained is None else self._retained.rows
         load_facts(memory, rows, self.texts, plain=self.settings.plain)
 
@@ -280,7 +280,7 @@ class CompiledRules:
     def use_machine_code(self) -> None:
         """Let machine code run from now on, unless Python is to."""
         if not self.settings.plain and self.memory.functions is PLAIN:
-            self.memory.functions = compiled_functions()
+            self.memory.functions = compile_functions()
         if self._waits:
             self._waits = False
             self._start()
@@ -337,7 +337,7 @@ class CompiledRules:
 
     def copy_history(self, other: CompiledRules) -> None:
         """Know what another engine of these rules knows."""
-        self.memory = other.memory.copied(self.memory.functions)
+        self.memory = other.memory.copy_for_thread(self.memory.functions)
 
     def profile(self) -> Sequence[RuleCost]:
         """What each rule has cost."""
@@ -352,7 +352,7 @@ class CompiledRules:
         """Let `cdp` go on."""
         if self._exact is None:
             self._before = self.profile()
-            self._exact, self._patience = self._published(), WAITING if self._waits else PATIENCE
+            self._exact, self._patience = self._make_publisher(), WAITING if self._waits else PATIENCE
         return self._exact
 
     def _process_exactly(self, events: Sequence[Occurrence], found: list[Occurrence]) -> int:
@@ -373,7 +373,7 @@ class CompiledRules:
             if is_startable(self._seen):
                 self.use_machine_code()
             return self._exact is None
-        self._patience = PATIENCE + len(held_events(exact))  # it takes long to see, where there are many
+        self._patience = PATIENCE + len(list_held_events(exact))  # it takes long to see, where there are many
         try:
             if exact.rules != self._rules:
                 self._begin(exact.rules)
@@ -388,7 +388,7 @@ class CompiledRules:
         self.memory, self._passed, self._exact = memory, exact.passed, None
         return True
 
-    def _published(self) -> Publisher:
+    def _make_publisher(self) -> Publisher:
         """The engine `cdp` in this state."""
         if self._exact is not None:
             return self._exact
@@ -399,21 +399,21 @@ class CompiledRules:
 
     def add(self, rules: RuleSet | str) -> Mapping[str, float]:
         """Add rules behind those there are."""
-        with self._changed() as exact:
+        with self._change_rules() as exact:
             return exact.add(rules)
 
     def remove(self, name: str) -> None:
         """Take a rule away."""
-        with self._changed() as exact:
+        with self._change_rules() as exact:
             exact.remove(name)
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one."""
-        with self._changed() as exact:
+        with self._change_rules() as exact:
             return exact.replace(name, rules)
 
     @contextmanager
-    def _changed(self) -> Iterator[Publisher]:
+    def _change_rules(self) -> Iterator[Publisher]:
         """Let `cdp` change its rules."""
         try:
             yield self._hand_over()
@@ -422,9 +422,9 @@ class CompiledRules:
 
     def snapshot(self) -> bytes:
         """The state as bytes."""
-        return self._published().snapshot()
+        return self._make_publisher().snapshot()
 
     def restore(self, state: bytes) -> None:
         """Go on where another engine was."""
-        with self._changed() as exact:
+        with self._change_rules() as exact:
             exact.restore(state)

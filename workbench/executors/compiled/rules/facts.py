@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.rules.blocks import append_events, event_words
-from workbench.executors.compiled.rules.compiling import compiled_functions
+from workbench.executors.compiled.rules.compiling import compile_functions
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.plan import RuleTables
 from workbench.executors.compiled.rules.records import FAR, LEAST_WORD
@@ -28,7 +28,7 @@ MANY = 1024
 """Facts that are worth machine code."""
 
 
-def retained_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
+def retain_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
     """The facts of rules, where some may be in databases; None: all are rows in memory."""
     if fact_tables(facts) is None:
         return None
@@ -54,7 +54,7 @@ def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: b
         return
     block, functions = fact_block(tables, columns, facts, codes.put), memory.functions
     if len(block) > MANY and not plain:
-        memory.functions = compiled_functions()
+        memory.functions = compile_functions()
     order, now, state.now = int(state.order), int(state.now), LEAST_WORD
     for number in columns:
         column = memory.history.columns[tables.columns[number]]
@@ -69,7 +69,7 @@ def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: 
     given, types = dict[int, tuple[AttributeColumn, ...]](), list[int]()
     for number in columns:
         planned, type_ = tables.plan.columns[number], tables.fact_types[number]
-        rows, domains = _sorted_rows(planned, facts), tables.plan.rules.declarations[planned.type].domains.values()
+        rows, domains = _sort_rows(planned, facts), tables.plan.rules.declarations[planned.type].domains.values()
         given[type_] = tuple(
             attribute_column([row[k] for row in rows], each, codes, {}) for k, each in enumerate(domains)
         )
@@ -82,6 +82,6 @@ def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: 
     )  # fmt: skip
 
 
-def _sorted_rows(planned: PlannedColumn, facts: Facts) -> list[tuple[object, ...]]:
+def _sort_rows(planned: PlannedColumn, facts: Facts) -> list[tuple[object, ...]]:
     _, step = planned.users[0]
     return list(sort_facts(step.part, step.declared, facts[planned.type]))

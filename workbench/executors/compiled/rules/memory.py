@@ -122,7 +122,7 @@ class KernelMemory:
         self._taken = [taken, *(each for each in known if each is not free)][:MAX_TAKEN]
         return free or self._composites(len(taken.types))
 
-    def copied(self, functions: KernelFunctions) -> KernelMemory:
+    def copy_for_thread(self, functions: KernelFunctions) -> KernelMemory:
         """The same in arrays of its own, for another thread, which has entries of its own; there is no output."""
         made = KernelMemory(self.rule_tables, 1, functions)
         moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
@@ -146,11 +146,11 @@ class KernelMemory:
         if status == KernelStatus.FULL_COLUMN:
             self.lay_out(self._larger_sizes())
         elif status == KernelStatus.FULL_CANDIDATES:
-            self.scratch = scratch._replace(candidates=records.enlarged(scratch.candidates))
+            self.scratch = scratch._replace(candidates=records.enlarge(scratch.candidates))
         elif status == KernelStatus.FULL_CONSUMING:
-            self.scratch = scratch._replace(consuming=records.enlarged(scratch.consuming))
+            self.scratch = scratch._replace(consuming=records.enlarge(scratch.consuming))
         elif status == KernelStatus.FULL_UNDO:
-            self.history = history._replace(undo=records.enlarged(history.undo))
+            self.history = history._replace(undo=records.enlarge(history.undo))
         elif status == KernelStatus.FULL_CONSUMED:
             words = history.consumed[:, 0]
             self._sweep("consumed", (words != records.NONE) & (words >= self.oldest * self.state.consumers))

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.bounds import banded_cell
+from workbench.executors.compiled.rules.bounds import find_banded_cell
 from workbench.executors.compiled.rules.constants import constraints_to_ask, find_constants, index_constants
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.lookups import add_lookups
 from workbench.executors.compiled.rules.records import StepKind
-from workbench.executors.compiled.rules.search_order import SearchEntry, search_order, written_order
+from workbench.executors.compiled.rules.search_order import SearchEntry, list_written_order, search_order
 from workbench.executors.compiled.rules.steps import EntryLists, StepLine, StepWriter, TableEntry, selects_window
 from workbench.tesla import tree as t
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan
-from workbench.tesla.resolved import expanded
+from workbench.tesla.resolved import expand_parameters
 
 
 class ScratchSizes(NamedTuple):
@@ -100,7 +100,7 @@ class _TableBuilder:
         order = sorted(range(len(plan.columns)), key=self._type_of_column)
         self._columns = [order.index(number) for number in range(len(order))]
         self._in_order = [plan.columns[number] for number in order]
-        self._banded = list(map(self._banded_cell, self._in_order))
+        self._banded = list(map(self._find_banded_cell, self._in_order))
         self._writer = StepWriter(self._lists, self._types, self._columns, self._banded, trex=trex)
 
     def build(self) -> RuleTables:
@@ -113,8 +113,8 @@ class _TableBuilder:
         constants = find_constants(self._plan, self._code.word)
         always = sorted(set(range(len(rules))) - constants.keys(), key=triggers.__getitem__)
         tables = records.PlanTables(
-            rules=records.named_table(rules, records.RULE),
-            steps=records.named_table(self._steps, records.STEP),
+            rules=records.build_table(rules, records.RULE),
+            steps=records.build_table(self._steps, records.STEP),
             bounds=records.table(self._lists.bounds.entries, records.BOUND),
             actions=records.table(self._lists.actions.entries, records.ACTION),
             keys=records.table(self._lists.keys.entries, records.ACTION),
@@ -162,7 +162,7 @@ class _TableBuilder:
     # --- rules ------------------------------------------------------------------------------------------
 
     def _rule(self, number: int, plan: RulePlan) -> dict[str, int]:
-        entries, begin = (written_order if self._profiled else search_order)(self._plan, number), len(self._steps)
+        entries, begin = (list_written_order if self._profiled else search_order)(self._plan, number), len(self._steps)
         bound_at = {each.step.number: place for place, each in enumerate(entries) if each.takes}
         lines = [self._line(number, plan, entries, place) for place in range(len(entries))]
         self._number_consumers(number, plan, entries, lines)
@@ -255,9 +255,9 @@ class _TableBuilder:
         emitted = nothing if plan.absent else self._emission(plan, len(lines), bound_at)
         conditions: list[list[t.Expression]] = [[] for _ in lines]
         for each in () if self._profiled else plan.rule.where_clause:
-            conditions[_known_at(plan, bound_at, each)].append(each)
+            conditions[_find_known_place(plan, bound_at, each)].append(each)
         for entry, line, asked, values in zip(entries, lines, conditions, emitted, strict=True):
-            assigned = self._assigned(plan, entry.step) if entry.takes else []
+            assigned = self._build_assignments(plan, entry.step) if entry.takes else []
             condition = self._code.required(asked, plan.layout)
             self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
 
@@ -267,11 +267,11 @@ class _TableBuilder:
         saying = (each for each in (*first, *actions) if each[0] != records.NONE or each[1] < each[2])
         line["actions"], line["actions_end"] = self._lists.actions.add(saying)
 
-    def _assigned(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
+    def _build_assignments(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
         """The parameters of what a step binds."""
         return [
             (register_of(plan.layout[step.place, f"${each.name}"]),
-             *self._code.value(expanded(each.value, own=True), plan.layout))
+             *self._code.value(expand_parameters(each.value, own=True), plan.layout))
             for each in (step.part.assignments if step.policy.binds else ())
         ]  # fmt: skip
 
@@ -281,7 +281,7 @@ class _TableBuilder:
         found: list[list[TableEntry]] = [[] for _ in range(steps)]
         for k, each in enumerate(plan.emitted.attributes):
             value = given[each.name]
-            found[_known_at(plan, bound_at, value)].append(
+            found[_find_known_place(plan, bound_at, value)].append(
                 (self._cells + k, *self._code.value(value, plan.layout, each.domain))
             )
         return found
@@ -301,9 +301,9 @@ class _TableBuilder:
 
     # --- columns ----------------------------------------------------------------------------------------
 
-    def _banded_cell(self, column: PlannedColumn) -> int:
+    def _find_banded_cell(self, column: PlannedColumn) -> int:
         """The attribute whose values are part of the key of a column, if there is one."""
-        return banded_cell(self._plan, column) if self._plan.indexed else records.NONE
+        return find_banded_cell(self._plan, column) if self._plan.indexed else records.NONE
 
     def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
         lookback = records.FOREVER if column.reach is None else min(column.reach, records.FOREVER)
@@ -318,7 +318,7 @@ _WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, r
 _NO_TREE = (records.NONE, records.NONE, 0, records.NONE, 0)
 
 
-def _known_at(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
+def _find_known_place(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
     """The place in the search behind which the value of an expression is known."""
     return max((bound_at.get(number, 0) for number in plan.binders(expression)), default=0)
 

@@ -313,7 +313,7 @@ def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
     return np.array(rows or [(0,) * len(dtype.names or ())], dtype).view(np.recarray)
 
 
-def named_table(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
+def build_table(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
     """A table of entries that are given by the names of fields; what one does not name is 0."""
     return table([tuple(line.get(name, 0) for name in dtype.names or ()) for line in lines], dtype)
 
@@ -348,7 +348,7 @@ def zeros(*shape: int) -> Any:
     return np.zeros(shape, np.int64)
 
 
-def enlarged(array: Any) -> Any:
+def enlarge(array: Any) -> Any:
     """The same with twice the room."""
     found = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
     found[: len(array)] = array

@@ -44,18 +44,18 @@ def _leaves(plan: RulePlan) -> Iterator[t.Expression]:
     """All expressions of a rule and of the aggregates that it uses, and their parts."""
     for expression in plan.rule.expressions:
         yield from t.within(expression)
-    for declared in _declared(plan):
+    for declared in _list_declared(plan):
         yield from t.within(declared.start)
-        yield from t.within(combined_value(declared)) if declared.combined is not None else ()
+        yield from t.within(find_combined_value(declared)) if declared.combined is not None else ()
 
 
-def _declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
+def _list_declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
     for step in plan.steps:
         if step.part.declared is not None:
             yield step.part.declared
 
 
-def combined_value(declared: t.DeclaredAggregate) -> t.Expression:
+def find_combined_value(declared: t.DeclaredAggregate) -> t.Expression:
     """What a declared aggregate makes of two values, which are its own attributes there."""
     assert declared.combined is not None
     return RuleScope(declared.scope).resolve(declared.combined)

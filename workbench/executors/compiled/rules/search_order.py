@@ -31,7 +31,7 @@ class SearchEntry(NamedTuple):
     takes: bool = True
 
 
-def written_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
+def list_written_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
     """The steps as they are written."""
     return [SearchEntry(step) for step in plan.plans[rule].steps]
 
@@ -50,10 +50,10 @@ def search_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
         if loop is not None:
             found.append(SearchEntry(loop, searches=False))
             bound.add(loop.number)
-    return _joined(found)
+    return _join_entries(found)
 
 
-def _joined(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
+def _join_entries(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
     """The same, where what is taken right after it is searched is one entry."""
     found = list[SearchEntry]()
     for each in entries:

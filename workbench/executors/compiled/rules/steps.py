@@ -12,12 +12,12 @@ from workbench.executors.compiled.rules import records
 from workbench.executors.compiled.rules.bounds import attribute_bound
 from workbench.executors.compiled.rules.expressions import ListPart, PostfixCode, SharedParts, register_of
 from workbench.executors.compiled.rules.records import StepKind, WindowKind
-from workbench.executors.compiled.rules.refusals import AGGREGATES, POLICIES, combined_value
+from workbench.executors.compiled.rules.refusals import AGGREGATES, POLICIES, find_combined_value
 from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import MatchLayout
 from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedStep
-from workbench.tesla.resolved import domain_of, expanded
+from workbench.tesla.resolved import domain_of, expand_parameters
 
 TableEntry = tuple[int, ...]
 Equations = Iterable[tuple[t.Expression, t.Expression]]
@@ -81,17 +81,17 @@ class StepWriter:
 
     def trigger(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> StepLine:
         """The first step of a rule, which asks these constraints."""
-        line = self._bound_line(plan.trigger)
+        line = self._write_binding(plan.trigger)
         line["residual"], line["residual_end"] = self._residual(plan, constraints)
         return line
 
     def step(self, plan: RulePlan, planned: PlannedStep) -> StepLine:
         """A step behind it."""
         step = planned.step
-        line = self._bound_line(step) | _window(step, self._trex)
+        line = self._write_binding(step) | _window(step, self._trex)
         line["column"] = self._columns[planned.column]
         line["keys"], line["keys_end"] = self._lists.add_key(planned.equations, plan.layout)
-        rest = self._bounds_of(line, plan, _unkeyed(planned))
+        rest = self._bounds_of(line, plan, _list_unkeyed(planned))
         line["residual"], line["residual_end"] = self._residual(plan, rest)
         if step.selects:
             rivals = [each for each in plan.steps[1 : step.number] if each.selects and each.type == step.type]
@@ -101,7 +101,7 @@ class StepWriter:
 
     def taking(self, step: RuleStep, searched: int) -> StepLine:
         """The step that takes what has been put aside at an earlier place of the search."""
-        return self._bound_line(step) | {"kind": StepKind.TAKE, "list": searched}
+        return self._write_binding(step) | {"kind": StepKind.TAKE, "list": searched}
 
     def _tree(self, line: StepLine) -> int:
         """The number of the tree of an aggregate that may have one: the key and the window are all that it asks."""
@@ -110,7 +110,7 @@ class StepWriter:
             return records.NONE
         return self.trees.setdefault((line["column"], line["cell"], kind), len(self.trees))
 
-    def _bound_line(self, step: RuleStep) -> StepLine:
+    def _write_binding(self, step: RuleStep) -> StepLine:
         """What a step is, and what it binds."""
         part = step.part
         line = {
@@ -132,7 +132,7 @@ class StepWriter:
         real = domain == FLOAT and step.values == INT
         line["initial"], line["initial_end"] = code.value(t.Literal(declared.first), {})
         line["value"], line["value_end"] = code.own_cell(cell, real=real)
-        line["combine"], line["combine_end"] = code.value(combined_value(declared), {}, domain)
+        line["combine"], line["combine_end"] = code.value(find_combined_value(declared), {}, domain)
         return line
 
     def _bounds_of(self, line: StepLine, plan: RulePlan, constraints: Sequence[t.Expression]) -> list[t.Expression]:
@@ -156,7 +156,7 @@ class StepWriter:
         return rest
 
     def _residual(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> ListPart:
-        return self._lists.code.required([expanded(each, own=True) for each in constraints], plan.layout)
+        return self._lists.code.required([expand_parameters(each, own=True) for each in constraints], plan.layout)
 
 
 _ASKED = ("keys", "bounds", "residual", "rivals")
@@ -170,7 +170,7 @@ def selects_window(line: StepLine) -> bool:
     return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _ASKED)
 
 
-def _unkeyed(planned: PlannedStep) -> list[t.Expression]:
+def _list_unkeyed(planned: PlannedStep) -> list[t.Expression]:
     """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
     pairs = planned.step.equations
     if len(planned.equations) != 1 or len(pairs) != 1:
@@ -196,10 +196,10 @@ def _window(step: RuleStep, trex: bool) -> dict[str, int]:
         return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
     if window.after:
         return anchors | {"window": WindowKind.AFTER, "most": min(most or 0, records.FOREVER)}
-    if trex and not window.counted:  # both ends are open, and times whole numbers
+    if trex and not window.counts_events:  # both ends are open, and times whole numbers
         least, most = least + 1, None if most is None else most - 1
         if most is not None and most < least:
             least, most = 1, 0
-    kind = WindowKind.BY_ORDER if window.counted else WindowKind.BY_TIME
+    kind = WindowKind.BY_ORDER if window.counts_events else WindowKind.BY_TIME
     endless = most is None or most >= records.FOREVER
     return anchors | {"window": kind, "least": least, "most": records.NONE if endless else int(most or 0)}

@@ -63,7 +63,7 @@ def _add_letters(memory: KernelMemory, code: int, letters: bytes) -> None:
     start = int(memory.state.letters)
     end = start + len(letters)
     while end > len(memory.history.letters):
-        memory.history = memory.history._replace(letters=records.enlarged(memory.history.letters))
+        memory.history = memory.history._replace(letters=records.enlarge(memory.history.letters))
     memory.history.letters[start:end] = np.frombuffer(letters, np.uint8)
     memory.add_rows("texts", np.array([[code, start, end]]))
     memory.state.letters = end

@@ -34,7 +34,7 @@ KEY_COST = 0.05
 """The part of one thread's time that it takes to partition events by key, and to merge what comes out."""
 
 
-def compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | ThreadedRules:
+def make_compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | ThreadedRules:
     """Make the engine `compiled`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):

@@ -18,7 +18,7 @@ import numpy as np
 
 from workbench.core.domain import FLOAT, Domain, Value
 from workbench.executors.compiled.rules import records
-from workbench.executors.compiled.rules.blocks import append_events, event_words, retained_events, values_of
+from workbench.executors.compiled.rules.blocks import append_events, event_words, list_retained_events, values_of
 from workbench.executors.compiled.rules.expressions import register_of
 from workbench.executors.compiled.rules.kernel.waiting import find_deadline, rows_of_match
 from workbench.executors.compiled.rules.memory import KernelMemory
@@ -48,7 +48,7 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
     """An engine `cdp` that has seen the same events; its clock is not set."""
     publisher = Publisher(ENGINE, memory.rule_tables.plan.rules, facts, settings, CDPMatcher)
     publisher.count = int(memory.state.order)
-    events = {each.number: each for each in retained_events(memory, texts)}
+    events = {each.number: each for each in list_retained_events(memory, texts)}
     for number, runner in enumerate(publisher.runners):
         types = {step.type for step in (*runner.plan.steps[1:], runner.plan.absent) if step is not None}
         _wait(publisher, number, runner, memory, texts)
@@ -56,10 +56,10 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
             if event.type in types:
                 runner.add(event)
     _mark_forgotten(publisher, memory)
-    for number, slot, order in _consumed(memory):
+    for number, slot, order in _iterate_consumed(memory):
         consumed = publisher.runners[number].consumed
         if order in events and consumed is not None:
-            _consumed_at(consumed, slot)[order] = events[order].time
+            _find_consumed(consumed, slot)[order] = events[order].time
     for rule, nulls, *words, time in memory.history.silences[memory.silent]:
         runner = publisher.runners[int(rule)]
         runner.emitted[_silent_values(runner.plan, int(nulls), words, texts)] = int(time)
@@ -93,12 +93,12 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
     def code_of(text: str) -> int:
         return codes.put([text])[0]
 
-    events, tables = held_events(exact), memory.rule_tables
+    events, tables = list_held_events(exact), memory.rule_tables
     block = event_block(tables.plan.rules, events, codes.put)
     words = event_words(block, tables.sizes.width)._replace(orders=np.array([each.number for each in events], np.int64))
     if not append_events(memory, words, codes, block.texts):
         raise LargeNumberError("an expression has more than 64 bits")
-    for place, column in _placed_columns(exact, memory):
+    for place, column in _iterate_columns(exact, memory):
         if column.since is not None:
             memory.since[place] = max(memory.since.get(place, (column.since, 0)), (column.since, column.place))
     memory.set_rows("consumed", np.array(read_consumed(exact, memory), np.int64).reshape(-1, 1))
@@ -107,7 +107,7 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
     memory.state.order, memory.state.now = exact.count, LEAST_WORD if exact.now is None else exact.now
 
 
-def held_events(exact: Publisher) -> list[Occurrence]:
+def list_held_events(exact: Publisher) -> list[Occurrence]:
     """The events that `cdp` retains, in their order."""
     columns = [*_columns(exact), *(each.absences.column for each in exact.runners if each.absences is not None)]
     events = {event.number: event for column in columns for event in column.column}
@@ -135,11 +135,11 @@ def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
         order * len(consumers) + place
         for place, (number, slot) in enumerate(consumers)
         if (consumed := exact.runners[number].consumed) is not None
-        for order in _consumed_at(consumed, slot)
+        for order in _find_consumed(consumed, slot)
     ]
 
 
-def _consumed_at(consumed: dict[int, Consumed], slot: int) -> Consumed:
+def _find_consumed(consumed: dict[int, Consumed], slot: int) -> Consumed:
     """What is consumed at a slot: at all of them the same where T-Rex is not followed."""
     return consumed.get(slot, next(iter(consumed.values())))
 
@@ -168,14 +168,14 @@ def _columns(exact: Publisher) -> Iterator[StepColumn]:
         yield from runner.matcher.columns.values()
 
 
-def _consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
+def _iterate_consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
     """Rules, slots of their matches, and the orders of the events that are consumed there."""
     words, consumers = memory.history.consumed[:, 0], memory.rule_tables.consumers
     for word in words[words != records.NONE].tolist():
         yield *consumers[word % len(consumers)], word // len(consumers)
 
 
-def _placed_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[int, StepColumn]]:
+def _iterate_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[int, StepColumn]]:
     """The columns of `cdp`, each with the number of the one in which the kernel has its events."""
     tables = memory.rule_tables
     for runner, steps in zip(exact.runners, tables.plan.steps, strict=True):
@@ -186,7 +186,7 @@ def _placed_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[in
 
 def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
     """Say from when on columns have all events that they accept, where some have been forgotten."""
-    for place, column in _placed_columns(exact, memory):
+    for place, column in _iterate_columns(exact, memory):
         known = [] if column.since is None else [(column.since, column.place)]
         if place in memory.since:
             known.append(memory.since[place])
@@ -221,19 +221,19 @@ def read_waiting(memory: KernelMemory, number: int, texts: Mapping[int, str]) ->
 def _read_match(memory: KernelMemory, number: int, slots: Any, texts: Mapping[int, str]) -> PartialMatch:
     rule, plan = memory.plan.rules[number], memory.rule_tables.plan.plans[number]
     rows, cells, match = memory.history.rows, memory.history.cells, list[Any]([None] * len(plan.layout))
-    kept, own = slots[: rule.kept_rows], _listed_slots(memory, rule.kept, rule.kept_end)
+    kept, own = slots[: rule.kept_rows], _list_slots(memory, rule.kept, rule.kept_end)
     nulls = sum(int(rows[row].nulls) << cells.shape[1] * k for k, row in enumerate(kept))
     values = values_of(nulls, cells[kept].ravel(), map(_parameter_domains(plan).__getitem__, own), texts)
     for slot, value in zip(own, values, strict=True):
         match[slot] = value
-    for row, slot in zip(slots[rule.kept_rows :], _listed_slots(memory, rule.bound, rule.bound_end), strict=True):
+    for row, slot in zip(slots[rule.kept_rows :], _list_slots(memory, rule.bound, rule.bound_end), strict=True):
         declared, head = plan.binding[slot].declared, rows[row]
         item = tuple(values_of(int(head.nulls), cells[row], declared.domains.values(), texts))
         match[slot] = item if declared.fact else Occurrence(declared.name, int(head.time), item, int(head.order))
     return tuple(match)
 
 
-def _listed_slots(memory: KernelMemory, begin: int, end: int) -> list[int]:
+def _list_slots(memory: KernelMemory, begin: int, end: int) -> list[int]:
     """The slots of a match whose registers are listed."""
     registers: list[int] = memory.plan.slots[begin:end].tolist()
     return [register - register_of(0) for register in registers]
@@ -275,9 +275,9 @@ def _write_match(memory: KernelMemory, number: int, due: DueAbsence, match: Part
         head = memory.history.rows[row]
         head.time, head.order, head.nulls = due.deadline, due.trigger.number, 0
         head.key = len(due.chain)
-    for k, slot in enumerate(_listed_slots(memory, rule.kept, rule.kept_end)):
+    for k, slot in enumerate(_list_slots(memory, rule.kept, rule.kept_end)):
         _write_value(memory, slots[k // width], k % width, match[slot], code_of)
-    for row, slot in zip(slots[rule.kept_rows :], _listed_slots(memory, rule.bound, rule.bound_end), strict=True):
+    for row, slot in zip(slots[rule.kept_rows :], _list_slots(memory, rule.bound, rule.bound_end), strict=True):
         item, head = match[slot], memory.history.rows[row]
         head.time, head.order = (item.time, item.number) if isinstance(item, Occurrence) else (0, 0)
         head.nulls = 0

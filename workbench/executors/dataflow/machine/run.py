@@ -24,7 +24,7 @@ from workbench.executors.dataflow.flow_threads import PATIENT, FlowLimits, FlowT
 from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.sets import MachineSets, flow_loop
 from workbench.executors.dataflow.machine.tables import VertexTables
-from workbench.executors.dataflow.numbering import NumberedGraph, numbered
+from workbench.executors.dataflow.numbering import NumberedGraph, number_graph
 from workbench.executors.dataflow.vertex_run import FirstFailure, FlowStep, StepContents
 
 
@@ -50,9 +50,9 @@ class MachineThread:
         return flow_loop("run_loops", "run_vertices").bound(*self.given)
 
 
-def made_before() -> bool:
+def is_code_cached() -> bool:
     """Whether the code that runs vertices has been made, by this process or an earlier one."""
-    thread = MachineThread(VertexTables([None, None], [], [], 1, 1), MachineSets(numbered({1: ()})[0], 1))
+    thread = MachineThread(VertexTables([None, None], [], [], 1, 1), MachineSets(number_graph({1: ()})[0], 1))
     return flow_loop("run_loops", "run_vertices").ready(thread.given)
 
 
@@ -238,7 +238,7 @@ class MachineRun(FlowThreads):
                 if len(whole) == 1 < live:  # nothing of these steps has happened: which one was it?
                     whole = [(place, place + 1) for place in range(live)]
                     continue
-                self._failed(numbers[len(made)], run.first, error)
+                self._record_failure(numbers[len(made)], run.first, error)
             break
         outputs = []
         for name, _, _ in run.outputs:
@@ -250,7 +250,7 @@ class MachineRun(FlowThreads):
         self._tables.relocate(vertex)
         thread.mine[at.MADE] = 1
 
-    def _failed(self, number: int, place: int, error: Exception) -> None:
+    def _record_failure(self, number: int, place: int, error: Exception) -> None:
         """Something has gone wrong in a step: what comes after it is not run."""
         self.failure.note(number, place, error)
         with self._lock:

@@ -17,7 +17,7 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from workbench.executors.compiled.code.kernels import placed
+from workbench.executors.compiled.code.kernels import view_address
 from workbench.executors.dataflow.machine import layout as at
 from workbench.executors.dataflow.machine.set_loops import (
     begin,
@@ -264,8 +264,8 @@ def copy_state(vertex, vertices, states, back):
     """Copy the state of a vertex aside, or put it back."""
     for part in range(vertices[vertex, at.STATES], vertices[vertex + 1, at.STATES]):
         size = (states[part, 1],)
-        state = numba.carray(placed(states[part, 0], BYTE), size)
-        aside = numba.carray(placed(states[part, 2], BYTE), size)
+        state = numba.carray(view_address(states[part, 0], BYTE), size)
+        aside = numba.carray(view_address(states[part, 2], BYTE), size)
         for i in range(states[part, 1]):
             if back:
                 state[i] = aside[i]

@@ -97,7 +97,7 @@ class VertexTables:
         words, states, self._aside = list[int](), list[tuple[int, int, int]](), list[Any]()
         for v, run in enumerate(self.runs[2:], 2):
             vertices[v, [at.WORDS, at.STATES]] = len(words), len(states)
-            vertices[v, at.CODE], vertices[v, at.COLUMNS], own = self._located(v)
+            vertices[v, at.CODE], vertices[v, at.COLUMNS], own = self._locate_vertex(v)
             words += own
             for array in run.running.state:
                 self._aside.append(np.zeros(array.nbytes, np.uint8))
@@ -108,7 +108,7 @@ class VertexTables:
             columns.zeros(count),
         )  # fmt: skip
 
-    def _located(self, v: int) -> tuple[int, int, list[int]]:
+    def _locate_vertex(self, v: int) -> tuple[int, int, list[int]]:
         """Where the code of a vertex is, where in its words columns begin, and its words."""
         running = self.runs[v].running
         form, source = running.form, self.runs[v].source
@@ -125,7 +125,7 @@ class VertexTables:
     def relocate(self, v: int) -> None:
         """The state of a vertex may lie elsewhere now: Python has run it."""
         start, first = self._vertices[v, [at.WORDS, at.STATES]].tolist()
-        self._vertices[v, at.CODE], _, words = self._located(v)
+        self._vertices[v, at.CODE], _, words = self._locate_vertex(v)
         self.of_vertices.words[start : start + len(words)] = words
         for number, array in enumerate(self.runs[v].running.state, first):
             if len(self._aside[number]) != array.nbytes:

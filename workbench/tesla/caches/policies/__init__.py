@@ -1,5 +1,5 @@
 """The policies of caches, one file each with a `ROW` (`workbench.tesla.caches.table`), found automatically."""
 
-from workbench.extensions import extended
+from workbench.extensions import extension_folders
 
-__path__.extend(extended("cache_policies"))
+__path__.extend(extension_folders("cache_policies"))

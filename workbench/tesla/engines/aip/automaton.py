@@ -23,7 +23,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.engines.expressions import EVENT, MatchLayout, PythonLines
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.occurrence import Occurrence
-from workbench.tesla.resolved import exact_text, expanded, placed, slots
+from workbench.tesla.resolved import exact_text, expand_parameters, move_to_place, slots
 
 TRIGGER = -1
 """Stands for the trigger where others are bits."""
@@ -153,8 +153,8 @@ class Automaton:
         return found
 
     def _in(self, window: t.EventWindow, earlier: Occurrence, event: Occurrence) -> bool:
-        gap = event.number - earlier.number if window.counted else event.time - earlier.time
-        if self.trex and not window.counted:
+        gap = event.number - earlier.number if window.counts_events else event.time - earlier.time
+        if self.trex and not window.counts_events:
             return window.near < gap and (window.far is None or gap < window.far)
         return window.near <= gap and (window.far is None or gap <= window.far)
 
@@ -199,7 +199,7 @@ class Automaton:
         """Constraints that need no trigger: whose events they are about, and what asks them."""
         found = []
         for bit, step in enumerate(self.steps):
-            for constraint in step.linked:
+            for constraint in step.linking_constraints:
                 resolved = self._resolve(constraint, bit)
                 if resolved is not None and TRIGGER not in self._find_bits(resolved):
                     code = PythonLines(self._layout, "m")
@@ -223,7 +223,7 @@ class Automaton:
             return False
         if self.keyed >> bit & 1 and not self.keyed >> anchor & 1:
             return False
-        rest = [each for place, each in enumerate(step.linked) if place not in self.enforced[bit]]
+        rest = [each for place, each in enumerate(step.linking_constraints) if place not in self.enforced[bit]]
         asked = [self._resolve(each, bit) for each in rest]
         return all(each is not None and self._find_bits(each) <= {bit, anchor} for each in asked)
 
@@ -238,7 +238,7 @@ class Automaton:
         ----------
         bit: the predicate that it stands in.
         """
-        found = expanded(placed(expression, self.steps[bit].place))
+        found = expand_parameters(move_to_place(expression, self.steps[bit].place))
         return found if all(slot.place in self.places for slot in slots(found)) else None
 
     def _find_bits(self, expression: t.Expression) -> set[int]:

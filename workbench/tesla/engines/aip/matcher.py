@@ -81,7 +81,9 @@ class AIPMatcher:
         self._bits.setdefault(step.type, []).append(bit)
         rivals = [other.slot for other in self.automaton.steps[:bit] if other.type == step.type]
         consumed = None if start.consumed is None else start.consumed[step.slot]
-        return extension(step, self._candidates(bit), step.compile_test([*step.local, *step.linked]), consumed, rivals)
+        return extension(
+            step, self._candidates(bit), step.compile_test([*step.local, *step.linking_constraints]), consumed, rivals
+        )
 
     # --- events come ------------------------------------------------------------------------------------
 
@@ -147,7 +149,7 @@ class AIPMatcher:
             came = holdings[end]
             if (far := window.far) is None or came is None:
                 continue
-            if window.counted:
+            if window.counts_events:
                 last = came.number + far if last is None else min(last, came.number + far)
             elif deadline is None or came.time + far < deadline:
                 deadline = came.time + far

@@ -15,7 +15,7 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.engines.facts.database import FactDatabase
 from workbench.tesla.engines.facts.query import FactQuery
-from workbench.tesla.engines.facts.table import compared_as, quote_name
+from workbench.tesla.engines.facts.table import quote_name, write_comparable
 from workbench.tesla.engines.facts.tables import FactTables
 from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
@@ -63,7 +63,7 @@ class FactAccesses:
                 table = facts.table(step.type)
                 if table is not None:
                     own = FactQuery(step, table)
-                    query = facts.shared(own)
+                    query = facts.share_query(own)
                     _, named, rest = users.setdefault(query.number, (query, [], {}))
                     named.append(f"{rule.name}: {step.part}")
                     rest.update(dict.fromkeys(map(str, own.rest)))
@@ -127,7 +127,7 @@ class FactAccesses:
 def _access(query: FactQuery, users: Sequence[str], rest: Sequence[str]) -> FactAccess:
     database, values = query.table.database, [None] * len(query.compared)
     steps = [str(row[3]) for row in database.rows(f"EXPLAIN QUERY PLAN {query.sql}", values)]
-    sorts = query.limited and "USE TEMP B-TREE FOR ORDER BY" in steps
+    sorts = query.is_limited and "USE TEMP B-TREE FOR ORDER BY" in steps
     lacks = (query.compared and any(map(_scan, steps))) or sorts
     return FactAccess(query, users, rest, steps, _index(query) if lacks and not query.table.view else [])
 
@@ -141,11 +141,11 @@ def _index(query: FactQuery) -> list[str]:
     table = query.table
     equal = [each.column for each in query.compared if each.operator == "=="]
     ranged = [each.column for each in query.compared if each.operator != "==" and each.column not in equal][:1]
-    columns = {each.name: compared_as(each) for each in (*equal, *ranged)}
-    if query.limited and not ranged and isinstance(query.step.part, t.Predicate):
+    columns = {each.name: write_comparable(each) for each in (*equal, *ranged)}
+    if query.is_limited and not ranged and isinstance(query.step.part, t.Predicate):
         for each in query.step.part.ordering:
             column = table.columns[query.step.declared.positions[each.name]]
-            columns.setdefault(column.name, compared_as(column) + " DESC" * each.descending)
+            columns.setdefault(column.name, write_comparable(column) + " DESC" * each.descending)
     return list(columns.values())
 
 

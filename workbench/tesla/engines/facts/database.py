@@ -109,7 +109,7 @@ class FactDatabase:
         return {**vars(self), **here, "_image": image}
 
     @property
-    def fixed(self) -> bool:
+    def is_fixed(self) -> bool:
         """Whether it does not change."""
         return self.settings.fixed or self.in_memory
 
@@ -130,7 +130,7 @@ class FactDatabase:
         if self.open:
             return
         connection = self._ensure_connection()
-        if self.fixed:
+        if self.is_fixed:
             if not self.in_memory:  # once for all: else each query has to lock the file
                 connection.execute("BEGIN")
             self.open = True
@@ -170,7 +170,7 @@ class FactDatabase:
     def settle(self) -> None:
         """What an event asks has been asked: others may write."""
         self._asked = False
-        if self.open and not self.fixed:
+        if self.open and not self.is_fixed:
             self.open = False
             try:
                 if self._connection is not None and self._connection.in_transaction:

@@ -18,7 +18,7 @@ from workbench.errors import FactsError
 from workbench.tesla import tree as t
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.engines.expressions import PythonLines, as_tuple
-from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, compared_as, quote_name
+from workbench.tesla.engines.facts.table import FactColumn, FactRow, FactTable, quote_name, write_comparable
 from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.occurrence import sort_facts
 from workbench.tesla.operators import operator_of
@@ -53,7 +53,7 @@ class ComparedColumn:
     @property
     def sql(self) -> str:
         sign = operator_of(self.operator).sql
-        return f"{compared_as(self.column)} {sign if self.exact else sign.rstrip('=') + '='} ?"
+        return f"{write_comparable(self.column)} {sign if self.exact else sign.rstrip('=') + '='} ?"
 
 
 class FactQuery:
@@ -149,12 +149,12 @@ class FactQuery:
         text = f"SELECT {shown} FROM {quote_name(self.table.name)}"
         text += f" WHERE {' AND '.join(each.sql for each in compared)}" if compared else ""
         text += f" ORDER BY {self._order}" if self._order else ""
-        return text + " LIMIT 1" * (self.limited and not everything)
+        return text + " LIMIT 1" * (self.is_limited and not everything)
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether the first row that SQLite has is all that is wanted."""
-        one = (self.policy.ends or self.policy.forbids) and (self._sorted or not self._matters)
+        one = (self.policy.ends or self.policy.forbids) and (self._is_sorted or not self._matters)
         return one and self._exact and not self.rest
 
     @property
@@ -168,21 +168,21 @@ class FactQuery:
         return self.step.aggregate.ordered if isinstance(part, t.Aggregate) else not part.policy.forbids
 
     @property
-    def _sorted(self) -> bool:
+    def _is_sorted(self) -> bool:
         """Whether SQLite sorts as rules do; else rules sort."""
         columns = self.table.columns
         positions = self.step.declared.positions
-        return self.table.ordered and all(columns[positions[each.name]].exact for each in self.step.part.ordering)
+        return self.table.is_ordered and all(columns[positions[each.name]].exact for each in self.step.part.ordering)
 
     @property
     def _order(self) -> str:
         """The order of the statement: that in which rows are looked at."""
-        if not self._matters or not (self._sorted or self.table.ordered):
+        if not self._matters or not (self._is_sorted or self.table.is_ordered):
             return ""
-        last, positions = self.policy.newest and self._sorted, self.step.declared.positions
+        last, positions = self.policy.newest and self._is_sorted, self.step.declared.positions
         written = [
-            compared_as(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
-            for each in self.step.part.ordering if self._sorted
+            write_comparable(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
+            for each in self.step.part.ordering if self._is_sorted
         ]  # fmt: skip
         # Rows that are equal in the order that is written stand as they are, also where it goes down.
         return ", ".join([*written, self.table.order(last=last)])
@@ -208,7 +208,7 @@ class FactQuery:
     def _reduction(self) -> Callable[[list[FactRow]], FactAnswer]:
         """Of the rows that satisfy what is in the statement: the answer, as far as no more than that decides it."""
         part, last = self.step.part, self.policy.newest
-        if not self._matters or self._sorted:
+        if not self._matters or self._is_sorted:
             in_order: Callable[[list[FactRow]], list[FactRow]] = list
         else:
             in_order = self._put_in_order
@@ -227,7 +227,7 @@ class FactQuery:
 
     def _put_in_order(self, rows: list[FactRow]) -> list[FactRow]:
         """The order in which rows are looked at, where SQLite has another one."""
-        if not self.table.ordered:
+        if not self.table.is_ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
         found = sort_facts(self.step.part, self.step.declared, rows)
         return found[::-1] if self.policy.newest else found
@@ -246,7 +246,7 @@ class AskedFacts:
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
         own = FactQuery(step, table)
         self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
-        self.query = facts.shared(own)
+        self.query = facts.share_query(own)
         self.find = self._finder()
         self.aggregate_of = self._aggregate if isinstance(step.part, t.Aggregate) and not own.rest else None
 

@@ -26,7 +26,7 @@ from workbench.tesla.engines.rule_plan import RulePlan, RuleStep
 from workbench.tesla.engines.set_plan import PlannedColumn, SetPlan, find_indexes
 from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Facts
-from workbench.tesla.resolved import RuleSlot, expanded
+from workbench.tesla.resolved import RuleSlot, expand_parameters
 
 TOGETHER = 256, 16
 """Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
@@ -226,7 +226,7 @@ def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
     """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
-    same = expanded(bound)
+    same = expand_parameters(bound)
     if not isinstance(same, RuleSlot) or not same.is_attribute or same.place not in plan.numbers:
         return None
     return plan.numbers[same.place], same.index

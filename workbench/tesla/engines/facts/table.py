@@ -106,18 +106,18 @@ class FactTable:
 
     def rows(self, most: int | None = None) -> list[FactRow]:
         """All rows in their order, or the first of them."""
-        limit = "" if most is None or not self.ordered else f" LIMIT {most}"
-        order = f" ORDER BY {self.order()}" if self.ordered else ""
+        limit = "" if most is None or not self.is_ordered else f" LIMIT {most}"
+        order = f" ORDER BY {self.order()}" if self.is_ordered else ""
         found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
-        return found if self.ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
+        return found if self.is_ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
         """The order of rows as SQL."""
-        names = [self.row_id] if self.row_id else list(map(compared_as, self.columns))
+        names = [self.row_id] if self.row_id else list(map(write_comparable, self.columns))
         return ", ".join(f"{name}{' DESC' * last}" for name in names)
 
     @property
-    def ordered(self) -> bool:
+    def is_ordered(self) -> bool:
         """Whether SQLite has the rows in the order that is theirs."""
         return bool(self.row_id) or all(each.exact for each in self.columns)
 
@@ -261,6 +261,6 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def compared_as(column: FactColumn) -> str:
+def write_comparable(column: FactColumn) -> str:
     """A column in SQL where values are compared: texts by their characters, whatever the table says."""
     return quote_name(column.name) + (" COLLATE BINARY" if column.domain == STR else "")

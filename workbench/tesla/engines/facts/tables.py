@@ -50,7 +50,7 @@ class FactTables(dict[str, Any]):
         self._together, self._shared_until = False, 0.0
         tables = [rows for rows in self.values() if isinstance(rows, FactTable)]
         self.databases = list(dict.fromkeys(table.database for table in tables))
-        self.changing = [each for each in self.databases if not each.fixed]
+        self.changing = [each for each in self.databases if not each.is_fixed]
         for database in self.databases:
             database.changed.append(self._forget)
         for table in tables:
@@ -72,7 +72,7 @@ class FactTables(dict[str, Any]):
         """Each once."""
         return {id(each.cache): each.cache for each in self._queries.values() if each.cache is not None}.values()
 
-    def shared(self, query: FactQuery) -> FactQuery:
+    def share_query(self, query: FactQuery) -> FactQuery:
         """The query that asks the same: the first of those that do."""
         found = self._queries.setdefault(query.name, query)
         if found is query:
@@ -90,7 +90,7 @@ class FactTables(dict[str, Any]):
         found: FactFiles = {}
         for name, rows in self.items():
             if isinstance(rows, FactTable) and not rows.database.in_memory:
-                stamp = rows.database.stamp() if rows.database.fixed else None
+                stamp = rows.database.stamp() if rows.database.is_fixed else None
                 found[name] = [str(Path(rows.database.path).resolve()), rows.name, stamp]
         return found
 

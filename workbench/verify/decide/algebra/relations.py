@@ -90,8 +90,8 @@ class Relations:
         known: Relations | None = None,
     ) -> None:
         self._system, self._generators = system, generators
-        self._assume = [system.inlined(condition) for condition in assume]
-        following = system.inlined(tuple(variable.next for variable in system.variables))
+        self._assume = [system.inline(condition) for condition in assume]
+        following = system.inline(tuple(variable.next for variable in system.variables))
         self._following = dict(zip(system.variables, following, strict=True))
         self.aspects = self._aspects_of_state()
         self._known = known.rules if known else {}
@@ -108,8 +108,8 @@ class Relations:
         ------
         Exhausted
         """
-        wrong = plus(constant(1), self._translation.truth(self._system.inlined(term)), -1)
-        return not self._translation.under_guards(self._translation.times(self._allowed(), wrong, None))
+        wrong = plus(constant(1), self._translation.truth(self._system.inline(term)), -1)
+        return not self._translation.under_guards(self._translation.times(self._input_polynomial(), wrong, None))
 
     # --- monomials
 
@@ -179,7 +179,7 @@ class Relations:
 
     def _refine(self) -> bool:
         """Drop what a step may break; whether anything was dropped."""
-        allowed = self._allowed()
+        allowed = self._input_polynomial()
         after = {generator: self._after(aspect) for generator, aspect in self.aspects.items()}
         lost = False
         for over, space in self._spaces.items():
@@ -200,7 +200,7 @@ class Relations:
             return self._translation.number(value)
         return self._translation.is_equal(value, aspect.code)
 
-    def _allowed(self) -> Polynomial:
+    def _input_polynomial(self) -> Polynomial:
         """1 where the inputs are as assumed, else 0."""
         found = constant(1)
         for condition in self._assume:

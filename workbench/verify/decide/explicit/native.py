@@ -17,7 +17,7 @@ from workbench.core.domain import Bool, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.term import Term, var
 from workbench.executors.compiled.code.numbers import encode
-from workbench.executors.compiled.code.objects import host_machine, optimised
+from workbench.executors.compiled.code.objects import host_machine, optimise_module
 from workbench.executors.compiled.lower.words import exact_ends, never_negative
 from workbench.verify.decide.explicit.space import WORD, Space
 
@@ -55,7 +55,7 @@ def compile_steps(space: Space) -> MachineCode:
     machine = host_machine()
     parsed = binding.parse_assembly(str(module))
     parsed.verify()
-    optimised(parsed, machine)
+    optimise_module(parsed, machine)
     engine = binding.create_mcjit_compiler(parsed, machine)
     engine.finalize_object()
     return MachineCode(int(engine.get_function_address("expand")), engine)
@@ -92,7 +92,7 @@ def _write_loops(space: Space, function: Any) -> None:
             chosen[var(name, domain)] = spread(late, late.load(address(late, inputs, place), typ=NUMBER))
         instructions = Instructions(early, late, given | chosen, chosen)
         roots = [*(v.next for v in space.system.variables), *space.seen]
-        results = [instructions(root) for root in space.system.inlined(tuple(roots))]
+        results = [instructions(root) for root in space.system.inline(tuple(roots))]
         packed = [same(0)] * layout.words
         for value, (shift, mask, low) in zip(results, layout.fields, strict=False):
             if mask:
@@ -140,7 +140,7 @@ class Instructions(Fold[Any]):
             return super().default(term)
         name = term.op.name
         if name in INSTRUCTIONS:
-            return self._fitted(term, self._exact(name, *args))
+            return self._fit(term, self._exact(name, *args))
         if name in COMPARISONS:
             return self.builder.zext(self._compare(COMPARISONS[name], *args), VECTOR)
         if name.startswith("escapes_"):
@@ -176,17 +176,17 @@ class Instructions(Fold[Any]):
         return self.builder.and_(a, same(1))
 
     def on_cast(self, term: Term, a: Any) -> Any:
-        return self._fitted(term, a)
+        return self._fit(term, a)
 
     def on_div(self, term: Term, a: Any, b: Any) -> Any:
         zero = self._compare("==", b, same(0))
-        quotient, _ = self._divided(term, a, self.builder.select(zero, same(1), b))
-        return self._fitted(term, self.builder.select(zero, same(0), quotient))
+        quotient, _ = self._divide(term, a, self.builder.select(zero, same(1), b))
+        return self._fit(term, self.builder.select(zero, same(0), quotient))
 
     def on_mod(self, term: Term, a: Any, b: Any) -> Any:
         zero = self._compare("==", b, same(0))
-        _, remainder = self._divided(term, a, self.builder.select(zero, same(1), b))
-        return self._fitted(term, self.builder.select(zero, a, remainder))
+        _, remainder = self._divide(term, a, self.builder.select(zero, same(1), b))
+        return self._fit(term, self.builder.select(zero, a, remainder))
 
     def _exact(self, name: str, a: Any, b: Any) -> Any:
         return getattr(self.builder, INSTRUCTIONS[name])(a, b)
@@ -194,12 +194,12 @@ class Instructions(Fold[Any]):
     def _compare(self, sign: str, a: Any, b: Any) -> Any:
         return self.builder.icmp_signed(sign, a, b)
 
-    def _divided(self, term: Term, a: Any, b: Any) -> tuple[Any, Any]:
+    def _divide(self, term: Term, a: Any, b: Any) -> tuple[Any, Any]:
         if all(map(never_negative, term.args)):
             return self.builder.udiv(a, b), self.builder.urem(a, b)
-        return self._floored(a, b)
+        return self._divide_floored(a, b)
 
-    def _floored(self, a: Any, b: Any) -> tuple[Any, Any]:
+    def _divide_floored(self, a: Any, b: Any) -> tuple[Any, Any]:
         """Quotient rounded towards minus infinity, and the remainder, with the sign of `b`, which is not 0."""
         make = self.builder
         quotient, remainder = make.sdiv(a, b), make.srem(a, b)
@@ -210,7 +210,7 @@ class Instructions(Fold[Any]):
             make.select(down, make.add(remainder, b), remainder),
         )
 
-    def _fitted(self, term: Term, exact: Any) -> Any:
+    def _fit(self, term: Term, exact: Any) -> Any:
         """`term.domain.fit(exact)`."""
         domain = term.domain
         if not isinstance(domain, Integer):
@@ -224,7 +224,7 @@ class Instructions(Fold[Any]):
             return self.builder.and_(exact, same(domain.hi))
         if ends and min(ends) >= -domain.n and max(ends) < 2 * domain.n:
             return self._once_around(exact, domain.n)
-        _, remainder = self._floored(exact, same(domain.n))
+        _, remainder = self._divide_floored(exact, same(domain.n))
         return remainder
 
     def _once_around(self, exact: Any, n: int) -> Any:

@@ -238,7 +238,7 @@ def expand_function(space: Space) -> ir.CodeFunction:
         for name, column, domain in zip(inputs.values(), columns, moves.domains, strict=True)
     ]
     lowering = Lowering({**names, **inputs})
-    roots = system.inlined((*(v.next for v in system.variables), *space.seen))
+    roots = system.inline((*(v.next for v in system.variables), *space.seen))
     values = [_whole(lowering(root)) for root in roots]
     count = len(system.variables)
     packed = [
@@ -249,18 +249,21 @@ def expand_function(space: Space) -> ir.CodeFunction:
     seen = [
         op("shift_left", label, ir.integer(bit)) for bit, label in enumerate(values[count:]) if label != ir.integer(0)
     ]
-    stores = (ir.Store(ir.Load(after, (move,)), _joined(packed)), ir.Store(ir.Load(flags, (move,)), _joined(seen)))
+    stores = (
+        ir.Store(ir.Load(after, (move,)), _join_fields(packed)),
+        ir.Store(ir.Load(flags, (move,)), _join_fields(seen)),
+    )
     loop = ir.For(move.name, ir.integer(0), ir.integer(len(moves.chosen)), (*arrivals, *lowering.block, *stores))
     function = ir.CodeFunction("expand", (*columns, word, after, flags), (*lets, loop))
     return run_passes(function, [hoist_invariants, drop_unused, inline_single_uses])
 
 
-def _joined(fields: Sequence[ir.Expr]) -> ir.Expr:
+def _join_fields(fields: Sequence[ir.Expr]) -> ir.Expr:
     """The bits of all fields, as a balanced expression: Python refuses source that is nested 200 deep."""
     if len(fields) < 2:
         return fields[0] if fields else ir.integer(0)
     middle = len(fields) // 2
-    return op("join", _joined(fields[:middle]), _joined(fields[middle:]))
+    return op("join", _join_fields(fields[:middle]), _join_fields(fields[middle:]))
 
 
 def _whole(value: ir.Expr) -> ir.Expr:

@@ -93,12 +93,12 @@ def set_aggregate(plan, history, scratch, state, step, first):
     elif kind == StepKind.SUM_REAL:
         scratch.registers[slot] = sum_over(scratch.limbs, 1)
     elif fold.count > 0:
-        scratch.registers[slot] = selected_value(history, scratch, state, step, first)
+        scratch.registers[slot] = select_value(history, scratch, state, step, first)
     state.candidates = first
     return state.status == KernelStatus.DONE
 
 
-def selected_value(history, scratch, state, step, first):
+def select_value(history, scratch, state, step, first):
     """The value of an aggregate that is null over nothing."""
     fold, kind = scratch.fold[0], step.kind
     if kind == StepKind.AVG_REAL:
