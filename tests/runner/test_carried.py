@@ -144,6 +144,20 @@ def test_times_are_written_as_the_log_has_them(backend: str, tmp_path: Path) -> 
         assert (tmp_path / "out.csv").read_text() == right
 
 
+@pytest.mark.parametrize("options", [{}, {"late": "1s"}], ids=["as they come", "in order"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "arrow"])
+def test_dates_of_rules_in_a_pipeline(suffix: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """Their rows are read one by one; what times are is known before the output is opened all the same."""
+    rules = "declare Level(v: int)\ndeclare Hit(v: int)\nfrom Level(v > 1) emit Hit(v = Level.v)"
+    (tmp_path / "hit.tesla").write_text(rules)
+    (tmp_path / "p.pipe").write_text('pipeline p(x: int) -> int { return rules("hit.tesla", x).Hit.v }')
+    (tmp_path / "in.csv").write_text("".join(f"{x},{at}\n" for x, at in [("x", "at"), (2, DATES[0]), (9, DATES[1])]))
+    out = tmp_path / f"out.{suffix}"
+    wb.run(wb.load(tmp_path / "p.pipe"), tmp_path / "in.csv", output=out, time="at", **options)
+    again = wb.run(wb.parse("pipeline q(at: str, out: int) -> str, int { return at, out }").get(), out)
+    assert list(again) == [{"out1": DATES[0], "out2": 2}, {"out1": DATES[1], "out2": 9}]
+
+
 def test_of_data_in_memory() -> None:
     both = SOURCE.get("both")
     given = {"x": [1, 9, 2], "y": [1, 1, 1], "host": ["a", None, "b"]}

@@ -274,6 +274,30 @@ def test_floats_that_are_computed_are_followed_back(text: str) -> None:
     assert found.outcome is wb.Outcome.FAILS
 
 
+@pytest.mark.parametrize(
+    ("text", "top", "bound"),
+    [
+        ("window(t, 2, cumulate(+)) > 60.0", 31, ""),  # 30 + 31
+        ("t + trim(t, 1) > 60.0", 31, ""),
+        ("t + trim(t, 1) > 62.0", 31, "add > 62 is never true"),
+        ("max(t, 3.0) > 31.0", 31, "max > 31 is never true"),
+        ("t - 10.0 > 21.0", 31, "sub > 21 is never true"),
+        ("t + 2.0 != 6.0 and t + 2.0 >= 6.0", 4, "no run on which t is 5"),  # which makes it true
+        ("t + 2.0 != 6.0 and t + 2.0 >= 6.0", 5, ""),
+    ],
+)
+def test_floats_that_are_computed_reach_beyond_those_of_inputs(text: str, top: int, bound: str) -> None:
+    found = ask(f"pipeline p(t: float) -> bool {{ return {text} }}", "always (not out)", floats=(-40, top))
+    if bound:
+        assert found.outcome is wb.Outcome.HOLDS
+        assert found.vacuity is not None
+        assert found.vacuity.never.startswith(bound)
+    else:
+        assert (found.outcome, found.vacuity) == (wb.Outcome.FAILS, None)
+        shown = ask(f"pipeline p(t: float) -> bool {{ return {text} }}", "can(out)", floats=(-40, top))
+        assert (shown.outcome, shown.vacuity) == (wb.Outcome.HOLDS, None)
+
+
 # --- random pipelines ---------------------------------------------------------------------------------------
 
 comparison = st.tuples(st.sampled_from(sorted(COMPARISONS)), st.integers(0, 9), st.booleans())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT
 from workbench.core.program import Port, Ports, Program
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 RATE = 0.1
 """The probability that a fault strikes, where the user does not say one."""
-T = TypeVar("T")
 ReadsBlocks = Callable[[Reporter], Iterator[LogBlock]]
 """Gives the rows of a log, and reports on them."""
 Keeps = Callable[[], AbstractContextManager[None]]
@@ -105,7 +104,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
             session = FallbackSession(session, partial(opened.reference, partition, carried), again, start.say)
         begun = blocks(start.reporter)
         if list_named_files(start.options.input) is not None or (carried.has_times and source.size > 1):
-            begun = _read_first(begun, start)
+            begun = _read_first(begun, start, times=carried.has_times)
         if state is not None:
             state.begin(session, opened.program, opened.row.name)
     return LogRun(
@@ -284,10 +283,21 @@ class OpenedPipeline:
         return CarryingSession(found, carried) if carried else found
 
 
-def _read_first(blocks: Iterator[T], start: Start) -> Iterator[T]:
-    """The same; the first one is read already: nothing is written where there is none, and it tells what times are."""
+def _read_first(blocks: Iterator[LogBlock], start: Start, *, times: bool) -> Iterator[LogBlock]:
+    """Read the first block ahead: nothing is written where there is none, and its first row shows what times are."""
     start.closing.callback(getattr(blocks, "close"))  # noqa: B009 - read_blocks is a generator
-    return itertools.chain(list(itertools.islice(blocks, 1)), blocks)
+    first = list(itertools.islice(blocks, 1))
+    return itertools.chain([_decode_first(each) for each in first] if times else first, blocks)
+
+
+def _decode_first(block: LogBlock) -> LogBlock:
+    """The same block; its columns are decoded, or where there are none, its first row."""
+    columns = block.columns()
+    if columns is not None:
+        return replace(block, columns=lambda: columns)
+    steps = block.steps()
+    first = list(itertools.islice(steps, 1))
+    return replace(block, steps=lambda: itertools.chain(first, steps))
 
 
 def _faults(options: RunOptions, pipeline: Program) -> RandomFaults | None:

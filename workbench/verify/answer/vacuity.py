@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core import ops
@@ -88,11 +88,21 @@ NumberRange = tuple[float, float]
 
 
 class _Ranges:
-    """The numbers that pipes, and terms over them, can be, over numbers of these bounds."""
+    """The numbers that pipes, and terms over them, can be, over numbers of these bounds.
 
-    def __init__(self, flat: Pipeline, bounds: Mapping[type[Domain], NumberRange]) -> None:
+    Parameters
+    ----------
+    computed: the ranges of pipes that a model has computed: those of floats, which neither wrap nor stop at a bound.
+    """
+
+    def __init__(
+        self,
+        flat: Pipeline,
+        bounds: Mapping[type[Domain], NumberRange],
+        computed: Mapping[str, NumberRange] | None = None,
+    ) -> None:
         self.bounds = bounds
-        self.pipes: dict[str, NumberRange] = {}
+        self.pipes: dict[str, NumberRange] = {**(computed or {})}
         for node in flat.nodes:
             bodies = list(bodies_in(flat.typed[node.name])) if isinstance(node.processor, ApplyFunction) else []
             if len(bodies) == len(node.outputs) == 1 and isinstance(bodies[0], Term):
@@ -120,12 +130,19 @@ def _compute_range(term: Term, given: Sequence[NumberRange], whole: NumberRange)
         return min(one, three), max(two, four)
     if term.op is ops.MOD and given[1][0] == given[1][1] > 0:
         return 0, min(given[1][0] - 1, given[0][1] if given[0][0] >= 0 else MOST)
-    monotone = term.op in (ops.ADD, ops.SUB, ops.MUL) or (term.op is ops.DIV and given[1][0] == given[1][1])
+    real = isinstance(term.domain, Reals | SomeFloats)
+    if real and term.op is ops.CAST:
+        return given[0]
+    monotone = term.op in _MONOTONE or (term.op is ops.DIV and given[1][0] == given[1][1])
     if not monotone or term.op is None:
         return whole
-    corners = [term.op.exact(a, b) for a in given[0] for b in given[1]]
+    corners = [term.op.exact(*each) for each in product(*given)]
     low, high = min(corners), max(corners)
-    return (low, high) if whole[0] <= low and high <= whole[1] else whole  # what wraps can be any of them
+    return (low, high) if real or (whole[0] <= low and high <= whole[1]) else whole  # what wraps can be any of them
+
+
+_MONOTONE = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX)
+"""Operators whose least and greatest results are those of the ends of their operands."""
 
 
 class _PlacedComparison(NamedTuple):
@@ -160,6 +177,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     Last comes a number that makes a difference and is not reached.
     """
     flat, cone = flatten(pipeline), {*map(instance_of, model.system.domains)}
+    computed = {pipe: (each.lo, each.hi) for pipe, each in flat.domains.items() if isinstance(each, SomeFloats)}
     whole: type[Domain] = Integer
     real: type[Domain] = SomeFloats
     with contextlib.suppress(WorkbenchError):  # rules in a model are over its numbers only
@@ -168,11 +186,13 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     bounds = _Bounds(whole, {whole: (0, settings.n - 1), **floats})
     conditions = list(compare(flat))
     placed = [each for each in _place_comparisons(flat, cone, conditions) if each.kind in bounds.numbers]
-    yield from _settle_comparisons(flat, placed, bounds)
+    yield from _settle_comparisons(flat, placed, bounds, computed)
     yield from _find_gaps(placed, real, bounds)
     # people who have chosen N may know why
     kinds = [kind for kind in bounds.numbers if kind is not whole or isinstance(settings.n, Adjustable)]
-    yield from _find_unreached(flat, conditions, cone, kinds, bounds)
+    yield from _find_unreached(
+        flat, conditions, cone, kinds, bounds, {pipe: high for pipe, (_, high) in computed.items()}
+    )
 
 
 def _place_comparisons(flat: Pipeline, cone: set[str], conditions: Sequence[Any]) -> Iterator[_PlacedComparison]:
@@ -187,9 +207,11 @@ def _place_comparisons(flat: Pipeline, cone: set[str], conditions: Sequence[Any]
             yield _PlacedComparison(each, pipes[0] if len(pipes) == 1 else "a value", pipes_of)
 
 
-def _settle_comparisons(flat: Pipeline, placed: Iterable[_PlacedComparison], bounds: _Bounds) -> Iterator[Vacuity]:
+def _settle_comparisons(
+    flat: Pipeline, placed: Iterable[_PlacedComparison], bounds: _Bounds, computed: Mapping[str, NumberRange]
+) -> Iterator[Vacuity]:
     """The comparisons that come out one way only within the bounds, and would not with larger ones."""
-    ranges, eased = _Ranges(flat, bounds.numbers), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MOST)))
+    ranges, eased = _Ranges(flat, bounds.numbers, computed), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MOST)))
     for each, name, pipes_of in placed:
         kind = type(each.operand.domain)
         low, high = ranges.of(each.operand, pipes_of)
@@ -221,13 +243,24 @@ def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: 
 
 
 def _find_unreached(
-    flat: Pipeline, conditions: Sequence[Any], cone: set[str], kinds: Sequence[type[Domain]], bounds: _Bounds
+    flat: Pipeline,
+    conditions: Sequence[Any],
+    cone: set[str],
+    kinds: Sequence[type[Domain]],
+    bounds: _Bounds,
+    greatest: Mapping[str, float],
 ) -> Iterator[Vacuity]:
-    """The numbers above the bounds of these types that make a difference."""
-    reached = reaches(flat, conditions, cone)
-    for kind, span in reached.computed.items():
-        if kind in kinds and span.top > bounds.numbers[kind][1]:
-            of_kind = (pipe for pipe in reached.pipes if type(flat.domains[pipe]) is kind)
-            far = (pipe for pipe in of_kind if reached.pipes[pipe].top == span.top)
-            words = f"no run on which {next(far, 'a number')} is {span.top}, and numbers up to that make a difference"
+    """The numbers above the bounds of these types that make a difference: of floats, above those of their pipe."""
+    reached = reaches(flat, conditions, cone, greatest)
+    for kind in kinds:
+        of_kind = {pipe: reach.top for pipe, reach in reached.pipes.items() if type(flat.domains[pipe]) is kind}
+        if kind is bounds.whole:
+            top = reached.computed[kind].top if kind in reached.computed else 0
+            beyond = top > bounds.numbers[kind][1]
+            far = next((pipe for pipe in of_kind if of_kind[pipe] == top), "a number") if beyond else ""
+        else:
+            far = next((pipe for pipe, top in of_kind.items() if top > greatest.get(pipe, bounds.numbers[kind][1])), "")
+            top = of_kind.get(far, 0)
+        if far:
+            words = f"no run on which {far} is {top}, and numbers up to that make a difference"
             yield Vacuity(words, bounds.words(kind, above=True))

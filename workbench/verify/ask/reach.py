@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import fields
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from workbench.core import ops
@@ -135,14 +136,23 @@ StandsFor = Callable[[str], Iterable[str]]
 """The pipes whose values a variable may be."""
 
 
-def reaches(flat: Pipeline, conditions: Iterable[Term] = (), cone: Container[str] | None = None) -> Reaches:
-    """How far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all of them."""
+def reaches(
+    flat: Pipeline,
+    conditions: Iterable[Term] = (),
+    cone: Container[str] | None = None,
+    greatest: Mapping[str, float] = MappingProxyType({}),
+) -> Reaches:
+    """How far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all of them.
+
+    `greatest` is how far pipes of floats reach in a model. What is computed of several and reaches far enough asks no
+    more of them.
+    """
     nodes = [node for node in flat.nodes if cone is None or node.name in cone]
     bodies = {node.name: list(bodies_in(flat.typed[node.name])) for node in nodes}
     terms = list(conditions)
-    found, needed, asked = _reach_back(flat, nodes, bodies, terms, {})
+    found, needed, asked = _reach_back(flat, nodes, bodies, terms, {}, greatest)
     if found.pipes:  # once more, for what is compared with these pipes
-        found, needed, asked = _reach_back(flat, nodes, bodies, terms, found.pipes)
+        found, needed, asked = _reach_back(flat, nodes, bodies, terms, found.pipes, greatest)
     found.computed.update(found.compared)
     tops = {pipe: reach.top for pipe, reach in found.pipes.items()}
     for node in nodes:
@@ -161,6 +171,7 @@ def _reach_back(
     bodies: Mapping[str, Sequence[Any]],
     conditions: Sequence[Term],
     known: Mapping[str, NumberReach],
+    greatest: Mapping[str, float],
 ) -> tuple[Reaches, dict[str, list[Term]], list[list[Term]]]:
     """How far numbers must reach, and the terms that matter: by node, and of each condition.
 
@@ -170,7 +181,9 @@ def _reach_back(
     asked = [_go_back(found, term, (), partial(_pipe_of, flat), known) for term in conditions]
     needed: dict[str, list[Term]] = {}
     for node in nodes[::-1]:
-        wanted = [found.pipes[pipe] for pipe in node.outputs if pipe in found.pipes]
+        enough = greatest if greatest and _combines(node, bodies[node.name]) else {}
+        asking = ((pipe, found.pipes[pipe]) for pipe in node.outputs if pipe in found.pipes)
+        wanted = [reach for pipe, reach in asking if reach.top > enough.get(pipe, -math.inf)]
         each = [_go_back(found, body, wanted, partial(inputs_of, node), known) for body in bodies[node.name]]
         needed[node.name] = list(chain.from_iterable(each))
         for pipe in () if isinstance(node.processor, ApplyFunction) else node.inputs:
@@ -180,6 +193,14 @@ def _reach_back(
         for part in within(flat.domains[pipe]):
             reach.whole.add_to(found.compared, type(part))
     return found, needed, asked
+
+
+def _combines(node: Node, bodies: Iterable[Any]) -> bool:
+    """Whether a processor computes numbers of several that vary."""
+    terms = (term for body in bodies for term in terms_in(body) if term.op in (ops.ADD, ops.SUB, ops.MUL))
+    return not isinstance(node.processor, ApplyFunction) or any(
+        not any(arg.is_const for arg in term.args) for term in terms
+    )
 
 
 def _go_back(
