@@ -111,7 +111,7 @@ def redrawn(text: str) -> str:
 def main() -> int:
     """Write what is out of date, or name it."""
     old = {
-        page: text for page in sorted(DOCS.glob("*.md")) if redrawn(text := page.read_text(encoding="utf-8")) != text
+        page: text for page in sorted(DOCS.glob("*/*.md")) if redrawn(text := page.read_text(encoding="utf-8")) != text
     }
     for page, text in old.items():
         print(page.relative_to(DOCS.parent))

@@ -1,6 +1,6 @@
 """The Python examples of the README and the docs are executed.
 
-(The examples of docs/language.md and docs/cli.md have tests of their own beside those of the language and the
+(The examples of docs/reference/language.md and docs/reference/cli.md have tests of their own beside those of the language and the
 commands; so have the README's commands.)
 """
 
@@ -16,27 +16,29 @@ from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).parent.parent
 PAGES_OF_DOCS = (
-    "verification",
-    "semantics",
-    "buffers",
-    "monitoring",
-    "counterexamples",
-    "analyses",
-    "faults",
-    "running",
-    "python",
-    "threads",
-    "dataflow",
-    "conformance",
-    "lab",
-    "rules",
-    "held",
-    "from_words",
-    "rules-checking",
-    "from-other-engines",
+    "explanation/verdicts",
+    "explanation/semantics",
+    "reference/buffers",
+    "reference/monitoring",
+    "explanation/counterexamples",
+    "reference/analyses",
+    "reference/faults",
+    "reference/running",
+    "reference/python",
+    "explanation/threads",
+    "explanation/dataflow",
+    "reference/conformance",
+    "reference/lab",
+    "reference/rules",
+    "reference/held",
+    "tutorial/from_words",
+    "reference/rules-checking",
+    "reference/from-other-engines",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
-LONG = {"verification", "from-other-engines"}
+KINDS = ("", "tutorial/", "reference/", "explanation/")
+"""Folders of pages; the list of `docs/howto` is a page of its own."""
+LONG = {"verdicts", "from-other-engines"}
 """Pages whose examples take seconds."""
 
 
@@ -64,16 +66,17 @@ def test_examples(page: Path) -> None:
 
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+    pages = [page.relative_to(ROOT) for kind in KINDS for page in (ROOT / "docs").glob(f"{kind}*.md")]
+    assert [str(page) for page in pages if str(page) not in readme] == []
 
 
 def test_the_suite_of_the_guide_is_the_file_that_it_names() -> None:
-    assert blocks(ROOT / "docs" / "lab.md")[0] == (ROOT / "docs" / "examples" / "delays.py").read_text()
+    assert blocks(ROOT / "docs" / "reference" / "lab.md")[0] == (ROOT / "docs" / "examples" / "delays.py").read_text()
 
 
 def test_files_that_the_page_of_the_architecture_names_exist() -> None:
     """A path is that of a file or a folder, from the root or from any folder below, with or without its ending."""
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)*/?(?:\.py)?)`", page))
     named = {name.rstrip("/").removesuffix(".py") for name in named if "/" in name or name.endswith(".py")}
     there = [
@@ -87,5 +90,5 @@ def test_files_that_the_page_of_the_architecture_names_exist() -> None:
 
 
 def test_the_layers_of_the_page_are_those_that_the_tests_enforce() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
     assert f"`{' <- '.join(LAYERS)}`" in page

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents)]
 UNITS = {"": 1, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e\d+)?")
 MARK = re.compile(r"<!-- figure: (.*?) \| (\w+) \| (row|column) (.*?)(?: of (.*?))?(?: in (\w+))? -->")

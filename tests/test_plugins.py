@@ -190,7 +190,7 @@ def test_nobody_waits_where_there_are_none(tmp_path):
 
 
 def test_the_page_shows_the_example():
-    page = (ROOT / "docs" / "plugins.md").read_text()
+    page = (ROOT / "docs" / "reference" / "plugins.md").read_text()
     points = (EXAMPLE / "pyproject.toml").read_text().partition("[project.entry-points")
     assert f"```toml\n{points[1]}{points[2]}```" in page
     assert f"```python\n{(EXAMPLE / 'workbench_example.py').read_text()}```" in page

@@ -16,21 +16,21 @@ from tests.cli.conftest import PROGRESS, ROOT, Run, command
 from workbench.cli.command_line import command as command_module
 from workbench.cli.commands import helps
 
-PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-MONITORING = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+MONITORING = (ROOT / "docs" / "reference" / "monitoring.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
-RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
-FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
-RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
-DATAFLOW = (ROOT / "docs" / "dataflow.md").read_text(encoding="utf-8")
-RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
-CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
-WORDS = (ROOT / "docs" / "from_words.md").read_text(encoding="utf-8")
-CHECKED = (ROOT / "docs" / "rules-checking.md").read_text(encoding="utf-8")
-BUFFERS = (ROOT / "docs" / "buffers.md").read_text(encoding="utf-8")
-OTHERS = (ROOT / "docs" / "from-other-engines.md").read_text(encoding="utf-8")
+ANALYSES = (ROOT / "docs" / "reference" / "analyses.md").read_text(encoding="utf-8")
+RUNS = (ROOT / "docs" / "explanation" / "counterexamples.md").read_text(encoding="utf-8")
+FAULTS = (ROOT / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
+RUNNING = (ROOT / "docs" / "reference" / "running.md").read_text(encoding="utf-8")
+DATAFLOW = (ROOT / "docs" / "explanation" / "dataflow.md").read_text(encoding="utf-8")
+RULES = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
+LAB = (ROOT / "docs" / "reference" / "lab.md").read_text(encoding="utf-8")
+CONFORMANCE = (ROOT / "docs" / "reference" / "conformance.md").read_text(encoding="utf-8")
+WORDS = (ROOT / "docs" / "tutorial" / "from_words.md").read_text(encoding="utf-8")
+CHECKED = (ROOT / "docs" / "reference" / "rules-checking.md").read_text(encoding="utf-8")
+BUFFERS = (ROOT / "docs" / "reference" / "buffers.md").read_text(encoding="utf-8")
+OTHERS = (ROOT / "docs" / "reference" / "from-other-engines.md").read_text(encoding="utf-8")
 PAGES = (
     CHECKED
     + OTHERS

@@ -54,7 +54,7 @@ def test_json_stays_alone_on_the_standard_output(workbench: Run, tmp_path: Path)
 
 
 def test_a_run_as_json(workbench: Run) -> None:
-    """The schema of docs/counterexamples.md, key by key, on a run that can be worked out by hand.
+    """The schema of docs/explanation/counterexamples.md, key by key, on a run that can be worked out by hand.
 
     Figure 2a adds x[3 i] to x[i]: x[1], x[2] wait for x[3], then x[2], x[3] for x[6].
     """
@@ -74,7 +74,7 @@ def test_a_run_as_json(workbench: Run) -> None:
 
 
 def test_the_keys_of_a_run_are_documented(workbench: Run) -> None:
-    text = (MODELS.parents[1] / "docs" / "counterexamples.md").read_text(encoding="utf-8")
+    text = (MODELS.parents[1] / "docs" / "explanation" / "counterexamples.md").read_text(encoding="utf-8")
     (shown,) = workbench("check", FIGURE, "-p", "no-overflow", "--json").objects
     for key in (*shown["trace"], *shown["trace"]["steps"][0]):
         assert f"\n| `{key}` |" in text

@@ -1,4 +1,4 @@
-"""Faults that can happen: the processors on faulty pipes, and where they come in (docs/faults.md)."""
+"""Faults that can happen: the processors on faulty pipes, and where they come in (docs/reference/faults.md)."""
 
 from workbench.faults.copied import Duplicate, Lose
 from workbench.faults.delay import Delay

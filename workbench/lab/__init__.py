@@ -1,6 +1,6 @@
 """The lab: suites of experiments, measured, swept, and reported with the way back from every number.
 
-A suite is one file in `experiments/`; `docs/lab.md` is its guide.
+A suite is one file in `experiments/`; `docs/reference/lab.md` is its guide.
 """
 
 from workbench.lab.claim import NoData, fails, ok, warns

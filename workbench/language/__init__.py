@@ -1,4 +1,4 @@
-"""The pipeline language: `.pipe` files and properties (docs/language.md).
+"""The pipeline language: `.pipe` files and properties (docs/reference/language.md).
 
     loaded = load("models/time2021/sum_of_odds.pipe:sum_of_odds")
     loaded.pipeline.denote([[7, 7, 7, 7]])

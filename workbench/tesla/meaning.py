@@ -4,7 +4,7 @@ The rule of this module: nothing is kept that the formulas do not speak of, noth
 Engines are held to it, and share with it the tables of operators and of aggregates alone.
 
 Sources: thesis, 2.3 and 3.3 (the formulas), 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth
-first); what goes beyond it (absence, limit, at most once) is in docs/rules.md.
+first); what goes beyond it (absence, limit, at most once) is in docs/reference/rules.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The rule of this module: a tree is what was written, in the extended grammar; wh
 engines, whether it means anything for `check`. `str` of a part is text that reads back as the same tree.
 
 Sources: Di Pilla's thesis, 3.2; what goes beyond it (`absent`, `limit`, least gaps, `forever`, `at most once`, `TIME`)
-is in docs/rules.md.
+is in docs/reference/rules.md.
 """
 
 from __future__ import annotations

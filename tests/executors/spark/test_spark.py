@@ -198,7 +198,7 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
 
 
 def test_the_examples_of_the_guide(session):
-    page = ROOT / "docs" / "spark.md"
+    page = ROOT / "docs" / "reference" / "spark.md"
     names = {"spark": session}
     for text in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
         example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)

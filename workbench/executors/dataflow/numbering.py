@@ -2,7 +2,7 @@
 
 The rule of this module: vertices are 1 to N and edges lead from smaller to greater ones. Zimmerman and Chandy's
 additional restriction, that every S(v) is {1, ..., |S(v)|}, holds exactly where the greatest predecessor of a vertex
-never decreases with its number (docs/dataflow.md has the proof); `satisfactory` says whether it does.
+never decreases with its number (docs/explanation/dataflow.md has the proof); `satisfactory` says whether it does.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The rule of this module: a match passes where, then the limit, then at-most-once; what is emitted consumes. That is all
 the state there is here; what came before is the matcher's.
 
-Sources: design of the language (docs/rules.md); thesis, 4.4 (rule processors).
+Sources: design of the language (docs/reference/rules.md); thesis, 4.4 (rule processors).
 """
 
 from __future__ import annotations

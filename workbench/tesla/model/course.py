@@ -3,7 +3,7 @@
 The rule of this module: it follows `tesla.meaning` line by line; a `ModelCourse` is what that has under this name, with
 terms in place of what has happened.
 
-Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth first); docs/rules.md.
+Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth first); docs/reference/rules.md.
 """
 
 from __future__ import annotations

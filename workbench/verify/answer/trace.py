@@ -98,7 +98,7 @@ class Trace:
         return self.replay.startswith("model gap")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
+        """Everything needed to show the run, as plain data (docs/explanation/counterexamples.md has the schema)."""
         pipes = self.pipe_of_queue
         flat = flatten(self.pipeline) if self.pipeline else None
         steps = [

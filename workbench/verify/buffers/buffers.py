@@ -3,7 +3,7 @@
 A capacity c is proven to be enough by a model checker, and not to be more than enough by a shortest input stream that
 overflows c - 1 on the reference executor. Of a queue that no capacity bounds a pumping stream is given. How long a
 queue gets in a run with unbounded queues depends on the input alone, so the smallest capacities of the queues do not
-depend on each other (docs/buffers.md has the proofs).
+depend on each other (docs/reference/buffers.md has the proofs).
 """
 
 from __future__ import annotations
