@@ -17,7 +17,13 @@ def commands() -> list[Sequence[str]]:
     """The commands, with what each is for."""
     from workbench.cli.commands import helps
 
-    return [("command", "what it is for"), *((f"[`workbench {n}`](#{n})", line) for n, line in helps().items())]
+    pages = {name: page.name for page in DOCS.glob("reference/cli-*.md") for name in _headings(page)}
+    rows = ((f"[`workbench {n}`]({pages[n]}#{n})", line) for n, line in helps().items())
+    return [("command", "what it is for"), *rows]
+
+
+def _headings(page: Path) -> list[str]:
+    return re.findall(r"^## (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def backends() -> list[Sequence[str]]:

@@ -1,6 +1,6 @@
 """The Python examples of the README and the docs are executed.
 
-(The examples of docs/reference/language.md and docs/reference/cli.md have tests of their own beside those of the language and the
+(The examples of docs/reference/language.md, the pages beside it and docs/reference/cli.md have tests of their own beside those of the language and the
 commands; so have the README's commands.)
 """
 
@@ -17,19 +17,24 @@ from tests.test_layers import LAYERS
 ROOT = Path(__file__).parent.parent
 PAGES_OF_DOCS = (
     "explanation/verdicts",
+    "reference/properties",
+    "reference/engines",
     "explanation/semantics",
     "reference/buffers",
     "reference/monitoring",
     "explanation/counterexamples",
     "reference/analyses",
     "reference/faults",
-    "reference/running",
+    "reference/compiled",
+    "reference/parallel",
     "reference/python",
     "explanation/threads",
     "explanation/dataflow",
     "reference/conformance",
     "reference/lab",
     "reference/rules",
+    "reference/rules-running",
+    "reference/rules-in-pipelines",
     "reference/held",
     "tutorial/from_words",
     "reference/rules-checking",
@@ -38,7 +43,7 @@ PAGES_OF_DOCS = (
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 KINDS = ("", "tutorial/", "reference/", "explanation/")
 """Folders of pages; the list of `docs/howto` is a page of its own."""
-LONG = {"verdicts", "from-other-engines"}
+LONG = {"verdicts", "engines", "from-other-engines"}
 """Pages whose examples take seconds."""
 
 

@@ -16,19 +16,26 @@ from tests.cli.conftest import PROGRESS, ROOT, Run, command
 from workbench.cli.command_line import command as command_module
 from workbench.cli.commands import helps
 
-PAGE = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def pages(*names: str) -> str:
+    return "".join((REFERENCE / f"{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+PAGE = pages("cli", "cli-check", "cli-analyse", "cli-run", "cli-tools")
 MONITORING = (ROOT / "docs" / "reference" / "monitoring.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ANALYSES = (ROOT / "docs" / "reference" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "explanation" / "counterexamples.md").read_text(encoding="utf-8")
 FAULTS = (ROOT / "docs" / "reference" / "faults.md").read_text(encoding="utf-8")
-RUNNING = (ROOT / "docs" / "reference" / "running.md").read_text(encoding="utf-8")
+RUNNING = pages("running", "logs", "times", "formats", "live", "keys", "compiled", "parallel")
 DATAFLOW = (ROOT / "docs" / "explanation" / "dataflow.md").read_text(encoding="utf-8")
-RULES = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
+RULES = pages("rules", "rules-running", "rules-engines", "facts", "explain", "rules-in-pipelines")
 LAB = (ROOT / "docs" / "reference" / "lab.md").read_text(encoding="utf-8")
 CONFORMANCE = (ROOT / "docs" / "reference" / "conformance.md").read_text(encoding="utf-8")
 WORDS = (ROOT / "docs" / "tutorial" / "from_words.md").read_text(encoding="utf-8")
-CHECKED = (ROOT / "docs" / "reference" / "rules-checking.md").read_text(encoding="utf-8")
+CHECKED = pages("rules-checking", "rules-simplify")
 BUFFERS = (ROOT / "docs" / "reference" / "buffers.md").read_text(encoding="utf-8")
 OTHERS = (ROOT / "docs" / "reference" / "from-other-engines.md").read_text(encoding="utf-8")
 PAGES = (

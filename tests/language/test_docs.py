@@ -1,4 +1,4 @@
-"""Every example of docs/reference/language.md is executed.
+"""Every example of docs/reference/language.md, and of the pages that continue it, is executed.
 
 A `pipe` block is followed by a `run` block: streams by input name, then the expected outputs. A `mistake`
 block is followed by the `message` it must give. A `python` block is run.
@@ -14,7 +14,8 @@ from workbench.language import parse, parse_expression
 from workbench.language.evaluate import Evaluator
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+PAGES = ("language", "operators", "processors", "machines", "properties")
+PAGE = "".join((ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [(m[1], m[2]) for m in re.finditer(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
 PAIRS = [(kind, text, *BLOCKS[i + 1]) for i, (kind, text) in enumerate(BLOCKS[:-1])]
 
