@@ -1,7 +1,8 @@
 """The Python examples of the README and the docs are executed.
 
-(The examples of docs/reference/language.md, the pages beside it and docs/reference/cli.md have tests of their own beside those of the language and the
-commands; so have the README's commands.)
+(The examples of the language, in docs/reference/language.md and the pages that continue it, and of the commands, in
+docs/reference/cli.md, have tests of their own beside those of the language and the commands; so have the README's
+commands.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A processor with a mistake, for docs/conformance.md."""
+"""A processor with a mistake, for docs/reference/conformance.md."""
 
 from dataclasses import dataclass
 from itertools import pairwise

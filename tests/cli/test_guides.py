@@ -17,7 +17,10 @@ from tests.cli.conftest import ROOT, Run
 from tests.cli.test_docs import shows
 
 HOWTO = ROOT / "docs" / "howto"
-GUIDES = [ROOT / "docs" / "tutorial" / "cold-room.md", *sorted(page for page in HOWTO.glob("*.md") if page.stem != "README")]
+GUIDES = [
+    ROOT / "docs" / "tutorial" / "cold-room.md",
+    *sorted(page for page in HOWTO.glob("*.md") if page.stem != "README"),
+]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 

@@ -3,8 +3,8 @@
 They do not, where every processor waits for a complete front. Then a processor's i-th firing consumes the i-th event of
 each of its inputs, whenever these came, so its output streams are a function of its input streams; and so are, by
 induction over the acyclic graph, those of the pipeline (G. Kahn, The semantics of a simple language for parallel
-programming, IFIP 1974; docs/reference/analyses.md has the proof). What can depend on the order is at which step an event comes
-out, events of different outputs relative to each other, and which queues overflow. The last is asked here.
+programming, IFIP 1974; docs/reference/analyses.md has the proof). What can depend on the order is at which step an
+event comes out, events of different outputs relative to each other, and which queues overflow. The last is asked here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Proofs that a queue is unbounded: pumping streams.
 
 A pumping stream is a prefix and a cycle of input steps; each round of the cycle leaves the queue longer by the same
-number of events. Found on a run of the system, it is a proof (docs/reference/buffers.md, "Why a pumping stream is a proof"):
+number of events. Found on a run of the system, it is a proof (docs/reference/buffers.md, "Why a pumping stream is a
+proof"):
 
 - what decides the length of the queue (its cone of influence) is the same before and after the cycle, except
   that some queues in it have grown;

@@ -1,4 +1,4 @@
-"""The compiled executor that makes the steps of one long stream in several threads (docs/reference/running.md)."""
+"""The compiled executor that makes the steps of one long stream in several threads (docs/reference/parallel.md)."""
 
 from __future__ import annotations
 

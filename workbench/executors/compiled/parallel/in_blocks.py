@@ -1,4 +1,4 @@
-"""One long stream in several threads: it is cut into blocks, which run at the same time (docs/reference/running.md).
+"""One long stream in several threads: it is cut into blocks, which run at the same time (docs/reference/parallel.md).
 
 The rule of this module: nothing is believed. `ir.blocks` says how to find the state in which a block begins, and the
 state in which the block before it ends is compared with that, number by number. Where they differ, or where something
