@@ -117,6 +117,21 @@ def test_draw_without_graphviz(workbench: Run, tmp_path: Path, monkeypatch: pyte
     assert os.listdir(tmp_path) == []
 
 
+def test_models_are_listed_and_copied(workbench: Run, tmp_path: Path) -> None:
+    done = workbench("models", "time2021/sum")
+    assert done.code == 0
+    assert "models/time2021/sum_of_odds.pipe " in done.out
+    assert "figure_2a" not in done.out
+    assert workbench("models", "figure_2", "--copy", tmp_path).out == f"2 files are in {tmp_path}/models\n"
+    copied = tmp_path / "models" / "time2021" / "figure_2a.pipe"
+    assert workbench("check", copied, "-p", "no-overflow", "--quiet").code == 1
+    copied.write_text("mine")
+    done = workbench("models", "--copy", tmp_path)
+    assert (done.code, copied.read_text()) == (2, "mine")
+    assert "is there, and differs" in done.err
+    assert "no model has 'sum_of_evens'" in workbench("models", "sum_of_evens").err
+
+
 def test_doctor(workbench: Run) -> None:
     done = workbench("doctor")
     assert done.code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -26,9 +27,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python that has the wheel installed, and this one's packages."""
     folder = tmp_path_factory.mktemp("user")
     copied = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(re.compile(r"workbench/|pyproject.toml$|README.md$|LICENSE$").match, copied.split("\0")):
+    for name in filter(re.compile(r"workbench/|models/|pyproject.toml$|README.md$|LICENSE$").match, copied.split("\0")):
         (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
+        shutil.copy(ROOT / name, folder / "source" / name, follow_symlinks=False)
     subprocess.run([sys.executable, "-c", BUILD, folder], cwd=folder / "source", capture_output=True, check=True)
     venv.create(folder / "venv", symlinks=True)
     (packages,) = (folder / "venv").glob("lib/python*/site-packages")
@@ -55,6 +56,25 @@ def test_every_name_and_all_that_a_script_does_have_types(python: Path, tmp_path
     assert len(told) == len(names)
     assert [names[int(line) - 2] for line, found in told if found == "Any"] == []
     assert (len(done.stdout.splitlines()), done.stderr) == (len(names), ""), done.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_models(python: Path, tmp_path: Path) -> None:
+    """In an empty folder they are listed, copied and checked."""
+    command = [python, "-m", "workbench.cli.main"]
+
+    def run(*words: str) -> str:
+        done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    names = re.findall(r"^models/\S+", run("models"), re.MULTILINE)
+    programs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "models").rglob("*.[pt]*e*")}
+    assert set(names) == {name for name in programs if name.endswith((".pipe", ".tesla"))}
+    assert "files are in models" in run("models", "tesla", "--copy", ".")
+    rules = ["models/tesla/silence.tesla", "--input", "models/tesla/silence.jsonl", "--time-unit", "s"]
+    assert '"type": "Silent"' in run("run", *rules)
+    assert "figure_2a" in run("demo", "--jobs", "1")
 
 
 @pytest.mark.slow

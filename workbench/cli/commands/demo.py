@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
 """What is asked of every pipeline, besides the `check` lines of its file."""
+MODELS = "models/time2021"
+"""Of this folder, or where it has none, of those that come with workbench."""
 FOLDER = "build/demo"
 """Where the report goes, ignored by git: it has times."""
 _SECONDS = 60.0
@@ -26,7 +28,7 @@ _ROOM = 4
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
-    parser.add_argument("--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check")
+    parser.add_argument("--models", default=MODELS, metavar="FOLDER", help="the .pipe files to check")
     parser.add_argument("--jobs", type="positive", default=2, metavar="J", help="how many at a time (default: 2)")
 
 
@@ -56,6 +58,7 @@ def problems_of(folder: str) -> list[Problem]:
 
     A pipeline that occurs in several files, as small parts do, is taken once.
     """
+    from importlib.resources import files
     from itertools import groupby
 
     from workbench.errors import InputError
@@ -63,12 +66,15 @@ def problems_of(folder: str) -> list[Problem]:
     from workbench.verify.answer.problem import problems
     from workbench.verify.answer.settings import Settings
 
-    files = sorted(Path(folder).glob("**/*.pipe"))
-    if not files:
+    place = Path(folder)
+    if folder == MODELS and not place.is_dir():
+        place = Path(str(files("workbench"))) / MODELS
+    paths = sorted(place.glob("**/*.pipe"))
+    if not paths:
         raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
     found: list[Problem] = []
     seen: list[Pipeline] = []
-    for file in files:
+    for file in paths:
         asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS, grow=0), STANDARD)
         for loaded, group in groupby(asked, lambda problem: problem.subject):
             if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
