@@ -159,6 +159,20 @@ def test_one_file_for_both_is_refused(workbench: Run, tmp_path: Path) -> None:
     assert "name the same file" in done.err
 
 
+def test_a_page_of_html_has_the_name_of_one(workbench: Run, tmp_path: Path) -> None:
+    page, log = tmp_path / "run.pdf", tmp_path / "n.csv"
+    log.write_text("x\n1\n")
+    rules = ["--input", MODELS.parent / "tesla" / "silence.jsonl", "--event", 1]
+    for asked in (
+        ["check", FIGURE, "-p", "no-overflow"], ["run", FIGURE, "--input", log],
+        ["explain", MODELS.parent / "tesla" / "silence.tesla", *rules],
+    ):  # fmt: skip
+        done = workbench(*asked, "--html", page)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"workbench: {page}: --html writes a page of HTML\n  hint: name it .html\n"
+    assert not page.exists()
+
+
 def test_a_device_is_written_to(workbench: Run) -> None:
     assert workbench("check", FIGURE, "-p", "no-overflow", "--quiet", "--to-test", os.devnull).code == 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.events.files import write_atomically
+from workbench.events.files import check_page_name, write_atomically
 
 if TYPE_CHECKING:
     from workbench.verify.answer.verdict import Verdict
@@ -29,6 +29,8 @@ def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError now where a file could not be written after a long check."""
     if args.html and args.to_test and os.path.realpath(args.html) == os.path.realpath(args.to_test):
         raise InputError("--html and --to-test name the same file", where=args.html)
+    if args.html:
+        check_page_name(args.html)
     for path in filter(None, (args.html, args.to_test)):
         folder = Path(path).parent
         if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():

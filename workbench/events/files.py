@@ -49,6 +49,12 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
     raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)
 
 
+def check_page_name(path: str | Path) -> None:
+    """Raise InputError where the name of a page of HTML ends as that of another kind of file."""
+    if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError("--html writes a page of HTML", where=str(path), hint="name it .html")
+
+
 def sniff_format(stream: io.BufferedReader) -> str:
     """What the first bytes tell: Arrow and Parquet have their names there, JSON lines a bracket; else it is CSV."""
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf")

@@ -49,10 +49,11 @@ def _make(pipeline: Program, start: Start) -> Backend:
 @contextmanager
 def _page(path: str, program: str, found: Sequence[Refutation], most: int) -> Iterator[None]:
     """A page of what is found in the block; a path to which it cannot be written is refused at once."""
-    from workbench.events.files import destination
+    from workbench.events.files import check_page_name, destination
 
     refutation_page = later("workbench.show.refutation_page", "refutation_page")
 
+    check_page_name(path)
     with destination(path) as stream:
         yield
         stream.write(refutation_page(program, found, most))
