@@ -2,8 +2,10 @@
 
 import json
 import math
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -81,6 +83,31 @@ def test_facts_are_given():
         wb.run(wb.rules(text), rows)
     running = wb.RunningRules(text, facts={"Line": lines})
     assert [each["line"] for each in running.publish("Late", 1, bus=1)] == ["north"]
+
+
+FACTS = """declare A(x: int) declare fact F(x: int, y: float) declare B(y: float)
+from A[$x = x] and each F[$y = y](x == $x) emit B(y = $y)"""
+
+
+@pytest.mark.parametrize("kind", ["mappings", "table", "frame", "relation"])
+def test_facts_are_given_as_the_log_may_be(kind):
+    rows = [{"x": 1, "y": Decimal("1.5")}, {"x": 2, "y": Decimal(7)}]
+    table = pytest.importorskip("pyarrow").Table.from_pylist(rows)
+    given: dict[str, Callable[[], Any]] = {
+        "mappings": lambda: rows, "table": lambda: table, "frame": table.to_pandas,
+        "relation": lambda: pytest.importorskip("duckdb").from_arrow(table),
+    }  # fmt: skip
+    log = [{"type": "A", "time": 1, "x": 2}]
+    assert wb.run(wb.rules(FACTS), log, facts={"F": given[kind]()}) == [{"type": "B", "time": 1, "y": 7.0}]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("f.csv", "not a str.*TYPE=FILE"), ({"x": [1]}, "not a dict"), (3, "not a int"), ([3], "mapping")],
+)
+def test_facts_of_another_kind_are_refused(given, said):
+    with pytest.raises(InputError, match=f"(?s)facts of type 'F'.*{said}"):
+        wb.run(wb.rules(FACTS), [], facts={"F": given})
 
 
 def test_subscribers_are_told():

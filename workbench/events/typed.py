@@ -26,7 +26,7 @@ from workbench.events.column_map import has_columns
 from workbench.events.columns import arrays_of, arrow_type, as_json, rows_to_columns, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-from workbench.events.values import Unheld, UnreadableError, Words, from_json, from_text, short
+from workbench.events.values import Unheld, UnreadableError, Words, decimal_to_number, from_json, from_text, short
 from workbench.events.writers import RowWriter
 from workbench.interrupts import hold
 
@@ -209,7 +209,7 @@ def from_cell(value: Any, domain: Domain) -> Value:
     if isinstance(value, list) and isinstance(domain, Map):
         value = {str(key): item for key, item in value}
     if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
+        value = decimal_to_number(value)
     try:
         return from_json(value, domain)
     except UnreadableError as error:

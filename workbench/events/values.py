@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
@@ -195,12 +196,19 @@ def _member(value: Value, domain: Domain) -> Value:
     """A value that was read, if it is one of the domain's; `int` has floats nowhere in a log."""
     fraction = isinstance(domain, Integers) and isinstance(value, float)
     if fraction or value not in domain:
+        if isinstance(value, Decimal):
+            return from_json(decimal_to_number(value), domain)
         if isinstance(value, Unheld):
             raise UnreadableError(value.expected)
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
         raise UnreadableError(describe_domain(domain), "declare the input as float" if fraction else "")
     return value
+
+
+def decimal_to_number(value: Decimal) -> int | float:
+    """A decimal as a number: a whole one where it has no fraction."""
+    return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
 
 
 def _read_typed(data: Any, domain: Domain) -> Value:

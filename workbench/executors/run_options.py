@@ -7,7 +7,7 @@ rows of these, too (`table`), and are None where they are not given.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,8 +163,8 @@ class RunOptions:
     """From how many of its first rows."""
     until: str | int | None = _of(CLOCKS)
     """The time to which the clock moves in the end."""
-    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | str | Path = _of(FACTS, default=())
-    """The rows of each type of facts, or their files: a SQLite database, or `TYPE=FILE`."""
+    facts: Mapping[str, Any] | Sequence[str] | str | Path = _of(FACTS, default=())
+    """The rows of each type of facts, as the log may be given, or their files: a SQLite database, or `TYPE=FILE`."""
     facts_fixed: bool = _of(FACTS, default=False)
     """Whether no database of facts changes while the program runs, so that nobody looks."""
     facts_timeout: float | None = _of(FACTS)

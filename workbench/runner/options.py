@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -76,7 +76,7 @@ class RunKeywords(TypedDict, total=False):
     late: str
     late_output: str
     until: str | int
-    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str] | Place
+    facts: Mapping[str, Any] | Sequence[str] | Place
     facts_fixed: bool
     facts_timeout: float
     on_facts_failure: str

@@ -6,7 +6,7 @@ Source: thesis, 4.4.1 (`Engine`, `Subscriber`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ class RunningRules:
         *,
         engine: str = "cdp",
         unit: str | None = None,
-        facts: Mapping[str, Iterable[Mapping[str, Value]]] | str | Path | None = None,
+        facts: Mapping[str, Any] | str | Path | None = None,
         asking: FactSettings | None = None,
         caching: FactCaching | None = None,
         trex: bool = False,

@@ -18,9 +18,11 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.read import read_events
+from workbench.events.values import short
 from workbench.executors.table import Start
 from workbench.processors.held.group import Group
 from workbench.runner.rules.log import row_reader
+from workbench.runner.source import record_batches
 from workbench.tesla.occurrence import Facts, has_units, in_units
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration, Operation
@@ -196,15 +198,28 @@ def _rows_of(declared: Declaration, path: str) -> Iterator[tuple[Any, ...]]:
     return (tuple(map(row.get, declared.domains)) for row in read_events(path, ports))
 
 
-def _read_given_facts(rules: RuleSet, given: Mapping[str, Iterable[Mapping[str, Value]]], start: Start) -> Facts:
+def _read_given_facts(rules: RuleSet, given: Mapping[str, Any], start: Start) -> Facts:
     found: dict[str, list[tuple[Any, ...]]] = {}
     for name, declared in rules.declarations.items():
         if declared.fact and name not in given and name in list_needed_facts(rules, start):
             raise InputError(f"there are no facts of type '{name}'", hint=f"give them: facts={{'{name}': [...]}}")
         if declared.fact:
             read = row_reader(declared, dict.fromkeys(declared.domains, ANY))
-            found[name] = [read(row) for row in given.get(name, ())]
+            found[name] = [read(row) for row in _list_given_rows(name, given.get(name, ()))]
     return found
+
+
+def _list_given_rows(name: str, given: Any) -> Iterator[Mapping[str, Value]]:
+    """The rows of a table, a frame, or mappings; InputError where it is something else."""
+    if not isinstance(given, Mapping) and (found := record_batches(given)) is not None:
+        given = itertools.chain.from_iterable(batch.to_pylist() for batch in found[1])
+    if isinstance(given, Mapping | str | Path) or not isinstance(given, Iterable):
+        hint = "give rows ([{'id': 1}, ...]), a table, a frame or a relation; a file stands in facts=['TYPE=FILE']"
+        raise InputError(f"facts of type '{name}': expected rows, not a {type(given).__name__}", hint=hint)
+    for row in given:
+        if not isinstance(row, Mapping):
+            raise InputError(f"facts of type '{name}': expected a mapping for each row, not {short(repr(row))}")
+        yield row
 
 
 # --- in pipelines -------------------------------------------------------------------------------------------
