@@ -104,6 +104,18 @@ def test_facts_that_are_nowhere_or_twice(run):
     assert "there is no such file" in run("~/none.db", code=2)
 
 
+def test_databases_that_are_not_read_here(run, workbench, city):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(city / "city.duckdb")) as made:
+        made.execute("CREATE TABLE Line (bus INTEGER, name VARCHAR)")
+    for given in ("~/city.duckdb", "Line=~/city.duckdb", "Line=~/city.duckdb:Line"):
+        assert "this is a DuckDB database" in (said := run(given, code=2))
+        assert "COPY t TO 't.parquet'" in said
+    done = workbench("run", city / "r.tesla", "--input", city / "city.db")
+    said = f"'.db' is no format of events\n  hint: facts are read from a database, --facts {city / 'city.db'}"
+    assert said in done.err
+
+
 @pytest.mark.parametrize("most", ["FEW", "MANY"])
 def test_many_rows_are_put_into_a_database(city, monkeypatch, most):
     """NaN stays what it is: no number is as large where facts are ordered, and it is no candidate."""

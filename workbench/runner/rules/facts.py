@@ -96,20 +96,22 @@ class _FactFiles:
 
     def add(self, given: str) -> None:
         """A file, with the type that it is of, or without."""
-        from workbench.tesla.engines.facts.database import FactDatabase, is_database
+        from workbench.tesla.engines.facts.database import FactDatabase, is_database, refuse_duckdb
 
         name, equals, path = given.partition("=")
         if name not in self.types and (Path(given).exists() or not equals) and is_database(given):
             self.databases.append(FactDatabase(given, self.settings))
             return
+        file, table = self._database(path if name in self.types else given)
+        if not (is_sqlite := is_database(file)):
+            refuse_duckdb(file)
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
-            if self.types and not equals and self._database(given)[1] is not None:
+            if self.types and not equals and table is not None:
                 hint = f"say which type that table is: --facts {next(iter(self.types))}={given}"
             what = f"--facts {given}: expected TYPE=FILE, with a type of facts, or a SQLite database"
             raise InputError(what, hint=hint)
-        file, table = self._database(path)
-        if not is_database(file):
+        if not is_sqlite:
             paths, rows = self.rows.setdefault(name, ([], []))
             paths.append(path)
             rows.append(_rows_of(self.types[name], path))
