@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ def test_a_constant_beyond_n_does_not_matter_where_data_is_not_looked_at() -> No
     assert (small.outcome, small.n, small.run) == (large.outcome, 10, large.run)
     with pytest.raises(DomainError, match="-N 10"):
         wb.check(pipeline, "always (out = 9)", wb.Settings(n=4))
+
+
+@pytest.mark.parametrize("ask", [
+    wb.certify, wb.certify_nodes, wb.conform, wb.constants, wb.dead_paths, wb.latencies, wb.longest_silence, wb.states,
+    wb.equivalent_to, lambda it: wb.latency(it, "x", "out"),
+    lambda it: wb.check(it, "liveness").outcome,
+])  # fmt: skip
+def test_a_program_is_taken_by_the_name_of_its_file(ask: Callable[[object], object], tmp_path: Path) -> None:
+    path = tmp_path / "it.pipe"
+    path.write_text("pipeline other(x: int) -> int { return x }\npipeline it(x: bool) -> bool { return not x }\n")
+    assert repr(ask(f"{path}:it")) == repr(ask(path)) == repr(ask(wb.load(path).pipeline))
 
 
 def test_the_checks_of_a_file(source: Source, tmp_path: Path) -> None:

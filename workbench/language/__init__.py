@@ -10,7 +10,7 @@ What a text means is imported on first use, since it takes all processors.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from workbench.language.load import load, parameters, parse, program_of, read_file, split_reference
+from workbench.language.load import AnyProgram, load, parameters, parse, program_of, read_file, split_reference
 from workbench.language.parser import parse_expression
 from workbench.language.syntax import PipelineReference, PropertySyntax
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from workbench.language.source import Loaded, Source, WatchedPipeline
 
 __all__ = [
-    "PROPERTIES", "Loaded", "PipelineReference", "PropertySyntax", "Source", "WatchedPipeline", "join_dotted", "load",
-    "parameters", "parse", "parse_expression", "parse_property", "program_of", "read_file", "split_reference",
+    "PROPERTIES", "AnyProgram", "Loaded", "PipelineReference", "PropertySyntax", "Source", "WatchedPipeline",
+    "join_dotted", "load", "parameters", "parse", "parse_expression", "parse_property", "program_of", "read_file",
+    "split_reference",
 ]  # fmt: skip
 
 _MODULE = {

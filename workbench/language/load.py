@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.budget import phase
 from workbench.errors import InputError, did_you_mean
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from workbench.core.function import Function
     from workbench.core.program import Program
     from workbench.language.source import Loaded, Source
+
+AnyProgram: TypeAlias = "Program | str | Path"
+"""A program, or the file that it is in: `FILE` or `FILE:NAME`."""
 
 
 def parse(
@@ -103,7 +106,7 @@ def load(
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 
-def program_of(given: Program | str | Path) -> Program:
+def program_of(given: AnyProgram) -> Program:
     """A program as it is, or the one of a file: `FILE` or `FILE:NAME`."""
     return load(given) if isinstance(given, str | Path) else given
 

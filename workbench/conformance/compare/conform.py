@@ -23,12 +23,12 @@ from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate.pipelines import long_traces, pipelines
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
-from workbench.core.program import Program
 from workbench.errors import DomainError, Refused, TypingError
+from workbench.language import AnyProgram, program_of
 
 
 def conform(
-    pipeline: Program,
+    pipeline: AnyProgram,
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
     progress: Callable[[str, int], object] = lambda _, __: None,
@@ -43,7 +43,7 @@ def conform(
     backends: names (see `workbench.executors.table`), or contenders of your own; all, where none is given.
     progress: told what is being done, and the seed of the round: where to go on after an interrupt.
     """
-    search, pipeline = search or Search(), pipeline.pipeline
+    search, pipeline = search or Search(), program_of(pipeline).pipeline
     return [_compare(pipeline, each, search, progress) for each in choose_contenders(backends, pipeline.kind)]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
-from workbench.core.program import Ported, Program
+from workbench.core.program import Ported
 from workbench.errors import InputError, did_you_mean
 from workbench.events.columns import kind
 from workbench.executors.spark.choice import choose
 from workbench.executors.spark.key_streams import KeyLog
 from workbench.executors.spark.layout import Layout
+from workbench.language import AnyProgram, program_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,7 +23,7 @@ ORDERED = (*WHOLE, *FLOATS, "string", "date", "timestamp", "timestamp_ntz")
 
 
 def run_keyed(
-    pipeline: Program, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
+    pipeline: AnyProgram, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
 ) -> DataFrame:
     """Run a pipeline once for each key: its rows, in their order, are the steps of the streams, which then end.
 
@@ -50,6 +51,7 @@ def run_keyed(
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:
         raise InputError("a DataFrame has no order of its own", hint="say which column orders the rows: order='time'")
+    pipeline = program_of(pipeline)
     choice = choose(pipeline, backend)
     return lay_out(dataframe, pipeline, Layout(key, orders)).run(choice)
 

@@ -16,12 +16,12 @@ from workbench.core.domain import Domain, Reals, Texts
 from workbench.core.fields import resolve, within
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
-from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.executors.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.executors.threaded.pipelined import as_processor, list_outputs
 from workbench.executors.threaded.pulled import graph_of
+from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.verify.answer.problem import equivalent
@@ -47,7 +47,7 @@ class NotCertified(Refused):
         self.verdict = verdict
 
 
-def certify(pipeline: Program, history: int | None = None, settings: Settings | None = None) -> Certificate:
+def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings | None = None) -> Certificate:
     """That a pipeline (of one input, or of one processor) may be pipelined.
 
     Parameters
@@ -59,7 +59,7 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     ------
     NotCertified: it is not so, with the counterexample; or it could not be decided.
     """
-    pipeline = graph_of(pipeline)
+    pipeline = graph_of(program_of(pipeline))
     node, processor = as_processor(pipeline)
     domains = pipeline.input_domains
     found = by_structure(processor, domains)
@@ -75,9 +75,9 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     raise _make_refusal(processor, history or LONGEST, verdict)
 
 
-def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
+def certify_nodes(pipeline: AnyProgram) -> dict[str, Certificate]:
     """The processors of a pipeline, groups opened, that may be pipelined for reasons of structure, by name."""
-    flat = flatten(pipeline)
+    flat = flatten(program_of(pipeline))
     found: dict[str, Certificate] = {}
     for node in flat.nodes:
         processor = flat.typed[node.name]

@@ -14,10 +14,10 @@ from workbench.core.domain import Value
 from workbench.core.fields import split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import System
+from workbench.language import AnyProgram, program_of
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of, run_of
@@ -65,11 +65,12 @@ def always_carries(pipe: str, value: Value) -> Property:
     return invariant(f"{pipe} is constant", term, f"'{pipe}' carries another value")
 
 
-def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
+def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """What every pipe carries that a processor feeds, in topological order: its `PipeBehaviour`.
 
     A witness is a run on which it carries two values.
     """
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     sampled = Sampled(flat, settings)

@@ -24,6 +24,7 @@ from workbench.budget import Budget
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
 from workbench.errors import LimitMet
+from workbench.language import AnyProgram, program_of
 from workbench.verify.analyses.constants import never_speaks
 from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import (
@@ -187,11 +188,12 @@ def _list_lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
         yield _report_reduced(found.reduced).line
 
 
-def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
+def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPaths:
     """Everything that can be deleted without changing the output, and a counterexample for everything that cannot.
 
     Where bounds that nobody has chosen leave that open, larger ones are tried, as in `check`.
     """
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     found, end = _find_dead_paths(pipeline, settings), time.monotonic() + settings.grow
     for larger in settings.larger():

@@ -28,6 +28,7 @@ from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
+from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagged import FIRST, tag_events
 from workbench.verify.answer.problem import check
@@ -161,8 +162,9 @@ def latency_below(source: str, output: str, k: int) -> Property:
     return Property(f"latency({source}, {output}) < {k}", question)
 
 
-def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Finding:
+def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings | None = None) -> Finding:
     """The most steps from an event of an input to an output event that it causes: `measure`."""
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     if rules := next((node.processor for node in flat.nodes if node.processor.marks), None):
@@ -186,9 +188,9 @@ def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
     return replace(found, replay=trace.replay) if trace.gap else found
 
 
-def latencies(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
+def latencies(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """The latency from every input to every output that pipes lead to from it."""
-    pipeline = pipeline.pipeline
+    pipeline = program_of(pipeline).pipeline
     before = {
         output: {pipe, *(read for node in pipeline.upstream([pipe]) for read in node.inputs)}
         for output, pipe in pipeline.outputs
@@ -218,13 +220,14 @@ def silent_steps() -> Property:
     return make_property("longest-silence", "longest", falls_silent, "no output comes, whatever the loop feeds")
 
 
-def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Finding:
+def longest_silence(pipeline: AnyProgram, settings: Settings | None = None, output: str | None = None) -> Finding:
     """The most steps in a row that carry an input event and no output event: `measure`.
 
     Parameters
     ----------
     output: listen to this output only; None: a step on which any output speaks is not silent.
     """
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     if output is not None:
         pipeline = _with_output(pipeline, output)

@@ -15,6 +15,7 @@ from workbench.core.pipeline import Node
 from workbench.core.program import Program
 from workbench.core.term import const, var
 from workbench.ir.system import System
+from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.moore import Moore
 from workbench.verify.answer.problem import check
@@ -35,13 +36,14 @@ def has_machines(pipeline: Program) -> bool:
     return any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes)
 
 
-def states(pipeline: Program, settings: Settings | None = None) -> tuple[Finding, ...]:
+def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
     """What the machines of a pipeline can do, those in groups too; not those that slices and the like hold.
 
     Of each it has the `states`, the first being where it begins; those that are `unreached`, and those that are reached
     and never left (`final`); and all the `steps` that it may declare: whether there is a run with one, None where that
     was not decided.
     """
+    pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
     found = []

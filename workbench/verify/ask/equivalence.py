@@ -25,7 +25,7 @@ from workbench.core.program import Program
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError, refuse_unknown
 from workbench.ir.system import System
-from workbench.language import Loaded
+from workbench.language import AnyProgram, Loaded, program_of
 from workbench.language.faults import faultless
 from workbench.language.properties import PROPERTIES, PropertyRow
 from workbench.processors.apply import ApplyFunction
@@ -85,7 +85,7 @@ class Equivalence:
         return side_by_side(left, right, self.mode)
 
 
-def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equivalence:
+def equivalent_to(other: AnyProgram, mode: EquivalenceMode = "sequence") -> Equivalence:
     """The property of a pipeline that it computes the same as another: `check(a, equivalent_to(b))`.
 
     Parameters
@@ -95,6 +95,7 @@ def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equival
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
     refuse_unknown("sense of equivalence", mode, COMPARISONS)
+    other = program_of(other)
     return Equivalence(f"{COMPARISONS[mode].written.name}({other.pipeline.name})", mode, other)
 
 

@@ -16,7 +16,7 @@ from workbench.core.program import Program
 from workbench.core.units import ELAPSED
 from workbench.errors import InputError
 from workbench.ir.compose import outline
-from workbench.language import PROPERTIES, PropertySyntax
+from workbench.language import PROPERTIES, AnyProgram, PropertySyntax, program_of
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.settings import Settings
@@ -31,7 +31,7 @@ from workbench.verify.monitor.driven import Driven
 
 def monitor(
     system: SmvSystem | str,
-    pipeline: Program,
+    pipeline: AnyProgram,
     prop: Property | PropertySyntax | str | None = None,
     *,
     bind: Mapping[str, str] | None = None,
@@ -54,6 +54,7 @@ def monitor(
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
     Everything that `check` raises.
     """
+    pipeline = program_of(pipeline)
     watch = Watching(pipeline, system, bind or {}, when or {}, (settings or Settings()).fit(pipeline))
     return watch.problem(prop or never_false()).decide()
 
