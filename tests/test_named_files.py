@@ -109,6 +109,20 @@ def test_what_is_no_program_is_not_shown(folder: Path, way: Way) -> None:
         assert not any(word in told for word in ("hidden", "word", "never"))
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("peaks.py", "is Python: run it with python"), ("n.csv", "is a log: give the program first")]
+)
+def test_what_is_no_program_by_its_name_is_told_as_what_it_is(tmp_path: Path, name: str, said: str) -> None:
+    path = tmp_path / name
+    for content in (b"x = 1\n", b"\xff\xfe"):
+        path.write_bytes(content)
+        with pytest.raises(WorkbenchError, match=f"{name} {said}") as found:
+            wb.load(path)
+        assert "mistake" not in str(found.value)
+    path.write_text("pipeline p(x: int) -> int { return x }")  # whatever it is called
+    assert wb.load(path).name == "p"
+
+
 def test_systems_are_named_likewise(folder: Path) -> None:
     home = folder / "home"
     for name, fine in {"system.smv": True, "../other/system.smv": False, "/etc/passwd": False}.items():

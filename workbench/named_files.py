@@ -16,6 +16,7 @@ from workbench.errors import InputError, LanguageError, Location
 
 Folders = tuple[Path, ...]
 PROGRAMS = (".pipe", ".tesla")
+LOGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather", ".xml", ".log")
 _ALLOWED: ContextVar[Folders] = ContextVar("allowed", default=())
 
 
@@ -62,14 +63,23 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
         raise InputError(f"cannot read {path}: {reason}", where=where, hint=hint()) from error
 
 
+def describe_other(path: str | Path) -> str:
+    """What a file is that is no program, by its name, and what to do with it; empty where the name does not tell."""
+    if not Path(path).is_file():
+        return ""
+    if Path(path).suffix == ".py":
+        return f"{path} is Python: run it with python"
+    return f"{path} is a log: give the program first" if Path(path).suffix in LOGS else ""
+
+
 def follow_links(path: Path) -> Path:
     """Where links lead; those that lead nowhere stay."""
     return Path(os.path.realpath(path))
 
 
 @contextmanager
-def hide_text(path: Path) -> Iterator[None]:
-    """Errors show no text of a file that is not called like a program: it may be anything."""
+def hide_text(path: Path, other: str = "") -> Iterator[None]:
+    """Errors show no text of a file that is not called like a program: it may be anything, as `other` says."""
     try:
         yield
     except LanguageError as error:
@@ -78,4 +88,6 @@ def hide_text(path: Path) -> Iterator[None]:
         place = error.where if isinstance(error.where, Location) else Location(str(path))
         where = Location(place.file, place.line, place.column)
         hint = f"the line is shown of files that are called {' or '.join(PROGRAMS)}"
+        if other:
+            raise LanguageError(other) from None
         raise LanguageError("there is a mistake here, or this is no program", where=where, hint=hint) from None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from workbench.budget import phase
 from workbench.errors import InputError, did_you_mean
 from workbench.language.parser import parse_expression, parse_file
-from workbench.named_files import allow, hide_text, read_text
+from workbench.named_files import allow, describe_other, hide_text, read_text
 from workbench.python_files import allow_python as python
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def read_file(
 
     def hint() -> str:
         near = [str(each) for each in Path(path).parent.glob("*.pipe")] if Path(path).parent.is_dir() else []
-        return did_you_mean(str(path), near, "there are: ") or "give the path of a .pipe file"
+        return describe_other(path) or did_you_mean(str(path), near, "there are: ") or "give the path of a .pipe file"
 
     text = read_text(path, hint)
-    with hide_text(Path(path)):
+    with hide_text(Path(path), describe_other(path)):
         return parse(text, str(path), functions, include, allow_python=allow_python)
 
 
