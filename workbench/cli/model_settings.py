@@ -152,8 +152,21 @@ def _refuse_bounds(args: argparse.Namespace, pipeline: Pipeline) -> None:
     for option in ("tick", "values", "rate", "facts", "facts_any", "facts_change"):
         if _values_of_inputs(args) if option == "values" else getattr(args, option, None):
             what = f"--{option.replace('_', '-')} is for rules, and there are none in {pipeline.name}"
-            hint = "say what a type is: --values str=a,b or float=0..6" if option == "values" else "leave it out"
+            hint = _suggest_values(args, pipeline) if option == "values" else "leave it out"
             raise InputError(what, hint=hint)
+
+
+def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
+    """What to write in place of `--values NAME=...`, or of values without a name, in a pipeline without rules."""
+    name, _, listed = _values_of_inputs(args)[0].rpartition("=")
+    types = {input: str(domain) for input, domain in pipeline.inputs if not name or input == name.strip()}
+    known = [each for each in TYPES if each in types.values()]
+    if len(known) == 1:
+        about = f"{name} is a {known[0]}: " if name else ""
+        return f"{about}write --values {known[0]}={listed}"
+    if "int" in types.values():
+        return "which integers there are is said by -N: -N 31 for 0..30"
+    return "say what a type is: --values str=a,b or float=0..6"
 
 
 def _values_of_inputs(args: argparse.Namespace) -> list[str]:
