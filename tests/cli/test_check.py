@@ -123,6 +123,14 @@ def test_capacities(workbench: Run, given: list[str], shown: object) -> None:
     assert len(done.objects[0]["counterexample"]) == {3: 6, 1: 3}[capacity]
 
 
+def test_stated_capacities_that_a_number_leaves_are_named(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    file = pipe("pipeline p(x: bool) -> bool { s = x and trim(x, 1)\n capacity queue(s.left) = 3\n return s }")
+    asked = ("check", file, "-p", "no-overflow", "--quiet")
+    said = "capacities that the program states stay (s.left = 3); -Q s.left=1 sets one"
+    assert said in workbench(*asked, "-Q", 1).err
+    assert [workbench(*asked, *more).err for more in ((), ("-Q", 3), ("-Q", "s.left=1"))] == [""] * 3
+
+
 def test_several_at_a_time_are_printed_in_order(workbench: Run, tmp_path: Path) -> None:
     asked = (
         "check",

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.model_values import TYPES, read_any_facts, read_rate, read_time, read_types, read_values
+from workbench.cli.options import note
 from workbench.errors import InputError, refuse_unknown
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
         pairs |= item
     number = pairs.pop("", None)
     if not pairs:
+        stated = flatten(pipeline).capacities if number is not None else {}
+        if stated := {name: size for name, size in stated.items() if size != number}:
+            listed = ", ".join(f"{name} = {size}" for name, size in stated.items())
+            note(f"capacities that the program states stay ({listed}); -Q {next(iter(stated))}={number} sets one")
         return Settings.q if number is None else number
     rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
     return rest | pairs
