@@ -44,6 +44,10 @@ COMMANDS = [
     ("leave it out", "run p.pipe:p --input log.csv« --until 3→ »"),
     ("--input A=FILE", "run r.tesla --input «→A=»untyped.csv"),
     ("--time NAME", "run r.tesla --input at.jsonl« → --time at»"),
+    (
+        "its columns are: y, z; say which column has the times: --time NAME",
+        "run p.pipe:p --input two.csv --column x=y --time «v→z»",
+    ),
     ("--key NAME", "run p.pipe:p --input two.csv --column x=y --key «v→z»"),
     ("--input -", "run p.pipe:p« → --input log.csv»"),
     ("did you mean 'check'?", "rules «chek→check» r.tesla"),

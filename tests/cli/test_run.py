@@ -426,7 +426,7 @@ def test_keys_in_a_log_that_has_more(workbench: Run, tmp_path: Path) -> None:
     assert workbench(*given, tmp_path / "log.csv").out == "user,out\n7,9\n"
     (tmp_path / "log.csv").write_text("at,x\n1,1\n")
     assert (
-        "log.csv:1: there is no column 'user'\n  hint: its columns are: at;"
+        "log.csv:1: there is no column 'user'\n  hint: its columns are: at, x;"
         in workbench(*given, tmp_path / "log.csv").err
     )
     (tmp_path / "log.jsonl").write_text('{"user": [1], "x": 1}\n')

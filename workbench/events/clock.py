@@ -22,6 +22,7 @@ from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
 T = TypeVar("T")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+WRITE_TIME = "say which column has the times: --time NAME"
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999

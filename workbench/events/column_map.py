@@ -220,7 +220,8 @@ class _Matching:
 
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """The error for a column, or key, that is not among these names, of which some are for other paths."""
-    likely = did_you_mean(path, [name for name in names if name not in paths] or names, f"its {what}s are: ")
+    unused = [] if remedy else [name for name in names if name not in paths]
+    likely = did_you_mean(path, unused or names, f"its {what}s are: ")
     usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"
     hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)

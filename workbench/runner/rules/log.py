@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
-from workbench.events.clock import Clock
+from workbench.events.clock import WRITE_TIME, Clock
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from workbench.events.batch import EventArray
     from workbench.runner.state import RunState
     from workbench.tesla.tree import Declaration
-
-WRITE_TIME = "say which column has the times: --time NAME"
 
 
 @dataclass
