@@ -267,6 +267,25 @@ def test_bad_data_is_told_with_column_and_row(case: str, backend: Any) -> None:
         wb.run(wb.parse(TOTAL).get(), data, backend=backend)
 
 
+def test_hints_about_data_are_python() -> None:
+    pd = pytest.importorskip("pandas")
+    total, frame = wb.parse(TOTAL).get(), pd.DataFrame({"x": [1, 2], "b": ["u", "v"]})
+    rules = wb.rules("declare A(x: int) declare B(x: int) from A[$x = x] emit B(x = $x)")
+    cases: list[tuple[Any, Any, Any, str]] = [
+        (total, frame[["b"]], {}, "its columns are: b; name the one to read: columns={'x': NAME}"),
+        (total, frame.set_index("b"), {"key": "b"}, "key=NAME (frame.reset_index() makes one of an index)"),
+        (total, frame, {"time": "when"}, "its columns are: x, b; say which column has the times: time=NAME"),
+        (rules, frame, {}, 'add one: frame.assign(type="A")'),
+        (total, frame["x"], {}, "give it one: {'x': data}"),
+        (total, frame["x"].to_numpy(), {}, "give it one: {'x': data}"),
+        (total, type("LazyFrame", (), {})(), {}, "collect() it"),
+    ]
+    for program, data, options, hint in cases:
+        with pytest.raises(InputError) as found:
+            wb.run(program, data, **options)
+        assert hint in found.value.hint
+
+
 @pytest.mark.parametrize("backend", ["auto", "compiled", "reference"])
 def test_bad_arrays_and_tables(backend: Any) -> None:
     np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")

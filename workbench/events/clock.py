@@ -152,6 +152,11 @@ def _with_clock(port: Port, clock: Clock) -> Port:
     return replace(port, domain=Times(replace(clock, unit=None) if port.clock == "numbers" else clock, port.clock))
 
 
+def time_port(column: str, times: Times) -> Port:
+    """The column of times, where it is no input."""
+    return Port(column, times, remedy=WRITE_TIME, data_remedy=WRITE_TIME.replace("--time ", "time="))
+
+
 def time_domain(clock: Clock) -> Domain:
     """What a column of times holds that is written as the log has them; it is known when the first has been read."""
     return STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT

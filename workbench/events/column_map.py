@@ -14,7 +14,7 @@ from typing import TypeVar
 from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, did_you_mean, listed
 from workbench.events.batch import EventArray
 from workbench.events.clock import Times
 from workbench.events.columns import as_json, has_array
@@ -220,8 +220,9 @@ class _Matching:
 
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """The error for a column, or key, that is not among these names, of which some are for other paths."""
-    unused = [] if remedy else [name for name in names if name not in paths]
-    likely = did_you_mean(path, unused or names, f"its {what}s are: ")
+    likely = did_you_mean(path, [name for name in names if name not in paths], "")
+    if not likely.startswith("did"):
+        likely = f"its {what}s are: {listed(names)}" if names else ""
     usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"
     hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)

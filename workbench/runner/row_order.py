@@ -18,7 +18,7 @@ from workbench.core.program import Port, Ports
 from workbench.errors import InputError
 from workbench.events.account import Account, Reporter
 from workbench.events.batch import Columns, EventArray, RowEvents, batches, column_steps, join_events
-from workbench.events.clock import WRITE_TIME, Clock, Times, time_domain
+from workbench.events.clock import Clock, Times, time_domain, time_port
 from workbench.events.date_formats import UntimedError
 from workbench.events.decoding import count_blocks
 from workbench.events.rows import LogBlock
@@ -188,7 +188,7 @@ def add_times(ports: Ports, column: str, times: Times) -> Ports:
     """The ports that rows are read for, and the column of times, where that is no input."""
     if column in ports.domains:
         return ports
-    return replace(ports, inputs=(Port(column, times, remedy=WRITE_TIME), *ports.inputs))
+    return replace(ports, inputs=(time_port(column, times), *ports.inputs))
 
 
 def _same(columns: Columns) -> Columns:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from workbench.core.domain import BOOL, INT, Domain
-from workbench.core.program import Ported
+from workbench.core.program import Ported, Ports
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.data import ArraysReader, RowsReader, TableReader
@@ -84,6 +85,11 @@ class DataSource(LogSource):
     """The rows of a table, a frame, arrays or lists by name, or of mappings."""
 
     def __init__(self, data: Any) -> None:
+        if type(data).__name__ == "LazyFrame":
+            raise InputError("data is a LazyFrame", hint="collect() it")
+        if hasattr(type(data), "dtype"):
+            kind = type(data).__name__
+            raise InputError(f"data is one column, a {kind}, without a name", hint="give it one: {'x': data}")
         self._data = data
         self.rereadable = not answers_as_it_comes(data)
         self.columns = not isinstance(data, Sequence | Iterator)
@@ -94,6 +100,7 @@ class DataSource(LogSource):
 
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
         reader: RowReader
+        program = _advise_in_python(program.ports)
         if isinstance(self._data, Mapping):
             reader = ArraysReader(program, reading, reporter, self._data)
         elif (found := record_batches(self._data)) is not None:
@@ -121,6 +128,15 @@ class DataSource(LogSource):
             first = begun[0].get(name) if begun else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
         return {bool: BOOL, int: INT, str: Words()}.get(type(first))
+
+
+def _advise_in_python(ports: Ports) -> Ports:
+    """The ports, whose remedies for missing columns are Python."""
+    inputs = (
+        replace(port, remedy=port.data_remedy or f"name the one to read: columns={{'{port.name}': NAME}}")
+        for port in ports.inputs
+    )
+    return replace(ports, inputs=tuple(inputs))
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:

@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.account import UNDECLARED, Reporter
-from workbench.events.clock import WRITE_TIME, Clock
+from workbench.events.clock import WRITE_TIME, Clock, time_port
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
@@ -270,9 +270,9 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
     several = len(types) > 1 or declared is None
     attributes = tuple(Port(name, domain, optional=several and name != key) for name, domain in domains.items())
     one = next(iter(rules.events), "TYPE")
-    first = () if declared else (Port(TYPE, Words(), remedy=f"name the one type of a file: --input {one}=FILE"),)
-    time = Port(clock.column, clock.of_rows(), remedy=WRITE_TIME)
-    return Ports(rules.name, (*first, time, *attributes), kind=rules.kind)
+    file, frame = f"name the one type of a file: --input {one}=FILE", f'add one: frame.assign(type="{one}")'
+    first = () if declared else (Port(TYPE, Words(), remedy=file, data_remedy=frame),)
+    return Ports(rules.name, (*first, time_port(clock.column, clock.of_rows()), *attributes), kind=rules.kind)
 
 
 def row_reader(
