@@ -61,7 +61,7 @@ def test_every_name_and_all_that_a_script_does_have_types(python: Path, tmp_path
 @pytest.mark.slow
 def test_the_wheel_has_the_models(python: Path, tmp_path: Path) -> None:
     """In an empty folder they are listed, copied and checked."""
-    command = [python, "-m", "workbench.cli.main"]
+    command = [str(python), "-m", "workbench.cli.main"]
 
     def run(*words: str) -> str:
         done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULE = {
-    **dict.fromkeys(("PROPERTIES", "dotted", "parse_property"), "properties"),
+    **dict.fromkeys(("PROPERTIES", "join_dotted", "parse_property"), "properties"),
     **dict.fromkeys(("Loaded", "WatchedPipeline", "Source"), "source"),
 }
 
