@@ -36,15 +36,15 @@ def backends() -> dict[str, Verdicts | str]:
     pipeline = wb.read_file(FILE).get("auctions").pipeline
 
     def threaded(events: Sequence[Event]) -> list[bool]:
-        with wb.ThreadManager(2) as manager:
-            found: list[bool] = wb.Threaded(pipeline, manager).run(events)["out"]
+        with wb.executors.ThreadManager(2) as manager:
+            found: list[bool] = wb.executors.Threaded(pipeline, manager).run(events)["out"]
         return found
 
     made: dict[str, Verdicts | str] = {
-        "reference": lambda events: wb.Reference(pipeline).run(events)["out"],
+        "reference": lambda events: wb.executors.Reference(pipeline).run(events)["out"],
         "threaded": threaded,
     }
-    for name, kind in (("compiled", wb.Compiled), ("compiled, two threads", wb.Parallel)):
+    for name, kind in (("compiled", wb.executors.Compiled), ("compiled, two threads", wb.executors.Parallel)):
         try:
             made[name] = _run(kind(pipeline))
         except Refused as error:
@@ -52,7 +52,7 @@ def backends() -> dict[str, Verdicts | str]:
     return made
 
 
-def _run(compiled: wb.Compiled) -> Verdicts:
+def _run(compiled: wb.executors.Compiled) -> Verdicts:
     def run(events: Sequence[Event]) -> list[bool]:
         compiled.reset()
         found: list[bool] = compiled.run(events)["out"]
@@ -63,7 +63,7 @@ def _run(compiled: wb.Compiled) -> Verdicts:
 
 def on_columns(events: Sequence[Event]) -> tuple[list[bool], float]:
     """What the compiled executor says of columns of numbers, and the CPU seconds that it takes without compiling."""
-    compiled, seconds = wb.Compiled(wb.read_file(FILE).get("auctions").pipeline), 0.0
+    compiled, seconds = wb.executors.Compiled(wb.read_file(FILE).get("auctions").pipeline), 0.0
     kinds = ("create_auction", "bid", "sold", "endOfDay")
     numbers = np.array([(kinds.index(kind), *rest) for kind, *rest in events])
     columns = tuple(np.ascontiguousarray(column) for column in numbers.T)
@@ -78,8 +78,8 @@ def on_columns(events: Sequence[Event]) -> tuple[list[bool], float]:
 def broken(events: Sequence[Event]) -> int:
     """The item whose machine says that the property is broken, after these events."""
     pipeline = wb.read_file(FILE).get("broken").pipeline
-    items: list[int] = wb.Reference(pipeline).run(events)["out"]
-    assert wb.Compiled(pipeline).run(events)["out"] == items, "the compiled executor names other items"
+    items: list[int] = wb.executors.Reference(pipeline).run(events)["out"]
+    assert wb.executors.Compiled(pipeline).run(events)["out"] == items, "the compiled executor names other items"
     return items[0]
 
 

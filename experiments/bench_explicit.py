@@ -106,7 +106,7 @@ def part_of(name: str, params: dict[str, int], text: str, n: int, q: int) -> Par
     """The question about one of the models."""
     settings = wb.Settings(n=n, q=q)
     pipeline = wb.parse(SOURCE).get(name, **params).pipeline
-    prop = property_from(wb.parse_property(text))
+    prop = property_from(wb.properties.parse_property(text))
     return prepare(flatten(pipeline.resolve(settings.domain)), prop, settings).main
 
 

@@ -71,7 +71,7 @@ def least(work: Callable[[], object]) -> float:
 
 def words_of_a_step(pipeline: Any) -> tuple[float, float]:
     """How many events a step reads, and how many words of queues and windows it reads and writes in memory."""
-    one = wb.Compiled(pipeline)
+    one = wb.executors.Compiled(pipeline)
     phases = one.phases("steady" if one.loops.steady.variables else "dense")
     tape = tape_system(one.system, dense(one.system))
     code = loop_code(tape.system, phases, target="gpu", pasts=tape.pasts)

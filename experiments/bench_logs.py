@@ -58,7 +58,7 @@ duckdb.sql("copy ({query}) to '{target}' {options}")
 ALONE = """
 import random, time, workbench as wb
 columns = {{name: [random.randrange(1000) for _ in range({count})] for name in "xy"}}
-running, begun = wb.Reference(wb.read_file("log.pipe").get("{query}").pipeline), time.process_time()
+running, begun = wb.executors.Reference(wb.read_file("log.pipe").get("{query}").pipeline), time.process_time()
 running.run(columns)
 print(time.process_time() - begun)
 """

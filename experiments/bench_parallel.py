@@ -99,7 +99,7 @@ def bare() -> float:
 def measured(name: str, events: Any) -> Row:
     """One pipeline."""
     pipeline = wb.parse(SOURCE).get(name).pipeline
-    one, two = wb.Compiled(pipeline), wb.Parallel(pipeline, threads=THREADS)
+    one, two = wb.executors.Compiled(pipeline), wb.executors.Parallel(pipeline, threads=THREADS)
     for _ in range(2):  # the second time from a state that is not the initial one
         ours, theirs = two.feed(events)["out"].array, one.feed(events)["out"].array
         assert ours.tobytes() == theirs.tobytes(), name

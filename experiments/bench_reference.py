@@ -118,7 +118,7 @@ def rates(
 ) -> dict[Any, float]:
     """Million events per CPU second of each; the runs are taken in turns."""
     best = dict.fromkeys(pipelines, 0.0)
-    running = {name: wb.Reference(pipeline) for name, pipeline in pipelines.items()}
+    running = {name: wb.executors.Reference(pipeline) for name, pipeline in pipelines.items()}
     for _ in range(REPEAT):
         for name, executor in running.items():
             given = events(name)

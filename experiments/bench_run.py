@@ -89,7 +89,7 @@ def agree(case: Case, events: Any) -> None:
     for ours, theirs in zip(made.fields[-case.columns :], work.by_hand(), strict=True):
         assert ours.tolist() == theirs.tolist(), case.name
     first = {name: column[:few].tolist() for name, column in work.columns.items()}
-    want = wb.Reference(pipeline_of(case.name)).run(first, end=False)["out"]
+    want = wb.executors.Reference(pipeline_of(case.name)).run(first, end=False)["out"]
     work.executor.reset()
     assert work.executor.run(first, end=False)["out"] == want, case.name
 
@@ -101,7 +101,7 @@ def best(work: Callable[[], object], events: int) -> float:
     return events / (time.process_time() - start) / 1e6
 
 
-def anew(reference: wb.Reference, streams: Any) -> None:
+def anew(reference: wb.executors.Reference, streams: Any) -> None:
     """A run from the start."""
     reference.reset()
     reference.run(streams)
@@ -128,7 +128,10 @@ def measured(case: Case, events: Any) -> Row:
     ours()
     hand()
     pairs = [(best(ours, rounds * events.size), best(hand, rounds * events.size)) for _ in range(REPEAT)]
-    reference, few = wb.Reference(pipeline_of(case.name)), {n: c[:20_000].tolist() for n, c in work.columns.items()}
+    reference, few = (
+        wb.executors.Reference(pipeline_of(case.name)),
+        {n: c[:20_000].tolist() for n, c in work.columns.items()},
+    )
     slow = max(best(lambda: anew(reference, few), 20_000) for _ in range(5))
     goal = case.beepbeep * case.factor if case.beepbeep else None
     return Row(case.name, max(a for a, _ in pairs), max(b for _, b in pairs), slow, case.beepbeep, goal)

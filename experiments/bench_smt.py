@@ -98,7 +98,7 @@ def questions(n: int) -> Iterator[tuple[str, Part]]:
         pair = [source.get(name).pipeline.resolve(settings.domain) for name in (left, right)]
         yield f"{left} = {right}", part(*side_by_side(pair[0], pair[1], "stepwise"))
     for name, text in ALWAYS:
-        yield f"{name}: {text}", part(source.get(name).pipeline, property_from(wb.parse_property(text)))
+        yield f"{name}: {text}", part(source.get(name).pipeline, property_from(wb.properties.parse_property(text)))
     for file, other in (("sum_of_odds", "squares"),):
         loaded = wb.read_file(ROOT / "models" / "time2021" / f"{file}.pipe")
         pair = [loaded.get(name).pipeline.resolve(settings.domain) for name in (file, other)]

@@ -123,7 +123,9 @@ def agree(spark: Any, path: Path) -> None:
     made = ways(spark, path)[OURS]()
     rows = made.where(made.user.isin(chosen)).collect()
     for key in chosen:
-        want = wb.Reference(pipeline).run(table.filter(pc.equal(table["user"], key))["x"].to_pylist())["total"]
+        want = wb.executors.Reference(pipeline).run(table.filter(pc.equal(table["user"], key))["x"].to_pylist())[
+            "total"
+        ]
         found = sorted((row.step, row.total) for row in rows if row.user == key)
         assert found == list(enumerate(want)), key
 

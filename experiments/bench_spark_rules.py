@@ -33,7 +33,7 @@ from workbench.executors.spark.run import SETTINGS, run_batch
 from workbench.executors.spark.session import start_session
 from workbench.runner.options import make_start
 from workbench.runner.rules.spark_run import SparkRuleRun
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.rule_set import RuleSet
 
 KEYS, WINDOW = 1_000, 100_000
@@ -49,7 +49,7 @@ def made(count: int) -> RuleSet:
     names = type_names(count)
     types = "".join(f"declare {name}(att: int, value: int)\n" for name in names)
     written = "".join(chain.text(names, 1) for chain in chains(count))
-    return rules(f"{types}declare CE(key: int, s0: int)\n{written}", f"r5 x {count}")
+    return parse_rules(f"{types}declare CE(key: int, s0: int)\n{written}", f"r5 x {count}")
 
 
 def type_names(count: int) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.rule_set import RuleSet
 
 TYPES = """
@@ -47,7 +47,7 @@ class FaultyRules(NamedTuple):
     @property
     def rule_sets(self) -> tuple[RuleSet, RuleSet]:
         """Both."""
-        return rules(TYPES + self.right, "right"), rules(TYPES + self.wrong, "wrong")
+        return parse_rules(TYPES + self.right, "right"), parse_rules(TYPES + self.wrong, "wrong")
 
 
 FAULTY = {

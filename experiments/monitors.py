@@ -169,7 +169,7 @@ def decide(case: Case, engine: str = "auto") -> Verdict:
     file, _, name = case.monitor.partition(":")
     loaded = source(file).get(name)
     statement = next(m for m in loaded.monitors if any(Path(s).stem == case.system for s in m.systems))
-    prop = property_from(statement.checks[0]) if statement.checks else wb.never_false()
+    prop = property_from(statement.checks[0]) if statement.checks else wb.properties.never_false()
     settings = wb.Settings(q=case.q, engine=engine, seconds=120)
     path = str((SYSTEMS / f"{case.system}.smv").relative_to(ROOT))
     verdict: Verdict = wb.monitor(

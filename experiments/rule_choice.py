@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.tesla.check import rules as checked_rules
+from workbench.tesla.check import parse_rules as checked_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence
 

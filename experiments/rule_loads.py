@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.event_block import AttributeColumn, EventBlock
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -179,7 +179,7 @@ class RuleLoad:
     @property
     def rules(self) -> RuleSet:
         """The rules of the text."""
-        return rules(self.text)
+        return parse_rules(self.text)
 
 
 def uniform_log(count: int, types: int, values: int, names: Sequence[str], *attributes: str) -> EventLog:

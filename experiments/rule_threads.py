@@ -29,7 +29,7 @@ import numpy as np
 from experiments.rule_loads import SEED, EventLog, Scenario, anchor_r5
 from workbench.executors.compiled.rules.by_time import RulesByTime
 from workbench.executors.compiled.rules.threads import ThreadedRules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
 BLOCK = 1 << 18
@@ -102,7 +102,7 @@ LOADS: dict[str, Callable[[], ThreadLoad]] = {
 
 def ran(load: ThreadLoad, block: Any, threads: int) -> tuple[float, int, str]:
     """Seconds that an engine takes for a log in memory, how many composites come of it, and what it shares out."""
-    engine: Any = rule_engine(rules(load.text), "compiled", settings=EngineSettings(threads=threads))
+    engine: Any = rule_engine(parse_rules(load.text), "compiled", settings=EngineSettings(threads=threads))
     made, began = 0, time.perf_counter()
     for first in range(0, len(block), BLOCK):
         for found in engine.process_block(block.part(first, first + BLOCK)):
@@ -116,7 +116,7 @@ def ran(load: ThreadLoad, block: Any, threads: int) -> tuple[float, int, str]:
 
 def warmed(load: ThreadLoad, block: Any) -> None:
     """Load machine code, and touch memory."""
-    engine: Any = rule_engine(rules(load.text), "compiled")
+    engine: Any = rule_engine(parse_rules(load.text), "compiled")
     for _ in engine.process_block(block.part(0, BLOCK)):
         pass
 
@@ -124,7 +124,7 @@ def warmed(load: ThreadLoad, block: Any) -> None:
 def alone(name: str, repeats: int) -> None:
     """One of two runs at once: begins when it is told to, each time."""
     load = LOADS[name]()
-    block = load.log.block(rules(load.text))
+    block = load.log.block(parse_rules(load.text))
     warmed(load, block)
     for _ in range(repeats):
         print("ready", flush=True)
@@ -182,7 +182,7 @@ def commands(load: ThreadLoad, folder: Path, repeats: int) -> list[float]:
 def measured(name: str, repeats: int, folder: Path | None) -> dict[str, Any]:
     """All lines of a load."""
     load = LOADS[name]()
-    block, events = load.log.block(rules(load.text)), len(load.log)
+    block, events = load.log.block(parse_rules(load.text)), len(load.log)
     least, made, shared = {1: float("inf"), 2: float("inf")}, set[int](), ""
     warmed(load, block)
     for _ in range(repeats):

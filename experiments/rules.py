@@ -77,7 +77,9 @@ def base(events: int, types: int = 1, values: int = 50_000) -> Sequence[Occurren
 def shaped(shape: str, window: int, count: int = 1, types: int = 1) -> RuleSet:
     """So many rules of a shape, each about one of the triples of types."""
     declared = "declare D(x: int)\n" + "".join(TYPES.format(i=i) for i in range(types))
-    return wb.rules(declared + "\n".join(SHAPES[shape].format(i=i % types, window=window) for i in range(count)))
+    return wb.rules.parse_rules(
+        declared + "\n".join(SHAPES[shape].format(i=i % types, window=window) for i in range(count))
+    )
 
 
 def measured(rules: RuleSet, events: Sequence[Occurrence], engine: str, **others: Any) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def models(model: str, engine: str, events: int) -> dict[str, Any]:
     """The rules of models/tesla, on logs that are made for them."""
     from experiments.rule_models import fact_rows, log_rows
 
-    rules = wb.load_rules(MODELS / f"{model}.tesla")
+    rules = wb.rules.load_rules(MODELS / f"{model}.tesla")
     facts = {
         name: [event_values(rules.declarations[name].domains, row) for row in rows]
         for name, rows in fact_rows().items()

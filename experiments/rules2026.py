@@ -91,7 +91,9 @@ LIMITS = Limits(seconds=120, memory_mb=6000)
 
 def named(which: str, window: int, texts: dict[str, str], name: str = "rules") -> RuleSet:
     """One of R1 to R4 with windows of so many minutes; the second window of R4 is three eighths of the first."""
-    return wb.rules(texts[which].replace("{w}", str(window)).replace("{v}", str(max(1, 3 * window // 8))), name)
+    return wb.rules.parse_rules(
+        texts[which].replace("{w}", str(window)).replace("{v}", str(max(1, 3 * window // 8))), name
+    )
 
 
 def asked(which: str, window: int, question: str, bounds: RuleBounds, engine: str = "auto") -> Any:
@@ -101,7 +103,7 @@ def asked(which: str, window: int, question: str, bounds: RuleBounds, engine: st
         return rule_problem(rules, f"{question}({rules.composites[0]})", bounds, settings)
     if question == "policy":
         one, other = ("each", "last") if "each" in NEWER[which] else ("last", "first")
-        others = wb.rules(str(rules).replace(f" {one} ", f" {other} "), "others")
+        others = wb.rules.parse_rules(str(rules).replace(f" {one} ", f" {other} "), "others")
     else:
         others = named(which, window - (question == "shorter"), OLDER if question == "older" else NEWER, "others")
     return rule_comparison(rules, others, bounds, settings)
@@ -155,7 +157,7 @@ def several(count: int, window: int) -> RuleSet:
     """So many rules, each about its own threshold."""
     rule = "from Smoke[$a = area] and last Temp(area == $a, value > {}) as Hot within {} min from Smoke\n"
     found = (rule.format(45 + i, window) + f"emit Fire(area = $a, measuredTemp = {i}.0)" for i in range(count))
-    return wb.rules(DECLARED + "\n".join(found), "several")
+    return wb.rules.parse_rules(DECLARED + "\n".join(found), "several")
 
 
 @suite.experiment(
@@ -220,7 +222,7 @@ NAMES = sorted(path.stem for path in MODELS.glob("*.tesla"))
 )  # fmt: skip
 def analysed_models(model: str, question: str) -> dict[str, Any]:
     """What `analyse` asks of the models."""
-    rules = wb.load_rules(MODELS / f"{model}.tesla")
+    rules = wb.rules.load_rules(MODELS / f"{model}.tesla")
     return analysed(rules, question, bounded(rules))
 
 
@@ -233,7 +235,7 @@ def analysed_models(model: str, question: str) -> dict[str, Any]:
 )  # fmt: skip
 def models(model: str, finest: int) -> dict[str, Any]:
     """Whether each composite of the models can come; with finer ticks, as far as rules then look back so many."""
-    rules = wb.load_rules(MODELS / f"{model}.tesla")
+    rules = wb.rules.load_rules(MODELS / f"{model}.tesla")
     bounds, settings = bounded(rules), replace(WITH_TIME, seconds=60)
     found = find_modelled(*build_models([rules], bounds))
     finer = max(1, finest // max(found.frame.longest, 1))

@@ -26,10 +26,10 @@ FILES = (
     "sum_of_odds", "sum_of_ones_on_window",
 )  # fmt: skip
 PROPERTIES = {
-    "no full queues": wb.no_full_queues(),
-    "liveness": wb.liveness(),
-    "bounded liveness (3)": wb.bounded_liveness(3),
-    "no overflow": wb.no_overflow(),
+    "no full queues": wb.properties.no_full_queues(),
+    "liveness": wb.properties.liveness(),
+    "bounded liveness (3)": wb.properties.bounded_liveness(3),
+    "no overflow": wb.properties.no_overflow(),
 }
 MODES: dict[str, EquivalenceMode] = {"equals itself, stepwise": "stepwise", "equals itself, sequence": "sequence"}
 LIMITS = Limits(seconds=60, cpu_seconds=20, memory_mb=4096)
@@ -49,7 +49,7 @@ def pipeline(file: str, name: str | None = None, k: int = 3) -> wb.Pipeline:
 
 def load() -> None:
     """Start the engine."""
-    wb.check(pipeline("sum_of_odds"), wb.liveness())
+    wb.check(pipeline("sum_of_odds"), wb.properties.liveness())
 
 
 def told(verdict: wb.Verdict) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def bounds(query: str, asked: str, size: int) -> dict[str, Any]:
     settings = wb.Settings(n=size, q=size // 4)
     own = pipeline(query)
     if asked in MODES:
-        return told(wb.equivalent(own, own, MODES[asked], settings))
+        return told(wb.equiv(own, own, MODES[asked], settings))
     return told(wb.check(own, PROPERTIES[asked], settings))
 
 
@@ -76,7 +76,7 @@ def bounds(query: str, asked: str, size: int) -> dict[str, Any]:
 def window_sums(n: int) -> dict[str, Any]:
     """Sequence equivalence of the two window sums of 3, the paper's hardest comparison (117 s at its N)."""
     window, trims = (pipeline("window_sum_of_3", name) for name in ("window_sum_of_3", "trim_sum_of_3"))
-    return told(wb.equivalent(window, trims, "sequence", wb.Settings(n=n, q=2)))
+    return told(wb.equiv(window, trims, "sequence", wb.Settings(n=n, q=2)))
 
 
 @suite.experiment(
@@ -104,7 +104,7 @@ def in_sequence(length: int, width: int = 3) -> wb.Pipeline:
     builder = wb.Builder("chain")
     stream = builder.input("x")
     for _ in range(length):
-        stream = wb.Window(width, wb.Cumulate(wb.ADD))(stream)
+        stream = wb.processors.Window(width, wb.processors.Cumulate(wb.functions.ADD))(stream)
     return builder.build(stream)
 
 
@@ -112,9 +112,9 @@ def forked(length: int) -> wb.Pipeline:
     """The sum of so many copies of the input, each trimmed by one event more or less than its neighbour."""
     builder = wb.Builder("fork")
     x = builder.input("x")
-    total = wb.Trim(1)(x)
+    total = wb.processors.Trim(1)(x)
     for number in range(length):
-        total = total + (x if number % 2 else wb.Trim(1)(x))
+        total = total + (x if number % 2 else wb.processors.Trim(1)(x))
     return builder.build(total)
 
 
@@ -141,7 +141,7 @@ def execution(query: str, events: int) -> dict[str, Any]:
 
     own = pipeline(query)
     begin = time.process_time()
-    found = wb.Reference(own).run({"x": range(events)})["out"]
+    found = wb.executors.Reference(own).run({"x": range(events)})["out"]
     return {"outputs_count": len(found), "rate": events / (time.process_time() - begin)}
 
 

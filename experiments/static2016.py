@@ -19,7 +19,7 @@ from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import FactCaching, fact_cache
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.engines.facts.database import FactDatabase, FactSettings
 from workbench.tesla.engines.facts.tables import FactTables, tables_in
@@ -177,7 +177,7 @@ class Guarded(FactCache):
 @contextmanager
 def running(load: FactLoad, source: str, caching: FactCaching | None = None) -> Iterator[RuleEngine]:
     """An engine that has its facts in a database, or has been given them as events (`FactLoad.text`)."""
-    made = in_units(rules(load.text(source)))
+    made = in_units(parse_rules(load.text(source)))
     if source != "fact":
         engine = rule_engine(made, "cdp", {}, EngineSettings())
         given = [("SD", row) for row in enumerate(load.payload.tolist())]

@@ -46,7 +46,7 @@ TURNS = 9
 """How often each variant is run."""
 WIDTH = 4
 
-Run = Callable[[Iterable[int], "wb.ThreadManager | None"], Sequence[Any]]
+Run = Callable[[Iterable[int], "wb.executors.ThreadManager | None"], Sequence[Any]]
 """Runs a pattern over events, wrapped if there is a manager; the output."""
 
 
@@ -75,10 +75,12 @@ def wait(microseconds: int) -> int:
     return 0
 
 
-def load(kind: Callable[[int], int], microseconds: int) -> wb.Function:
+def load(kind: Callable[[int], int], microseconds: int) -> wb.functions.Function:
     """A function of one event that takes so long."""
     if kind is wait:
-        return wb.user_function(lambda a: a + wait(microseconds), result=wb.INT, name=f"wait_{microseconds}us")
+        return wb.functions.user_function(
+            lambda a: a + wait(microseconds), result=wb.INT, name=f"wait_{microseconds}us"
+        )
     amount, taken = 4096, 0.0
     while taken < 2e-3:
         amount *= 2
@@ -87,7 +89,9 @@ def load(kind: Callable[[int], int], microseconds: int) -> wb.Function:
         taken = time.thread_time() - start
     taken = min(_timed(lambda: kind(amount), time.thread_time) for _ in range(5))
     rounds = max(1, round(amount * microseconds * 1e-6 / taken))
-    return wb.user_function(lambda a: a + 0 * kind(rounds), result=wb.INT, name=f"{kind.__name__}_{microseconds}us")
+    return wb.functions.user_function(
+        lambda a: a + 0 * kind(rounds), result=wb.INT, name=f"{kind.__name__}_{microseconds}us"
+    )
 
 
 # --- patterns -----------------------------------------------------------------------------------------------------
@@ -102,7 +106,7 @@ def pipeline(*processors: wb.Processor) -> wb.Pipeline:
     return builder.build(stream)
 
 
-def streamed(running: wb.Reference, events: Iterable[int]) -> list[Any]:
+def streamed(running: wb.executors.Reference, events: Iterable[int]) -> list[Any]:
     """The output of a whole stream."""
     found: list[Any] = running.run(events)["out"]
     return found
@@ -111,32 +115,34 @@ def streamed(running: wb.Reference, events: Iterable[int]) -> list[Any]:
 WORK = {"holds the lock": loop, "gives it up": digest, "waits": wait}
 
 
-def patterns(work: wb.Function) -> dict[str, tuple[int, Run]]:
+def patterns(work: wb.functions.Function) -> dict[str, tuple[int, Run]]:
     """For each pattern, how often it does the work for an event, and how it is run."""
-    apply = wb.ApplyFunction(work)
+    apply = wb.processors.ApplyFunction(work)
     one, two = pipeline(apply), pipeline(apply, apply)
     certificate = wb.certify(one)
 
-    def window(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
-        flat = pipeline(wb.Window(WIDTH, apply))
-        placement = wb.Placement(copies={"window"})
-        return streamed(wb.Threaded(flat, manager, placement) if manager else wb.Reference(flat), events)
+    def window(events: Iterable[int], manager: wb.executors.ThreadManager | None) -> Sequence[Any]:
+        flat = pipeline(wb.processors.Window(WIDTH, apply))
+        placement = wb.executors.Placement(copies={"window"})
+        return streamed(
+            wb.executors.Threaded(flat, manager, placement) if manager else wb.executors.Reference(flat), events
+        )
 
-    def pull_group(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
+    def pull_group(events: Iterable[int], manager: wb.executors.ThreadManager | None) -> Sequence[Any]:
         if manager is None:
-            return list(wb.Reference(one).connect(x=wb.Reference(one).connect(x=events)))
-        with wb.PullGroup(one, manager) as group:
-            return list(wb.Reference(one).connect(x=group.connect(x=events)))
+            return list(wb.executors.Reference(one).connect(x=wb.executors.Reference(one).connect(x=events)))
+        with wb.executors.PullGroup(one, manager) as group:
+            return list(wb.executors.Reference(one).connect(x=group.connect(x=events)))
 
-    def pipelined(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
+    def pipelined(events: Iterable[int], manager: wb.executors.ThreadManager | None) -> Sequence[Any]:
         if manager is None:
-            return list(wb.Reference(one).connect(x=events))
-        return list(wb.Pipelined(one, manager, certificate).connect(x=events))
+            return list(wb.executors.Reference(one).connect(x=events))
+        return list(wb.executors.Pipelined(one, manager, certificate).connect(x=events))
 
-    def executor(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
+    def executor(events: Iterable[int], manager: wb.executors.ThreadManager | None) -> Sequence[Any]:
         if manager is None:
-            return streamed(wb.Reference(two), events)
-        return streamed(wb.Threaded(two, manager, wb.Placement((two.nodes[1].name,))), events)
+            return streamed(wb.executors.Reference(two), events)
+        return streamed(wb.executors.Threaded(two, manager, wb.executors.Placement((two.nodes[1].name,))), events)
 
     return {
         f"window of {WIDTH}, NonBlocking": (WIDTH, window),
@@ -148,7 +154,7 @@ def patterns(work: wb.Function) -> dict[str, tuple[int, Run]]:
 
 # --- experiments ----------------------------------------------------------------------------------------------------
 
-PATTERNS = tuple(patterns(wb.ABS))
+PATTERNS = tuple(patterns(wb.functions.ABS))
 
 
 @suite.experiment(
@@ -171,7 +177,7 @@ def throughput(pattern: str, work: str, cost: int) -> dict[str, Any]:
             if limit is None:
                 outputs.append(list(run(range(count), None)))
             else:
-                with wb.ThreadManager(limit) as manager:
+                with wb.executors.ThreadManager(limit) as manager:
                     outputs.append(list(run(range(count), manager)))
             runs.append((time.perf_counter() - wall, time.process_time() - cpu))
         assert all(found == outputs[0] for found in outputs), "threads changed the output"
@@ -184,10 +190,10 @@ def throughput(pattern: str, work: str, cost: int) -> dict[str, Any]:
 SUM = "sum over a window of 100, NonBlocking"
 
 
-def sum_in_window(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
+def sum_in_window(events: Iterable[int], manager: wb.executors.ThreadManager | None) -> Sequence[Any]:
     """A window that need not fold its events anew (the paper's Figure 5): with threads it must not do so either."""
-    flat = pipeline(wb.Window(100, wb.Cumulate(wb.ADD)))
-    return streamed(wb.Threaded(flat, manager) if manager else wb.Reference(flat), events)
+    flat = pipeline(wb.processors.Window(100, wb.processors.Cumulate(wb.functions.ADD)))
+    return streamed(wb.executors.Threaded(flat, manager) if manager else wb.executors.Reference(flat), events)
 
 
 @suite.experiment(
@@ -197,13 +203,13 @@ def sum_in_window(events: Iterable[int], manager: wb.ThreadManager | None) -> Se
 )  # fmt: skip
 def limit_of_0(pattern: str, cost: int) -> dict[str, Any]:
     """What a pattern costs that is given no thread; at cost 0 the work for each event is one addition."""
-    work = load(loop, cost) if cost else wb.Function("next", 1, lambda a: a + 1)
+    work = load(loop, cost) if cost else wb.functions.Function("next", 1, lambda a: a + 1)
     times, run = (1, sum_in_window) if pattern == SUM else patterns(work)[pattern]
     count = max(50, round(SECONDS / 2 / (cost * 1e-6 * times))) if cost else 10_000
-    manager = wb.ThreadManager(0)
+    manager = wb.executors.ThreadManager(0)
     ratios = []
     for turn in range(6 * TURNS):  # in pairs, each first in turn: a machine that changes its speed changes both
-        taken: dict[wb.ThreadManager | None, float] = {}
+        taken: dict[wb.executors.ThreadManager | None, float] = {}
         for given in (None, manager) if turn % 2 else (manager, None):
             taken[given] = _timed(partial(run, range(count), given), time.process_time)
         ratios.append(taken[manager] / taken[None])

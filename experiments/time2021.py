@@ -55,9 +55,9 @@ PAIRS = {
     "Passthrough against delay": ("passthrough_against_delay", "passthrough_against_delay", "delay"),
 }
 PROPERTIES = {
-    "no full queues": wb.no_full_queues(),
-    "liveness": wb.liveness(),
-    "bounded liveness": wb.bounded_liveness(3),
+    "no full queues": wb.properties.no_full_queues(),
+    "liveness": wb.properties.liveness(),
+    "bounded liveness": wb.properties.bounded_liveness(3),
 }
 NO_K = 0
 """The value of k where a pipeline has none."""
@@ -98,7 +98,7 @@ def pipeline(file: str, name: str | None = None, k: int = NO_K) -> wb.Pipeline:
 
 def load() -> None:
     """Start the engine, and read every pipeline."""
-    wb.check(pipeline("sum_of_odds"), wb.liveness(), wb.Settings(engine="pynusmv"))
+    wb.check(pipeline("sum_of_odds"), wb.properties.liveness(), wb.Settings(engine="pynusmv"))
     for file in FILES.values():
         pipeline(file)
 
@@ -160,7 +160,7 @@ def compared(query: str, mode: EquivalenceMode, n: int, q: int) -> Verdict:
     file, left, right = PAIRS.get(query, (FILES.get(query, ""), None, None))
     k = 3 if query in WITH_K else NO_K
     sides = pipeline(file, left, k), pipeline(file, right, k)
-    return wb.equivalent(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv"))
+    return wb.equiv(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv"))
 
 
 def compare_page(query: str, mode: EquivalenceMode, n: int, q: int) -> str:
@@ -182,7 +182,7 @@ def compare(query: str, mode: EquivalenceMode, n: int, q: int) -> dict[str, Any]
 def reach(query: str, n: int, q: int) -> dict[str, Any]:
     """The reachable states, counted by the model checker on a property that looks at the output and its value."""
     k = 3 if query in WITH_K else NO_K
-    whole = wb.property_from(wb.parse_property("ltl(G (out.present -> out >= 0))"))
+    whole = wb.properties.property_from(wb.properties.parse_property("ltl(G (out.present -> out >= 0))"))
     settings = wb.Settings(n=n, q=q, engine="pynusmv", count_states=True)
     return {"states": wb.check(pipeline(FILES[query], k=k), whole, settings).reachable_states}
 

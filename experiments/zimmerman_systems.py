@@ -112,7 +112,7 @@ def traced(name: str, rows: Rows) -> tuple[Any, list[dict[str, list[Any]]]]:
 
     system = SYSTEMS[name]
     pipeline = wb.read_file(MODELS / f"{name}.pipe").get(system.pipeline, **system.parameters).pipeline
-    running = wb.Reference(pipeline)
+    running = wb.executors.Reference(pipeline)
     found = []
     for row in rows:
         record = running.step(row)

@@ -249,7 +249,7 @@ except LimitMet as error:
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.verify.answer.replay.decode", lambda *_: busy())
     pipeline = wb.parse(SOURCE).get().pipeline
-    verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=2, q=0, engine="explicit"))
+    verdict = wb.check(pipeline, wb.properties.no_overflow(), wb.Settings(seconds=2, q=0, engine="explicit"))
     assert verdict.outcome is wb.Outcome.FAILS
     assert verdict.counterexample is None
     assert "is not shown: time limit of 2 s met" in verdict.reason

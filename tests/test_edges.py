@@ -148,7 +148,7 @@ ODD = [b"\0" * 8, b"9" * 30, b'{"map":3}', b"[]", b"null", b'{"tuple":99999999}'
 @pytest.fixture(scope="module")
 def states() -> list[tuple[Any, Any, bytes]]:
     """What runs a pipeline, the pipeline, and the state of a run."""
-    makers: list[Any] = [wb.Reference]
+    makers: list[Any] = [wb.executors.Reference]
     if find_spec("numba"):
         from workbench.executors.compiled.execute.executor import Compiled
 
@@ -239,7 +239,7 @@ def test_databases(seed: int, tmp_path: Path) -> None:
     facts: Any = chosen.choice([str(path), f"Line={path}", f"Line={path}:Line"])
     rows = [{"type": "A", "time": i, "bus": i % 3} for i in range(5)]
     engine = chosen.choice(["cdp", "aip"])
-    tried(lambda: list(wb.run(wb.rules(RULES), rows, facts=facts, engine=engine)))
+    tried(lambda: list(wb.run(wb.rules.parse_rules(RULES), rows, facts=facts, engine=engine)))
 
 
 def test_what_a_database_says_in_other_letters(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_what_a_database_says_in_other_letters(tmp_path: Path) -> None:
     made.close()
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE Line(", b"CREATE TABLE \x80\xff\x80\xff("))
     with pytest.raises(WorkbenchError, match=r"facts\.db"):
-        wb.run(wb.rules(RULES), [{"type": "A", "time": 1, "bus": 1}], facts=str(path))
+        wb.run(wb.rules.parse_rules(RULES), [{"type": "A", "time": 1, "bus": 1}], facts=str(path))
 
 
 # --- packages that are not installed --------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.language import mistakes, parse
 from workbench.language.depth import DEPTH
 from workbench.tesla import mistakes as rule_mistakes
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 
 PACKAGE = Path(mistakes.__file__).parents[1]
 MODULES = [
@@ -274,7 +274,7 @@ def read_pipes(text: str) -> None:
 
 def errors_of(text: str, *, of_rules: bool) -> list[WorkbenchError]:
     try:
-        rules(TYPES + text) if of_rules else read_pipes(text)
+        parse_rules(TYPES + text) if of_rules else read_pipes(text)
     except WorkbenchError as error:
         return [error, *error.others]
     return []

@@ -225,7 +225,7 @@ def test_a_script_gets_ctrl_c() -> None:
         import workbench as wb
         program = wb.load("models/time2021/sum_of_odds.pipe")
         main = threading.get_ident()
-        running = wb.Reference(program)
+        running = wb.executors.Reference(program)
         try:
             threading.Timer(0.1, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
             while True:

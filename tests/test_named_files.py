@@ -45,7 +45,7 @@ def by_pipe(home: Path, name: str, include: list[Path]) -> object:
 
 def by_include(home: Path, name: str, include: list[Path]) -> object:
     (home / "p.tesla").write_text(f'include "{name}"\n')
-    return wb.load_rules(home / "p.tesla", include=include)
+    return wb.rules.load_rules(home / "p.tesla", include=include)
 
 
 def by_both(home: Path, name: str, include: list[Path]) -> object:
@@ -61,7 +61,7 @@ def by_run(home: Path, name: str, include: list[Path]) -> object:
 
 def by_control(home: Path, name: str, include: list[Path]) -> object:
     (home / "control.csv").write_text(f"time,do,rule,text,file\n1,add,,,{name}\n")
-    rules = wb.rules("declare C(x: int) declare D(x: int) rule c: from C emit D(x = 1)")
+    rules = wb.rules.parse_rules("declare C(x: int) declare D(x: int) rule c: from C emit D(x = 1)")
     rows = [{"type": "C", "time": 2, "x": 1}]
     return wb.run(rules, rows, rules_control=home / "control.csv", include=include)
 
@@ -153,8 +153,8 @@ def test_commands_tell_nothing(folder: Path, command: list[str], capsys: pytest.
 
 def test_a_text_that_includes_is_told_where_to_look(folder: Path) -> None:
     with pytest.raises(WorkbenchError, match="only a file includes others"):
-        wb.rules('include "good.tesla"')
-    assert wb.rules('include "good.tesla"', include=[folder / "other"]).composites == ("B",)
+        wb.rules.parse_rules('include "good.tesla"')
+    assert wb.rules.parse_rules('include "good.tesla"', include=[folder / "other"]).composites == ("B",)
 
 
 PARTS = st.sampled_from(

@@ -3,6 +3,8 @@
 import importlib
 from collections import defaultdict
 
+import pytest
+
 from tests.sources import MODULES, ROOT, read_source
 
 
@@ -15,8 +17,9 @@ def test_a_public_name_stands_for_one_thing():
     assert twice == {}, "choose a name that says which"
 
 
-def test_the_package_shows_only_what_users_import() -> None:
-    package = importlib.import_module("workbench")
+@pytest.mark.parametrize("space", ["", ".functions", ".properties", ".rules", ".faults", ".executors"])
+def test_a_module_of_users_shows_only_what_they_import(space: str) -> None:
+    package = importlib.import_module(f"workbench{space}")
     shown = [name for name in dir(package) if not name.startswith("_")]
     assert shown == sorted(package.__all__)
     assert not {"functools", "importlib", "TYPE_CHECKING", "annotations"} & set(shown)

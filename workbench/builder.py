@@ -39,14 +39,15 @@ class BuiltStream(Overloaded):
 
     __bool__ = refuse(
         "is neither true nor false while the pipeline is built",
-        TRUTH.replace("wb.NOT(a)", "~") + "; test whether two names stand for one stream with 'is'",
+        TRUTH.replace("wb.functions.NOT(a)", "~") + "; test whether two names stand for one stream with 'is'",
     )
     __hash__ = refuse("is no key: which value it has is not known", "write (x == 1) | (x == 3) for x in {1, 3}")
     __iter__ = __len__ = __getitem__ = __contains__ = refuse(
-        "has no items while the pipeline is built", "use a processor, e.g. wb.Prefix, wb.Trim or wb.Window"
+        "has no items while the pipeline is built",
+        "use a processor, e.g. wb.processors.Prefix, wb.processors.Trim or wb.processors.Window",
     )
     __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = refuse(
-        "is not a number while the pipeline is built", "convert its events with wb.Cast(wb.INT)(stream)"
+        "is not a number while the pipeline is built", "convert its events with wb.processors.Cast(wb.INT)(stream)"
     )
 
     def __init__(self, builder: Builder, pipe: str) -> None:
@@ -76,7 +77,7 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     arguments = [a if isinstance(a, BuiltStream) else python_value(a) for a in arguments]
     if any(argument is None for argument in arguments):
         what = f"{function.name} is applied to None, which is neither a stream nor a value"
-        raise PipelineError(what, hint="no event is not a value; see wb.Insert")
+        raise PipelineError(what, hint="no event is not a value; see wb.processors.Insert")
     holes = [isinstance(a, BuiltStream) for a in arguments]
     if all(holes):
         return function
@@ -102,7 +103,7 @@ _SEVERAL = refuse("are several streams", "take them apart first: `left, right = 
 
 
 class BuiltStreams(tuple[BuiltStream, ...]):
-    """The output streams of a processor with several: take them apart, `left, right = wb.Fork(2)(x)`."""
+    """The output streams of a processor with several: take them apart, `left, right = wb.processors.Fork(2)(x)`."""
 
     error = TypingError
     __array_ufunc__ = None

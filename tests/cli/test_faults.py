@@ -37,8 +37,8 @@ def test_the_test_that_is_written_makes_the_faults_strike_again(
     assert done.code == 1
     assert passing(file) == [f"test_tolerates_of_{model.partition(':')[2]}"]
     text = file.read_text()
-    assert f'wb.faulty(wb.parse(SOURCE).get("{model.partition(":")[2]}").pipeline, "{fault}")' in text
-    assert "wb.faultless(" in text
+    assert f'wb.faults.faulty(wb.parse(SOURCE).get("{model.partition(":")[2]}").pipeline, "{fault}")' in text
+    assert "wb.faults.faultless(" in text
 
 
 def test_a_test_of_one_pipeline(workbench: Run, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_many_rows_are_put_into_a_database(city, monkeypatch, most):
     with (city / "lines.jsonl").open("w") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     facts = [f"Line={city / 'lines.jsonl'}", f"Fine={city / 'fines.csv'}"]
-    found = wb.run(wb.rules(RULES), city / "in.jsonl", facts=facts)
+    found = wb.run(wb.rules.parse_rules(RULES), city / "in.jsonl", facts=facts)
     assert list(found) == [{"type": "Notice", "time": 1, "line": "line 1", "sum": 2.5}]
 
 
@@ -134,7 +134,9 @@ def test_numbers_that_are_too_large_for_a_database_are_told(city, monkeypatch):
     monkeypatch.setattr(rule_facts, "MANY", 2)
     (city / "lines.csv").write_text(f"bus,name\n1,a\n2,b\n{2**64},c\n")
     with pytest.raises(wb.errors.InputError, match="a whole number has more than 64 bits"):
-        wb.run(wb.rules(RULES), city / "in.jsonl", facts=[f"Line={city / 'lines.csv'}", str(city / "city.db")])
+        wb.run(
+            wb.rules.parse_rules(RULES), city / "in.jsonl", facts=[f"Line={city / 'lines.csv'}", str(city / "city.db")]
+        )
 
 
 def test_what_is_given_up_is_told(run, city, workbench):
@@ -169,7 +171,7 @@ def test_indexes_are_shown_and_made(workbench, city):
 
 def test_running_rules_ask_a_database(city):
     heard = []
-    running = wb.rules(RULES).subscribe("Notice", heard.append, facts=city / "city.db")
+    running = wb.rules.parse_rules(RULES).subscribe("Notice", heard.append, facts=city / "city.db")
     running.publish("Late", time=1, bus=1, minutes=10)
     with sqlite3.connect(city / "city.db") as made:
         made.execute("UPDATE line SET bus = 1")
@@ -186,7 +188,7 @@ def test_facts_that_no_rule_looks_at_need_not_be_given(run, city):
         "Line": [{"bus": 1, "name": "north"}],
         "Fine": [{"least": 5.0, "sum": 2.5}],
     }
-    assert list(wb.run(wb.rules(RULES + unused), city / "in.jsonl", facts=rows)) == NORTH
+    assert list(wb.run(wb.rules.parse_rules(RULES + unused), city / "in.jsonl", facts=rows)) == NORTH
     assert "there are no facts of type 'Line'" in run("Fine=~/fines.csv", code=2)
 
 

@@ -126,7 +126,7 @@ def test_the_clock_moves_to_the_end_where_it_is_told_to(run):
 def test_until_is_refused_at_the_first_row():
     """Where the log has times with a zone, and it has none."""
     rows = iter([event("A", f"2026-01-01T00:00:0{second}Z", x=1) for second in range(9)])
-    rules = wb.rules("declare A(x: int) declare Told(x: int) from A emit Told(x = 1)")
+    rules = wb.rules.parse_rules("declare A(x: int) declare Told(x: int) from A emit Told(x = 1)")
     with pytest.raises(wb.errors.InputError, match="expected a date with a time zone, as in the rows before"):
         list(wb.run(rules, rows, until="2026-01-01T00:00:09"))
     assert len(list(rows)) > 5
@@ -232,7 +232,7 @@ def test_a_run_for_each_key(run, user):
     assert run(rows, "--key", "user") == (told if user is str else [{**e, "user": str(e["user"])} for e in told], "")
     later = {**event("Told", 35, x=3, name="gone"), "user": "2"}
     assert run(rows, "--key", "user", "--until", "40")[0][-1] == later
-    in_python: Any = wb.run(wb.rules(RULES), rows, key="user")
+    in_python: Any = wb.run(wb.rules.parse_rules(RULES), rows, key="user")
     assert in_python == told
     del rows[2]["user"]
     assert "an event of type A has no 'user'" in run(rows, "--key", "user", code=2)[1]

@@ -198,7 +198,7 @@ pipeline p(x: bool, y: bool) -> map(bool, bool) {
     inner = source.get().pipeline
     builder = wb.Builder("padded")
     x, y = builder.input("x", wb.BOOL), builder.input("y", wb.BOOL)
-    pipeline = builder.build(Insert(FrozenMap(), 1)(builder.add(wb.Group(inner), [x, y])))
+    pipeline = builder.build(Insert(FrozenMap(), 1)(builder.add(wb.processors.Group(inner), [x, y])))
     bounds = capacities(pipeline, 2)
     steps = [{"x": True}, {"x": False}, {"y": True}, {"y": True}]
     check(pipeline, steps, Running(pipeline, bounds), CompiledRun(pipeline, bounds))

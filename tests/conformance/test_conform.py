@@ -34,7 +34,7 @@ FAST = Search(examples=40, steps=10)
 
 @wb.pipeline(x=wb.INT)
 def sums(x):
-    return x + wb.Trim(1)(x)
+    return x + wb.processors.Trim(1)(x)
 
 
 def only(found: list[Conformity]) -> Conformity:
@@ -77,7 +77,7 @@ class Rising(wb.Processor):
 
 @wb.pipeline(x=wb.INT)
 def rises(x):
-    return wb.Cumulate(wb.ADD)(wb.TurnInto(1)(Rising()(wb.Passthrough()(x))))
+    return wb.processors.Cumulate(wb.functions.ADD)(wb.processors.TurnInto(1)(Rising()(wb.processors.Passthrough()(x))))
 '''
 MENDED = MINE.replace("return (before,), (Maybe(True, x),)", "return (x,), (Maybe(True, x),)")
 
@@ -161,7 +161,7 @@ def test_a_step_that_changes_its_state_in_place_is_found(tmp_path: Path, backend
 
 def test_a_step_that_changes_its_state_in_place_is_found_within_others(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
-    mine.write_text(IN_PLACE.replace("Total()(x + 1)", "wb.Slice(wb.core.function.EVEN, Total())(x)"))
+    mine.write_text(IN_PLACE.replace("Total()(x + 1)", "wb.processors.Slice(wb.core.function.EVEN, Total())(x)"))
     (outcome,) = conform(subject(str(mine)).pipeline, ["specification"], FAST)
     assert outcome.failure
     assert "changes its state in place" in str(outcome.failure.left[1])
@@ -320,12 +320,12 @@ def test_random_pipelines_agree() -> None:
 
 @pytest.mark.slow
 def test_a_processor_that_is_broken_is_found_in_random_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetting(self: wb.Trim, state: Any, front: Any) -> Any:
+    def forgetting(self: wb.processors.Trim, state: Any, front: Any) -> Any:
         (seen,) = state
         return (min(seen + 1, self.count + 1),), (Maybe(seen > self.count, front[0]),)
 
-    right = wb.Trim.step
-    monkeypatch.setattr(wb.Trim, "step", forgetting)
+    right = wb.processors.Trim.step
+    monkeypatch.setattr(wb.processors.Trim, "step", forgetting)
     found = conform_random(["specification"], Search(examples=200, steps=6)).failure
     assert found
     assert len(found.pipeline.nodes) == 1
@@ -334,7 +334,7 @@ def test_a_processor_that_is_broken_is_found_in_random_pipelines(monkeypatch: py
     exec(disagreement(found), names)
     with pytest.raises(AssertionError, match="reference and specification differ"):
         names["test_they_agree"]()
-    monkeypatch.setattr(wb.Trim, "step", right)
+    monkeypatch.setattr(wb.processors.Trim, "step", right)
     names["test_they_agree"]()
 
 
@@ -360,12 +360,12 @@ class Backwards:
 
 @wb.pipeline(x=FLOAT)
 def total(x):
-    return wb.Cumulate(wb.ADD)(x)
+    return wb.processors.Cumulate(wb.functions.ADD)(x)
 
 
 @wb.pipeline(x=FLOAT)
 def large(x):
-    return wb.Cumulate(wb.ADD)(x) > 0.5
+    return wb.processors.Cumulate(wb.functions.ADD)(x) > 0.5
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ class Changed:
 
 @wb.pipeline(x=wb.INT)
 def same_number(x):
-    return wb.Passthrough()(x)
+    return wb.processors.Passthrough()(x)
 
 
 EXTREMES: dict[str, tuple[wb.Pipeline, Any, Any]] = {

@@ -87,7 +87,7 @@ class PythonNumber(Own):
 class TypedPlus(Own):
     """How to do what `PlainPlus` does: with a function that is typed for the domain of the input."""
 
-    add: Function | TypedFunction = wb.ADD
+    add: Function | TypedFunction = wb.functions.ADD
 
     def specialise(self, inputs: Any) -> Any:
         return replace(self, add=specialise_function(self.add, (inputs[0], inputs[0])))
@@ -111,7 +111,7 @@ def compared(processor: Processor) -> dict[str, Conformity]:
     ("processor", "reason", "hint"),
     [
         (WithoutSlots(), "a state of 1, and `slots` names 0", "`slots`"),
-        (PythonIf(), "is a symbolic term", "wb.ite"),
+        (PythonIf(), "is a symbolic term", "wb.functions.ite"),
         (PythonNumber(), "is a symbolic term, whose number is not known", "compute with it"),
         (PythonCall(), "cannot be run on symbols: AttributeError", "write it in operators"),
     ],
@@ -161,7 +161,7 @@ def test_a_wrong_step_is_refused_by_the_model_outside_conformance_too() -> None:
         return PythonIf()(x).named("out")
 
     with pytest.raises(Refused, match=r"PythonIf.*is a symbolic term"):
-        wb.check(mine, wb.liveness())
+        wb.check(mine, wb.properties.liveness())
 
 
 def test_terms_divide_whole_numbers() -> None:
@@ -174,4 +174,4 @@ def test_terms_divide_whole_numbers() -> None:
     def mine(x: Any) -> Any:
         return Shares()(x).named("out")
 
-    assert wb.Compiled(mine, patience=-1).run([0, 1, 2, 6]) == {"out": [7, 4, 3, 1]}
+    assert wb.executors.Compiled(mine, patience=-1).run([0, 1, 2, 6]) == {"out": [7, 4, 3, 1]}

@@ -20,9 +20,9 @@ SEARCH = Search(examples=40, steps=10)
 @wb.pipeline(x=wb.INT, y=wb.INT)
 def chain(x, y):
     doubled = (x * 2).named("doubled")
-    late = wb.Trim(2)(doubled).named("late")
-    total = wb.Cumulate(wb.ADD)(late + y).named("total")
-    return wb.Passthrough()(total)
+    late = wb.processors.Trim(2)(doubled).named("late")
+    total = wb.processors.Cumulate(wb.functions.ADD)(late + y).named("total")
+    return wb.processors.Passthrough()(total)
 
 
 BOUNDED = chain.with_capacities({"add.left": 1, "add.right": 3})

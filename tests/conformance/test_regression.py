@@ -51,7 +51,7 @@ def asked(name: str, text: str, integers: Overflowing = MODULAR, source: str = S
 
 def compared(left: str, right: str, mode: EquivalenceMode) -> Verdict:
     source = wb.parse(SOURCE)
-    return wb.equivalent(source.get(left), source.get(right), mode)
+    return wb.equiv(source.get(left), source.get(right), mode)
 
 
 CASES: dict[str, tuple[Callable[[], Verdict], str]] = {
@@ -167,7 +167,7 @@ def test_a_loop_is_run_three_times(cases: dict[str, Verdict]) -> None:
 def test_what_varies_in_later_rounds_is_what_execution_shows() -> None:
     """The loop repeats what the property sees, and the sum goes on."""
     pipeline = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
-    prop = wb.property_from(wb.parse_property("ltl(G F (x = 0))"))
+    prop = wb.properties.property_from(wb.properties.parse_property("ltl(G F (x = 0))"))
     verdict = wb.check(pipeline, prop, wb.Settings(n=5, environment=wb.Environment("always")))
     run = verdict.run
     assert run
@@ -184,8 +184,8 @@ def test_what_varies_in_later_rounds_is_what_execution_shows() -> None:
 def test_a_verdict_alone_is_enough_where_functions_have_sources() -> None:
     source = wb.parse(SOURCE)
     verdicts = [
-        wb.check(source.get("late").pipeline, wb.no_overflow(), wb.Settings(q=1)),
-        wb.equivalent(source.get("late").pipeline, source.get("total").pipeline, "stepwise"),
+        wb.check(source.get("late").pipeline, wb.properties.no_overflow(), wb.Settings(q=1)),
+        wb.equiv(source.get("late").pipeline, source.get("total").pipeline, "stepwise"),
     ]
     text = to_test(verdicts)
     play(text)
@@ -194,10 +194,10 @@ def test_a_verdict_alone_is_enough_where_functions_have_sources() -> None:
 
 def test_refusals() -> None:
     source = wb.parse(SOURCE)
-    holds = wb.check(source.get("doubled").pipeline, wb.liveness())
+    holds = wb.check(source.get("doubled").pipeline, wb.properties.liveness())
     with pytest.raises(WorkbenchError, match="no run to write a test of"):
         to_test([holds])
-    fails = wb.check(source.get("start").pipeline, wb.liveness(), wb.Settings(integers=SATURATING))
+    fails = wb.check(source.get("start").pipeline, wb.properties.liveness(), wb.Settings(integers=SATURATING))
     with pytest.raises(WorkbenchError, match=r"(?s)'<= 2' has no source.*the pipeline of a file"):
         to_test([fails])
 
@@ -288,7 +288,7 @@ def test_both_executables_are_made_again() -> None:
 
 def test_they_import_only_what_stays_where_it_is(cases: dict[str, Verdict]) -> None:
     source = wb.parse(SOURCE)
-    alone = wb.check(source.get("late").pipeline, wb.no_overflow(), wb.Settings(q=1))
+    alone = wb.check(source.get("late").pipeline, wb.properties.no_overflow(), wb.Settings(q=1))
     found = agree(sums, STEPS, Running(sums), Changed(1, {"sum": 0}))
     assert found
     texts = [to_test([*cases.values(), alone]), disagreement(found)]

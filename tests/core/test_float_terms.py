@@ -125,7 +125,7 @@ pipeline looks(g: float) -> differs: bool, shifted: bool, pair: bool, called: bo
 """
 
 
-@pytest.mark.parametrize("backend", [wb.Reference, wb.Compiled])
+@pytest.mark.parametrize("backend", [wb.executors.Reference, wb.executors.Compiled])
 def test_executors_look_at_extreme_floats_as_python_does(backend: Any) -> None:
     found = backend(wb.parse(LOOKS).get().pipeline).run({"g": NUMBERS})
     nan = [value != value for value in NUMBERS]

@@ -153,12 +153,15 @@ def cases(*domains: Domain) -> Any:
 
 TABLES: list[tuple[Function, tuple[Domain, ...]]] = [
     (Function("half", 1, lambda x: x / 2 > 1), (Range(-3, 3),)),
-    (Function("quotient", 2, lambda x, y: wb.divide(x, y) >= 0.5), (Range(0, 3), Range(-1, 2))),
-    (Function("near", 1, lambda x: wb.sqrt(x) * 2 < 3), (Integer(5),)),
-    (Function("has", 1, lambda x: wb.contains(x, "a")), (ABC,)),
-    (Function("low", 1, lambda x: wb.lower(x)), (ABC,)),
-    (Function("long", 1, lambda x: wb.length(x)), (SomeTexts(("", "a", "four")),)),
-    (Function("number", 1, lambda x: wb.ite(wb.core.ops.IS_NULL(wb.to_int(x)), False, True)), (SomeTexts(("1", "a")),)),
+    (Function("quotient", 2, lambda x, y: wb.functions.divide(x, y) >= 0.5), (Range(0, 3), Range(-1, 2))),
+    (Function("near", 1, lambda x: wb.functions.sqrt(x) * 2 < 3), (Integer(5),)),
+    (Function("has", 1, lambda x: wb.functions.contains(x, "a")), (ABC,)),
+    (Function("low", 1, lambda x: wb.functions.lower(x)), (ABC,)),
+    (Function("long", 1, lambda x: wb.functions.length(x)), (SomeTexts(("", "a", "four")),)),
+    (
+        Function("number", 1, lambda x: wb.functions.ite(wb.core.ops.IS_NULL(wb.functions.to_int(x)), False, True)),
+        (SomeTexts(("1", "a")),),
+    ),
 ]
 
 
@@ -234,7 +237,7 @@ def drawn(count: int) -> list[float]:
 def test_compiled_code_and_python_give_the_same_bits() -> None:
     program, x = wb.parse(EVERY).get(), drawn(4000)
     y = [*x[100:], *x[:100]]
-    slow = wb.Reference(program.pipeline).run({"x": x, "y": y})
+    slow = wb.executors.Reference(program.pipeline).run({"x": x, "y": y})
     fast = wb.run(program, {"x": np.array(x), "y": np.array(y)}, backend="compiled")
     for name, events in slow.items():
         wanted, found = np.array(events, float), fast[name]
@@ -280,7 +283,12 @@ def test_a_window_of_texts_is_one_text() -> None:
 def test_from_python() -> None:
     @wb.pipeline(x=wb.FLOAT, s=wb.STR)
     def both(x: Any, s: Any) -> Any:
-        return wb.sqrt(x) / 2, 1 / x, wb.contains(s, "a") & wb.starts_with(s, "b"), s + "!"
+        return (
+            wb.functions.sqrt(x) / 2,
+            1 / x,
+            wb.functions.contains(s, "a") & wb.functions.starts_with(s, "b"),
+            s + "!",
+        )
 
     found = wb.run(both, {"x": [16.0], "s": ["ba"]})
     assert found == {"out1": [2.0], "out2": [0.0625], "out3": [True], "out4": ["ba!"]}
@@ -290,5 +298,5 @@ def test_an_int_that_is_divided_says_what_to_write() -> None:
     with pytest.raises(WorkbenchError) as caught:
         wb.parse("pipeline p(x: int) -> int { return x / 2 }").get()
     assert "/ divides floats, and div whole numbers" in caught.value.hint
-    assert isinstance(wb.sqrt, Function)
+    assert isinstance(wb.functions.sqrt, Function)
     assert isinstance(wb.core.term.const(1, INT), Term)

@@ -36,7 +36,10 @@ class Merge:
 
     def __init__(self, domain: Domain = INT, name: str = "merge") -> None:
         inputs = (("x", domain), ("y", domain))
-        nodes = Node("merge", wb.Multiplex(), ("x", "y"), ("all",)), Node("last", wb.KeepLast(), ("all",), ("last",))
+        nodes = (
+            Node("merge", wb.processors.Multiplex(), ("x", "y"), ("all",)),
+            Node("last", wb.processors.KeepLast(), ("all",), ("last",)),
+        )
         self.pipeline = MergeGraph(name, inputs, nodes, (("all", "all"), ("last", "last")))
         ports = tuple(Port(name, domain) for name in ("x", "y", "all", "last"))
         self.name, self.kind, self.ports = name, "rule set", Ports(name, ports[:2], ports[2:], "rule set")
@@ -112,7 +115,7 @@ def test_unknown_inputs_of_any_program(tmp_path):
         Merging(merge).run({"yy": [1]})
     with pytest.raises(PipelineError, match=r"rule set merge has 2 inputs \(x, y\), 1 streams were given"):
         Merging(merge).run([[1]])
-    for executor in (wb.Reference, wb.Compiled):
+    for executor in (wb.executors.Reference, wb.executors.Compiled):
         with pytest.raises(PipelineError, match="rule set merge has no input 'yy'"):
             executor(merge).step({"yy": 1})
     source.write_text('{"xx": 1}\n')
@@ -141,12 +144,12 @@ def test_what_is_no_pipeline_is_checked(squares):
     assert failing.counterexample.steps[-1].inputs.keys() == {"y"}
     assert "def test_always_of_merge" in wb.to_test([failing])
     with pytest.raises(PipelineError, match="rule set merge has no faults that it could tolerate"):
-        wb.tolerates(merge, settings)
+        wb.faults.tolerates(merge, settings)
     with pytest.raises(LanguageError, match=r"rule set merge has no pipe 'merge\.foo'"):
         wb.check(merge, "always (merge.foo = 1)", settings)
     swapped = wb.parse("pipeline p(x: int, y: int) -> int, int { z = multiplex(y, x) return z, keep_last(z) }")
-    assert wb.equivalent(merge, Merge(), "stepwise", settings).outcome is wb.Outcome.HOLDS
-    assert wb.equivalent(merge, swapped.get(), "stepwise", settings).outcome is wb.Outcome.FAILS
+    assert wb.equiv(merge, Merge(), "stepwise", settings).outcome is wb.Outcome.HOLDS
+    assert wb.equiv(merge, swapped.get(), "stepwise", settings).outcome is wb.Outcome.FAILS
     losing = wb.problem(merge, "always (x.present -> all.present)", settings, ["lose all"])
     assert [lost.outcome for _, lost in wb.check_all([losing])] == [wb.Outcome.FAILS]
     assert wb.check(squares, "always (x.present -> out.present)").outcome is wb.Outcome.HOLDS

@@ -122,7 +122,7 @@ def test_runs_with_keys_and_rules(tmp_path):
     path.write_bytes(gzip.compress(b"k=u x=1\nk=v x=2\nk=u x=3\nk=u x=bad\n"))
     found = wb.run(SUMS, path, key="k", bad_rows="skip")
     assert found.to_dict() == {"k": ["u", "v", "u"], "out": [1, 2, 4]}
-    rules = wb.rules("""declare Smoke(area: int) with id 1
+    rules = wb.rules.parse_rules("""declare Smoke(area: int) with id 1
 declare Fire(area: int) with id 2
 rule fire: from Smoke[$a = area](area > 1) emit Fire(area = $a)""")
     (tmp_path / "e.logfmt").write_text('type=Smoke time=1 area=1\ntype=Smoke time=2 area="2"\ntype=Other time=3\n')

@@ -70,7 +70,10 @@ def test_blocks_of_a_stream_are_shared():
     """By many blocks for each thread; the values are those of one."""
     text = "pipeline p(x: int) -> int { return cumulate(window(x, 20, cumulate(max)), +) }"
     pipeline = wb.parse(text).get().pipeline
-    one, two = wb.Compiled(pipeline, patience=-1), wb.Parallel(pipeline, patience=-1, threads=2, shortest=1000)
+    one, two = (
+        wb.executors.Compiled(pipeline, patience=-1),
+        wb.executors.Parallel(pipeline, patience=-1, threads=2, shortest=1000),
+    )
     with ThreadPoolExecutor(2) as executor:
         two.share(Pool(executor))
         events = np.random.default_rng(3).integers(0, 1000, 30_000)

@@ -16,7 +16,7 @@ import workbench as wb
 from workbench.core.fault import Fault, Kind
 from workbench.core.processor import END
 from workbench.errors import PipelineError
-from workbench.faults import struck
+from workbench.faults.unreliable import struck
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten
@@ -130,7 +130,7 @@ BOUNDS = [
 def test_on_one_event_a_step(most: int | None, text: str, when: Condition, pipe: str) -> None:
     text = text.replace("y", pipe)
     kinds = f"lose {pipe}", f"duplicate {pipe}", f"delay {pipe} by 1", f"delay {pipe} by 2"
-    lose, duplicate, one, two = (Modelled(wb.faulty(ONE, f"{kind}{text}")) for kind in kinds)
+    lose, duplicate, one, two = (Modelled(wb.faults.faulty(ONE, f"{kind}{text}")) for kind in kinds)
     for steps in STREAMS:
         given = [{"x": arrived[0]} if arrived else {} for arrived in steps]
         assert lose(given) == lost(steps, most, when)
@@ -142,7 +142,7 @@ def test_on_one_event_a_step(most: int | None, text: str, when: Condition, pipe:
 @pytest.mark.parametrize(("most", "text", "when"), BOUNDS)
 def test_on_two_events_a_step(most: int | None, text: str, when: Condition) -> None:
     kinds = "lose y", "duplicate y", "delay y by 1"
-    lose, duplicate, delay = (Modelled(wb.faulty(TWO, f"{kind}{text}")) for kind in kinds)
+    lose, duplicate, delay = (Modelled(wb.faults.faulty(TWO, f"{kind}{text}")) for kind in kinds)
     for steps in WIDE:
         given = [{"x": tuple(arrived)} if arrived else {} for arrived in steps]
         assert lose(given) == lost(steps, most, when)
@@ -152,7 +152,7 @@ def test_on_two_events_a_step(most: int | None, text: str, when: Condition) -> N
 
 @pytest.mark.parametrize("by", [1, 2, 3])
 def test_what_is_delayed_comes_out_at_the_end(by: int) -> None:
-    delay = Modelled(wb.faulty(ONE, f"delay y by {by}"))
+    delay = Modelled(wb.faults.faulty(ONE, f"delay y by {by}"))
     for steps in STREAMS[::4]:
         events = tuple(value for arrived in steps for value in arrived)
         expected = {(*shown, events[sum(map(len, shown)) :]) for shown in delayed(steps, by, None, lambda value: True)}
@@ -160,8 +160,8 @@ def test_what_is_delayed_comes_out_at_the_end(by: int) -> None:
 
 
 def test_faults_on_one_pipe_come_in_the_order_of_the_plan() -> None:
-    first = wb.faulty(ONE, "lose y at most 1", "duplicate y")
-    second = wb.faulty(ONE, "duplicate y", "lose y at most 1")
+    first = wb.faults.faulty(ONE, "lose y at most 1", "duplicate y")
+    second = wb.faults.faulty(ONE, "duplicate y", "lose y at most 1")
     assert () in {shown[0] for shown in Modelled(first)([{"x": 1}])}
     assert Modelled(first)([{"x": 1}]) == {((),), ((1,),), ((1, 1),)}
     # twice, and one of the two is lost: at least one is left of a duplicate
@@ -172,10 +172,10 @@ def test_faults_on_one_pipe_come_in_the_order_of_the_plan() -> None:
 
 
 def test_pipes_before_and_after() -> None:
-    flat = flatten(wb.faulty(ONE, "lose x", "delay y by 1", "lose y"))
+    flat = flatten(wb.faults.faulty(ONE, "lose x", "delay y by 1", "lose y"))
     assert flat.ports.arrivals == ("x",)
     assert list(flat.oracles) == ["x.lost", "y.delayed", "y.lost", "y.lost2"]
-    running = wb.Reference(flat)
+    running = wb.executors.Reference(flat)
     record = running.step({"x": 1, "y.delayed": 1})
     assert {pipe for pipe, maybe in record.pipes.items() if maybe.present} == {
         "x", "x.received", "y.sent", "y.delayed"
@@ -190,10 +190,10 @@ def test_pipes_before_and_after() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda: wb.delay("y", 0), "number of steps"),
+        (lambda: wb.faults.delay("y", 0), "number of steps"),
         (lambda: Fault(Kind.LOSE, "y", by=2), "number of steps"),
-        (lambda: wb.lose("y", most=0), "at least one event"),
-        (lambda: ONE.with_faults([wb.lose("z")]), "no pipe 'z'"),
+        (lambda: wb.faults.lose("y", most=0), "at least one event"),
+        (lambda: ONE.with_faults([wb.faults.lose("z")]), "no pipe 'z'"),
     ],
 )
 def test_faults_without_meaning(wrong: Callable[[], object], said: str) -> None:
@@ -202,13 +202,18 @@ def test_faults_without_meaning(wrong: Callable[[], object], said: str) -> None:
 
 
 def test_random_faults_are_the_same_for_the_same_seed() -> None:
-    pipeline = wb.faulty(ONE, "lose y", "duplicate x")
+    pipeline = wb.faults.faulty(ONE, "lose y", "duplicate x")
     streams = [
-        wb.Reference(pipeline, oracle=wb.RandomFaults(pipeline, seed, 0.5)).run([1, 0] * 20) for seed in (3, 3, 4)
+        wb.executors.Reference(pipeline, oracle=wb.faults.RandomFaults(pipeline, seed, 0.5)).run([1, 0] * 20)
+        for seed in (3, 3, 4)
     ]
     assert streams[0] == streams[1] != streams[2]
-    assert wb.Reference(pipeline, oracle=wb.RandomFaults(pipeline, rate=0.0)).run([1, 0]) == {"out": [1, 0]}
-    assert wb.Reference(pipeline, oracle=wb.RandomFaults(pipeline, rate=1.0)).run([1, 0]) == {"out": []}
+    assert wb.executors.Reference(pipeline, oracle=wb.faults.RandomFaults(pipeline, rate=0.0)).run([1, 0]) == {
+        "out": [1, 0]
+    }
+    assert wb.executors.Reference(pipeline, oracle=wb.faults.RandomFaults(pipeline, rate=1.0)).run([1, 0]) == {
+        "out": []
+    }
 
 
 def test_inputs_that_end_one_by_one() -> None:
@@ -220,7 +225,7 @@ def test_inputs_that_end_one_by_one() -> None:
         fault delay a by 3
         fault delay y by 3
     }""")
-    running = wb.Reference(source.get().pipeline)
+    running = wb.executors.Reference(source.get().pipeline)
     running.step({"x": 1, "a.delayed": 3, "y": 0, "y.delayed": 3})
     assert running.end("x") == {"a": [1], "b": []}
     assert running.end("y") == {"a": [], "b": [0]}

@@ -6,29 +6,14 @@ from typing import Any
 
 import pytest
 
-from workbench import (
-    ADD,
-    BOOL,
-    INT,
-    Builder,
-    CountDecimate,
-    Cumulate,
-    Enum,
-    Filter,
-    Integer,
-    Range,
-    Trim,
-    TurnInto,
-    Window,
-    compose,
-    pipeline,
-    user_function,
-)  # fmt: skip
+from workbench import BOOL, INT, Builder, Enum, Integer, Range, compose, pipeline
 from workbench.core.domain import Overflowing
 from workbench.core.processor import END
 from workbench.errors import DomainError, PipelineError, Refused
+from workbench.functions import ADD, user_function
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
+from workbench.processors import CountDecimate, Cumulate, Filter, Trim, TurnInto, Window  # fmt: skip
 
 
 @pipeline(x=INT)

@@ -101,10 +101,10 @@ def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, 
     """With `all` an engine that refutes what structure proves is an error."""
     left = data.draw(pipelines(max_inputs=1, max_bits=8, most_events=1))
     found = wb.Settings(q=q, engine="all")
-    verdict = wb.equivalent(left, left, mode, found)
+    verdict = wb.equiv(left, left, mode, found)
     nothing = verdict.vacuity is not None and verdict.outcome is wb.Outcome.UNKNOWN  # no event is compared
     assert nothing or verdict.outcome in (wb.Outcome.HOLDS, wb.Outcome.WITHIN_BOUNDS)
-    alone = wb.equivalent(left, left, mode, wb.Settings(q=q))
+    alone = wb.equiv(left, left, mode, wb.Settings(q=q))
     assert alone.outcome is verdict.outcome
     assert any("structure" in said for said in alone.rests_on) or alone.engine == "none needed"
 
@@ -114,7 +114,7 @@ def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, 
 def test_sums_that_nothing_shows_may_wrap(engine: str) -> None:
     """The value of the sum is looked at, and whether there is one is not: no event passes `prefix(..., 0)`."""
     left = wb.parse("pipeline p(x: int mod 2) -> int mod 2 { return prefix(x + x, 0) }").get()
-    verdict = wb.equivalent(left, left, "sequence", wb.Settings(q=0, engine=engine))
+    verdict = wb.equiv(left, left, "sequence", wb.Settings(q=0, engine=engine))
     assert (verdict.outcome, verdict.vacuity is None) == (wb.Outcome.UNKNOWN, False)
 
 
@@ -122,6 +122,6 @@ def test_sums_that_nothing_shows_may_wrap(engine: str) -> None:
 def test_large_domains_cost_nothing() -> None:
     source = "pipeline product(x: int) -> int { return window(x, 3, cumulate(*)) * cumulate(x, *) }"
     product = wb.parse(source).get().pipeline
-    verdict = wb.equivalent(product, product, "sequence", wb.Settings(n=2**32, q=64, seconds=20))
+    verdict = wb.equiv(product, product, "sequence", wb.Settings(n=2**32, q=64, seconds=20))
     assert verdict.outcome is wb.Outcome.HOLDS
     assert verdict.engine.startswith("structure")

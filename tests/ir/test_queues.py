@@ -50,7 +50,7 @@ def test_it_does_the_same(data: st.DataObject, q: int) -> None:
 def test_a_question_of_lengths_has_no_variable_for_an_event(text: str) -> None:
     pipeline = wb.parse(text).get().pipeline.resolve(wb.Integer(4))
     few, many = (outline(pipeline, q) for q in (3, 20_000))
-    for question in (wb.no_overflow(), wb.liveness()):
+    for question in (wb.properties.no_overflow(), wb.properties.liveness()):
         cones = [focus(system, question.question(system).formula.atoms()).system for system in (few, many)]
         assert [v.name for v in cones[0].variables] == [v.name for v in cones[1].variables]
         assert len(cones[0].definitions) == len(cones[1].definitions)
@@ -65,7 +65,7 @@ def test_a_question_of_values_has_all() -> None:
 
 def test_a_long_queue_is_filled_by_a_run_that_is_confirmed() -> None:
     q = 700
-    verdict = wb.check(wb.parse(FIGURE_2A).get().pipeline, wb.no_overflow(), wb.Settings(q=q))
+    verdict = wb.check(wb.parse(FIGURE_2A).get().pipeline, wb.properties.no_overflow(), wb.Settings(q=q))
     run = verdict.counterexample
     assert run is not None
     # of the events up to the n-th, every third one and the first are met by one of `third`

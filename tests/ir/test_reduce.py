@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from workbench import ADD, INT, CountDecimate, Cumulate, Integer, Trim, TurnInto, compose, pipeline
+from workbench import INT, Integer, compose, pipeline
 from workbench.core.ops import EQ
 from workbench.core.term import FALSE
+from workbench.functions import ADD
 from workbench.ir.reduce import focus
 from workbench.ir.simulate import Simulator
+from workbench.processors import CountDecimate, Cumulate, Trim, TurnInto
 
 
 @pipeline(x=INT)

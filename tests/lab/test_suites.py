@@ -124,7 +124,7 @@ def test_a_run_of_rules_is_a_measurement():
     text = (
         "declare A(x: float) declare B(x: float) declare D() from B and each A within 20 from B where A.x > 0 emit D()"
     )
-    rules = wb.rules(text)
+    rules = wb.rules.parse_rules(text)
     log = [{"type": "AB"[at % 10 == 5], "time": at, "x": at} for at in range(0, 500, 5)]
     found = []
     engines = [each for each in engines_here() if each != "gpu"]  # a device counts nothing

@@ -2,9 +2,10 @@
 
 import pytest
 
-from workbench import Reference, parse
+from workbench import parse
 from workbench.core.domain import Enum
 from workbench.errors import LanguageError, TypingError
+from workbench.executors import Reference
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
 from workbench.verify.answer.problem import check

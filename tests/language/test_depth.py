@@ -39,7 +39,7 @@ def test_what_is_deep_works(case: str) -> None:
 def test_a_deep_property() -> None:
     source = f"pipeline p(x: bool) -> bool {{ return not x }}\ncheck always ({'not ' * 1000}(out or not out))"
     loaded = wb.parse(source).get()
-    assert wb.check(loaded.pipeline, wb.property_from(loaded.checks[0])).outcome is wb.Outcome.HOLDS
+    assert wb.check(loaded.pipeline, wb.properties.property_from(loaded.checks[0])).outcome is wb.Outcome.HOLDS
 
 
 def test_a_deep_type() -> None:

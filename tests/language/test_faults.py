@@ -31,7 +31,7 @@ def test_they_belong_to_the_pipeline() -> None:
     flat = flatten(p)
     # `y` is what `c` is called inside; its own faults come first, and what is duplicated is wide from there on
     assert list(flat.oracles) == ["c.lost", "c.duplicated", "out.delayed", "out.delayed2"]
-    running = wb.Reference(p)
+    running = wb.executors.Reference(p)
     lost, kept = {"x": (3, True), "c.lost": "lost"}, {"x": (3, False), "c.lost": "lost"}
     assert [running.step(events).outputs["out"] for events in (kept, lost, lost)] == [[3], [], [3]]
 
@@ -47,7 +47,7 @@ def test_a_faulty_pipe_in_a_group_is_as_wide_as_what_feeds_it() -> None:
     source = parse("""
     pipeline inner(x: int) -> int { a = passthrough(x) fault lose a return a }
     pipeline outer(x: int) -> int { return inner(stutter(x, 2)) }""")
-    running = wb.Reference(source.get().pipeline)
+    running = wb.executors.Reference(source.get().pipeline)
     assert running.step({"x": 1, "inner.lost2": "lost"}).outputs == {"out": [1]}
 
 
@@ -57,10 +57,10 @@ def test_a_faulty_input_of_a_group_is_faulty_for_the_group_only() -> None:
     pipeline outer(x: int) -> a: int, b: int { i = inner(x) return i, x + 1 }
     pipeline deep(x: int) -> int, int { a, b = outer(x) return a, b }""")
     for name, prefix, outputs in (("outer", "i", ("a", "b")), ("deep", "outer.i", ("out1", "out2"))):
-        running = wb.Reference(source.get(name).pipeline)
+        running = wb.executors.Reference(source.get(name).pipeline)
         shown = running.step({"x": 1, f"{prefix}.x.lost": "lost"}).outputs
         assert shown == dict(zip(outputs, ([], [2]), strict=True))
-    assert wb.faultless(source.get("deep").pipeline).denote([[1, 2]]) == ([2, 4], [2, 3])
+    assert wb.faults.faultless(source.get("deep").pipeline).denote([[1, 2]]) == ([2, 4], [2, 3])
 
 
 def test_the_words_remain_names() -> None:
@@ -97,7 +97,7 @@ def test_labels_and_fields_that_look_like_oracles() -> None:
     }""")
     flat = flatten(source.get().pipeline)
     assert list(flat.oracles) == ["y.lost2"]
-    running = wb.Reference(flat)
+    running = wb.executors.Reference(flat)
     shown = [running.step({"x": (False, c), "y.lost2": "lost"}).outputs["out"] for c in ("red", "green")]
     assert shown == [[], [False]]
 
@@ -127,10 +127,10 @@ def test_mistakes(statement: str, column: int, said: str) -> None:
 
 def test_a_fault_given_as_a_text() -> None:
     pipeline = parse("pipeline p(x: int) -> y: int { return x + 1 }").get().pipeline
-    both = wb.faulty(pipeline, "lose y at most 2", wb.duplicate("x"))
+    both = wb.faults.faulty(pipeline, "lose y at most 2", wb.faults.duplicate("x"))
     assert [str(each) for each in both.faults] == ["lose y at most 2", "duplicate x"]
     with pytest.raises(LanguageError, match="write lose y, or"):
-        wb.faulty(pipeline, "lose y when")
+        wb.faults.faulty(pipeline, "lose y when")
 
 
 def test_no_fault_stands_in_a_window() -> None:

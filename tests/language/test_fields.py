@@ -2,9 +2,10 @@
 
 import pytest
 
-from workbench import Reference, parse
+from workbench import parse
 from workbench.core.fields import FrozenMap
 from workbench.errors import LanguageError, WorkbenchError
+from workbench.executors import Reference
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
 

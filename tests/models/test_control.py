@@ -27,7 +27,7 @@ def test_the_alarm_is_the_one_by_hand(seed: int) -> None:
     draw = random.Random(seed)
     values = [draw.choice((0, 4, 8, 12, 15)) for _ in range(200)]
     alarm = wb.read_file(FILE).get("alarm").pipeline
-    assert wb.Reference(alarm).run(values)["out"] == by_hand(values, 3, 4, 11)
+    assert wb.executors.Reference(alarm).run(values)["out"] == by_hand(values, 3, 4, 11)
 
 
 @pytest.mark.parametrize("name", ["percent", "average", "alarm", "steady"])
@@ -35,13 +35,13 @@ def test_its_checks_hold(name: str) -> None:
     loaded = wb.read_file(FILE).get(name)
     assert loaded.checks
     for check in loaded.checks:
-        verdict = wb.check(loaded.pipeline, wb.property_from(check))
+        verdict = wb.check(loaded.pipeline, wb.properties.property_from(check))
         assert verdict.outcome == "holds"
 
 
 def test_without_hysteresis_it_flickers() -> None:
     flickering = wb.read_file(FILE).get("steady", low=8, high=9).pipeline
-    verdict = wb.check(flickering, wb.never_false())
+    verdict = wb.check(flickering, wb.properties.never_false())
     assert verdict.outcome == "fails"
     assert verdict.counterexample is not None
     said = [step.pipes["said"] for step in verdict.counterexample.steps]

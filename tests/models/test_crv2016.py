@@ -16,12 +16,13 @@ import pytest
 import workbench as wb
 from experiments import by_key as log_by_key
 from experiments import candidates_trace, pingus_trace, sql_trace
-from workbench import buffers, equivalent_to
+from workbench import buffers
 from workbench.cli.main import main
 from workbench.core.fields import FrozenMap
 from workbench.executors.reference.executor import Reference
 from workbench.executors.reference.refutation import Refutations
 from workbench.language import parse, read_file
+from workbench.properties import equivalent_to
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.labels import property_from

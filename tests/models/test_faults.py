@@ -47,8 +47,8 @@ def test_every_check_of_the_files_is_expected() -> None:
 @pytest.mark.slow
 def test_sent_three_times_an_event_survives_exactly_two_losses() -> None:
     source = read_file("models/faults/repetition.pipe")
-    assert wb.tolerates(source.get("repeated", k=2).pipeline, wb.Settings(n=2)).outcome == "holds"
-    assert wb.tolerates(source.get("too_few", k=2).pipeline, wb.Settings(n=2)).outcome == "fails"
+    assert wb.faults.tolerates(source.get("repeated", k=2).pipeline, wb.Settings(n=2)).outcome == "holds"
+    assert wb.faults.tolerates(source.get("too_few", k=2).pipeline, wb.Settings(n=2)).outcome == "fails"
 
 
 def test_a_delay_needs_as_many_places_as_steps() -> None:

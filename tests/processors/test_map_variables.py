@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench import Reference, parse
+from workbench import parse
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.errors import LanguageError, Refused, TypingError
+from workbench.executors import Reference
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.answer.settings import Settings

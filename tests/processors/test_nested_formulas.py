@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import Reference, parse
+from workbench import parse
 from workbench.conformance.compare.differential import Terms, check
 from workbench.conformance.compare.executables import CompiledRun, Denoting, Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.errors import Refused
+from workbench.executors import Reference
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
 from workbench.processors.held.group import flatten

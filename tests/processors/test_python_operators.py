@@ -38,8 +38,9 @@ truths: st.SearchStrategy = st.deferred(
 )
 
 BUILT = {
-    **COMPARISONS, "+": operator.add, "-": operator.sub, "*": operator.mul, "MAX": wb.MAX, "MIN": wb.MIN,
-    "&": operator.and_, "|": operator.or_, "~": operator.invert, "neg": operator.neg, "abs": abs, "ite": wb.ite,
+    **COMPARISONS, "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "MAX": wb.functions.MAX, "MIN": wb.functions.MIN, "ite": wb.functions.ite,
+    "&": operator.and_, "|": operator.or_, "~": operator.invert, "neg": operator.neg, "abs": abs,
 }  # fmt: skip
 MEANT = {
     **ARITHMETIC, **COMPARISONS, **CONNECTIVES, "~": operator.not_, "neg": operator.neg, "abs": abs,
@@ -86,7 +87,7 @@ USES = {
     "list": lambda x, y: list(x), "index": lambda x, y: x[0], "len": lambda x, y: len(x),
     "unpack": lambda x, y: [*x], "int": lambda x, y: int(x), "float": lambda x, y: float(x),
     "range": lambda x, y: range(x), "round": lambda x, y: round(x),
-    "two streams and": lambda x, y: wb.Fork(2)(x) and y,
+    "two streams and": lambda x, y: wb.processors.Fork(2)(x) and y,
     "in a set": lambda x, y: x in {1, 3}, "in a dictionary": lambda x, y: x in {1: 2}, "set": lambda x, y: {x, y},
     "get": lambda x, y: {5: 1}.get(x, 0), "hash": lambda x, y: hash(x), "power": lambda x, y: x**2,
     "power of two": lambda x, y: 2**x, "xor of numbers": lambda x, y: x ^ y,
@@ -96,8 +97,9 @@ SEVERAL = {
     "+": lambda f, x: f + f, "radd": lambda f, x: 1 + f, "tuple": lambda f, x: (x,) + f,  # noqa: RUF005
     "-": lambda f, x: f - 1, "rsub": lambda f, x: 1 - f, "&": lambda f, x: f & x, "neg": lambda f, x: -f,
     "pos": lambda f, x: +f, "~": lambda f, x: ~f, "abs": lambda f, x: abs(f), "int": lambda f, x: int(f),
-    "numpy": lambda f, x: np.int64(1) + f, "array": lambda f, x: np.arange(2) == f, "ADD": lambda f, x: wb.ADD(f),
-    "Trim": lambda f, x: wb.Trim(1)(f), "in": lambda f, x: x in f, "hash": lambda f, x: hash(f),
+    "numpy": lambda f, x: np.int64(1) + f, "array": lambda f, x: np.arange(2) == f,
+    "ADD": lambda f, x: wb.functions.ADD(f),
+    "Trim": lambda f, x: wb.processors.Trim(1)(f), "in": lambda f, x: x in f, "hash": lambda f, x: hash(f),
     "slice": lambda f, x: f[:1] + f[1:], "slice is 3": lambda f, x: f[:1] == 3, "<": lambda f, x: f < f,
 }  # fmt: skip
 
@@ -111,16 +113,16 @@ def test_what_needs_events_while_a_pipeline_is_built_is_refused(use):
 @pytest.mark.parametrize("use", SEVERAL.values(), ids=SEVERAL)
 def test_several_streams_are_no_operand(use):
     with pytest.raises(TypingError, match=r"are several streams\n *hint: take them apart"):
-        wb.pipeline(x=INT)(lambda x: (use(wb.Fork(2)(x), x), x))
+        wb.pipeline(x=INT)(lambda x: (use(wb.processors.Fork(2)(x), x), x))
 
 
 def test_several_streams_can_be_taken_apart():
     @wb.pipeline(x=INT)
     def taken(x):
-        left, right = wb.Fork(2)(x)
+        left, right = wb.processors.Fork(2)(x)
         several = [x + 1]
-        several += wb.Fork(2)(x)
-        return left, right + 2, *several, wb.Fork(2)(x)[1:][0], *wb.Fork(2)(x)[:1]
+        several += wb.processors.Fork(2)(x)
+        return left, right + 2, *several, wb.processors.Fork(2)(x)[1:][0], *wb.processors.Fork(2)(x)[:1]
 
     assert [*wb.run(taken, {"x": [5]}).values()] == [[5], [7], [6], [5], [5], [5], [5]]
 
@@ -130,7 +132,7 @@ def test_refusals_name_the_stream_and_what_to_write():
         wb.pipeline(x=INT)(lambda x: not x)
 
 
-RESULTS = [lambda x: None, lambda x: True, lambda x: 3, lambda x: (), lambda x: (x, 3), lambda x: wb.Trim(1)]
+RESULTS = [lambda x: None, lambda x: True, lambda x: 3, lambda x: (), lambda x: (x, 3), lambda x: wb.processors.Trim(1)]
 
 
 @pytest.mark.parametrize("define", RESULTS, ids="none truth number empty mixed processor".split())
@@ -140,9 +142,9 @@ def test_what_returns_no_stream_is_refused(define):
 
 
 def test_what_is_no_argument_of_an_operator_is_refused():
-    uses = [lambda x: x == None, lambda x: x != (x, x), lambda x: x == wb.Fork(2)(x)]  # noqa: E711
+    uses = [lambda x: x == None, lambda x: x != (x, x), lambda x: x == wb.processors.Fork(2)(x)]  # noqa: E711
     uses += [lambda x: x == [1], lambda x: x == np.arange(3), lambda x: np.arange(3) == x, lambda x: x == {1: 2}]
-    for use in [*uses, lambda x: x == (1, [2]), lambda x: wb.ADD(x, wb.Fork(2)(x))]:
+    for use in [*uses, lambda x: x == (1, [2]), lambda x: wb.functions.ADD(x, wb.processors.Fork(2)(x))]:
         with pytest.raises((PipelineError, TypingError)):
             wb.pipeline(x=INT)(use)
 
@@ -176,8 +178,8 @@ LITERALS = {
     "rsub": (lambda x, b: np.uint8(5) - x, lambda x, b: 5 - x),
     "==": (lambda x, b: x == np.int64(3), lambda x, b: x == 3),
     "<": (lambda x, b: np.int8(0) < x, lambda x, b: x > 0), "bool": (lambda x, b: b & np.bool_(True), lambda x, b: b),
-    "ite": (lambda x, b: wb.ite(b, x, np.int64(2)), lambda x, b: x if b else 2),
-    "turn": (lambda x, b: wb.TurnInto(np.int64(WIDE))(x) * np.int64(4), lambda x, b: WIDE * 4),
+    "ite": (lambda x, b: wb.functions.ite(b, x, np.int64(2)), lambda x, b: x if b else 2),
+    "turn": (lambda x, b: wb.processors.TurnInto(np.int64(WIDE))(x) * np.int64(4), lambda x, b: WIDE * 4),
     "div of divmod": (lambda x, b: divmod(x, 2)[0], lambda x, b: x // 2),
     "mod of divmod": (lambda x, b: divmod(7, x)[1], lambda x, b: 7 % x),
     "^": (lambda x, b: b ^ (x > 0), lambda x, b: b != (x > 0)),
@@ -208,13 +210,13 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("define", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_operators_in_functions_compute_what_python_does(define):
-    typed = wb.Function("f", 2, define).specialise([INT, wb.BOOL])
+    typed = wb.functions.Function("f", 2, define).specialise([INT, wb.BOOL])
     for a, p in itertools.product(range(-4, 5), [False, True]):
         assert typed(a, p) == define(a, p)
 
 
 def test_not_in_a_function():
-    typed = wb.Function("f", 1, lambda a: ~(a > 1)).specialise([INT])
+    typed = wb.functions.Function("f", 1, lambda a: ~(a > 1)).specialise([INT])
     assert [typed(a) for a in range(4)] == [True, True, False, False]
 
 
@@ -241,19 +243,19 @@ OF_DOMAINS: list[tuple[wb.Domain, dict]] = [
 @pytest.mark.parametrize(("domain", "use"), [(domain, use) for domain, uses in OF_DOMAINS for use in uses.values()])
 def test_what_needs_values_in_a_function_is_refused(domain, use):
     with pytest.raises((Refused, TypingError)):
-        wb.Function("f", 1, lambda a: (use(a), a)).specialise([domain])
+        wb.functions.Function("f", 1, lambda a: (use(a), a)).specialise([domain])
 
 
 @pytest.mark.parametrize("domain", [PAIR, RECORD], ids=["tuple", "record"])
 def test_equality_of_records_is_that_of_their_fields(domain):
     for define in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a == (1, True), lambda a, b: a == a):
-        typed = wb.Function("f", 2, define).specialise([domain, domain])
+        typed = wb.functions.Function("f", 2, define).specialise([domain, domain])
         for a, b in itertools.product(domain.values(), repeat=2):
             assert typed(a, b) is define(a, b)
 
 
 def test_a_refusal_in_a_function_names_what_there_is():
     with pytest.raises(Refused, match="hint: ") as raised:
-        wb.Function("f", 1, lambda a: 1 if a else 0).specialise([wb.BOOL])
-    named = re.findall(r"wb\.(\w+)", raised.value.hint)
-    assert {"ite", "NOT", "MAX", "MIN"} <= set(named) <= set(dir(wb))
+        wb.functions.Function("f", 1, lambda a: 1 if a else 0).specialise([wb.BOOL])
+    named = re.findall(r"wb\.functions\.(\w+)", raised.value.hint)
+    assert {"ite", "NOT", "MAX", "MIN"} <= set(named) <= set(dir(wb.functions))

@@ -112,7 +112,9 @@ def test_a_cast_into_a_range_keeps_what_is_in_it(source: Range | Integer, target
 @pytest.mark.parametrize("engine", ["explicit", "pynusmv"])
 def test_a_model_flags_what_is_not_in_it(target: Range, engine: str) -> None:
     pipeline = wb.parse(f"pipeline p(x: -4..4) -> {target} {{ return cast(x, {target}) }}").get().pipeline
-    prop = wb.property_from(wb.parse_property(f"always (out >= {target.lo} and out <= {target.hi})"))
+    prop = wb.properties.property_from(
+        wb.properties.parse_property(f"always (out >= {target.lo} and out <= {target.hi})")
+    )
     verdict = wb.check(pipeline, prop, wb.Settings(engine=engine))
     assert verdict.outcome == "holds-within-bounds"
     assert verdict.witness is not None
@@ -121,7 +123,11 @@ def test_a_model_flags_what_is_not_in_it(target: Range, engine: str) -> None:
     assert verdict.witness.replay == "confirmed by execution"
     inside = [value for value in range(-4, 5) if value in target]
     for value in inside:
-        found = wb.check(pipeline, wb.property_from(wb.parse_property(f"always (out != {value})")), wb.Settings())
+        found = wb.check(
+            pipeline,
+            wb.properties.property_from(wb.properties.parse_property(f"always (out != {value})")),
+            wb.Settings(),
+        )
         assert found.outcome == "fails"
 
 
@@ -133,7 +139,7 @@ def test_a_cast_that_always_fits_is_not_checked() -> None:
         .get()
         .pipeline
     )
-    prop = wb.property_from(wb.parse_property("always (out <= 100)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("always (out <= 100)"))
     verdict = wb.check(pipeline, prop)
     assert verdict.outcome == "holds"
     assert not any("checked" in line for line in verdict.rests_on)

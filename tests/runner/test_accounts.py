@@ -249,7 +249,7 @@ def test_pipelines_account_for_damaged_logs(options, tmp_path, accounts):
     assert accounted(accounts) > 20
 
 
-RULES = wb.rules("""declare A(x: int)
+RULES = wb.rules.parse_rules("""declare A(x: int)
 declare B(x: int)
 declare Big(x: int)
 rule big: from A(x > 3) emit Big(x = A.x)

@@ -290,7 +290,10 @@ def test_the_format_that_is_asked_for_is_written_whatever_the_name_tells(backend
 
 
 def test_rules_write_the_format_that_is_asked_for(tmp_path):
-    rules, output = wb.rules("declare A(x: int)\ndeclare B(x: int)\nrule r: from A emit B(x = A.x)"), tmp_path / "out"
+    rules, output = (
+        wb.rules.parse_rules("declare A(x: int)\ndeclare B(x: int)\nrule r: from A emit B(x = A.x)"),
+        tmp_path / "out",
+    )
     log = tmp_path / "log.csv"
     log.write_text("type,time,x\nA,1,7\n")
     rows = [{"type": "A", "time": 1, "x": 7}]

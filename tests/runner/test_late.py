@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.errors import InputError
 from workbench.events import lines
 
-SEEN = wb.rules("declare C(n: int)\ndeclare Seen(n: int)\nrule seen: from C emit Seen(n = C.n)")
+SEEN = wb.rules.parse_rules("declare C(n: int)\ndeclare Seen(n: int)\nrule seen: from C emit Seen(n = C.n)")
 
 
 @pytest.fixture(params=["blocks", "rows"], autouse=True)

@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.errors import InputError, WorkbenchError
 
 TWO = wb.parse("pipeline two(x: int, y: int) -> big: int, sum: int { return filter(x, x > 2), x + y }").get()
-RULES = wb.rules(
+RULES = wb.rules.parse_rules(
     "declare C(n: int)\ndeclare Odd(n: int)\ndeclare Seen(n: int, twice: int)\n"
     "rule odd: from C(n % 2 == 1) emit Odd(n = C.n)\n"
     "rule seen: from C emit Seen(n = C.n, twice = C.n * 2)"

@@ -33,7 +33,7 @@ from workbench.runner.source import DataSource, source_of
 from workbench.tesla.engines.engine import rule_engine
 from workbench.tesla.event_block import EventBlock, event_block
 
-RULES = wb.rules("""
+RULES = wb.rules.parse_rules("""
 declare A(x: int, f: float)
 declare B(name: string, x: int, yes: bool)
 declare C()
@@ -280,7 +280,7 @@ def test_dates_that_there_are_not(time, expected, tmp_path):
     assert list(wb.run(FOUND, tmp_path / "log.parquet", bad_rows="skip")) == []
 
 
-FOUND = wb.rules("declare C() declare D() from C emit D")
+FOUND = wb.rules.parse_rules("declare C() declare D() from C emit D")
 
 
 @pytest.mark.parametrize("few", [0, 1 << 20])

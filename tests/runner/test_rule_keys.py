@@ -47,8 +47,8 @@ def lines_of(rows: Any) -> list[str]:
 @pytest.mark.parametrize("seed", range(3))
 def test_keyed_rules_are_rules_that_join_on_the_key(seed: int, backend: str, until: Any) -> None:
     rows = random_log(seed)
-    keyed = list(wb.run(wb.rules(KEYED), rows, key="k", backend=backend, **until))
-    joined = list(wb.run(wb.rules(JOINED), rows, backend="cdp", **until))
+    keyed = list(wb.run(wb.rules.parse_rules(KEYED), rows, key="k", backend=backend, **until))
+    joined = list(wb.run(wb.rules.parse_rules(JOINED), rows, backend="cdp", **until))
     assert lines_of(keyed) == lines_of(joined)
     assert [row["time"] for row in keyed] == [row["time"] for row in joined]
 
@@ -57,17 +57,17 @@ def test_the_data_tell_what_a_key_is_that_nobody_declares() -> None:
     pa = pytest.importorskip("pyarrow")
     rows = [{"type": "C", "time": 1, "n": 1, "k": 7}, {"type": "C", "time": 20, "n": 1, "k": 8}]
     table, columns = pa.Table.from_pylist(rows), {name: [row[name] for row in rows] for name in rows[0]}
-    found = wb.run(wb.rules(KEYED), table, key="k")
+    found = wb.run(wb.rules.parse_rules(KEYED), table, key="k")
     assert found.schema.field("k").type == pa.int64()
     assert found.to_pylist()[0] == {"type": "Gone", "time": 6, "n": 1, "k": 7}
-    assert wb.run(wb.rules(KEYED), columns, key="k")["k"] == [7, 7]
+    assert wb.run(wb.rules.parse_rules(KEYED), columns, key="k")["k"] == [7, 7]
     with pytest.raises(wb.errors.InputError, match="nothing tells what the key 'j' is"):
-        wb.run(wb.rules(KEYED), table, key="j")
+        wb.run(wb.rules.parse_rules(KEYED), table, key="j")
 
 
 def test_the_clock_of_a_key_that_has_no_more_events_goes_on() -> None:
     rows = [{"type": "C", "time": time, "n": 1, "k": key} for time, key in ((1, "a"), (2, "b"), (7, "b"), (20, "c"))]
-    found = wb.run(wb.rules(KEYED), rows, key="k")
+    found = wb.run(wb.rules.parse_rules(KEYED), rows, key="k")
     assert [(row["type"], row["time"], row["k"]) for row in found] == [
         ("Gone", 6, "a"), ("Gone", 7, "b"), ("Twice", 9, "a"), ("Twice", 10, "b"), ("Gone", 12, "b"),
         ("Twice", 15, "b"),

@@ -13,7 +13,7 @@ from tests.runner.random_runs import random_run, without
 from tests.runner.test_one_runner import SMALL, cut, ran
 from workbench.errors import InputError
 
-FIRE = wb.rules(
+FIRE = wb.rules.parse_rules(
     "declare Temp(area: string, value: float)\ndeclare Smoke(area: string)\ndeclare Fire(area: string)\n"
     "declare Calm(area: string)\n"
     "rule fire: from Smoke[$a = area] and last Temp(area == $a, value > 45.0) within 50 from Smoke"
@@ -106,7 +106,7 @@ def test_several_threads(tmp_path: Path) -> None:
     ]
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rules = wb.rules(TEXT[: TEXT.index("rule counts")])
+    rules = wb.rules.parse_rules(TEXT[: TEXT.index("rule counts")])
     one, two = (list(wb.run(rules, path, passed=["Smoke"], backend="compiled", threads=threads)) for threads in (1, 2))
     assert one == two == list(wb.run(rules, path, passed=["Smoke"], backend="cdp"))
 

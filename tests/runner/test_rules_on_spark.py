@@ -10,7 +10,7 @@ from workbench.errors import InputError, LostRows, PipelineError, Refused, State
 from workbench.events.account import Account
 from workbench.runner.options import make_start
 from workbench.runner.rules.opening import run_rules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
@@ -27,7 +27,7 @@ from workbench.runner.rules.spark_events import EventForm  # noqa: E402
 from workbench.runner.rules.spark_job import PLACE, RANGE  # noqa: E402
 from workbench.runner.rules.spark_run import SparkRuleRun, run_rules_on_spark  # noqa: E402
 
-FIRES = rules("""
+FIRES = parse_rules("""
 declare Temp(area: int, value: float)
 declare Smoke(area: int, value: int)
 declare Fire(place: float, value: float)
@@ -41,7 +41,7 @@ rule again: from Calm[$a = place] and $n = COUNT(Calm(place == $a) within 1 h fr
 emit Again(place = $a, count = $n) at most once in 1 min per $a
 """)  # fmt: skip
 
-NEVER_CALM = rules("""
+NEVER_CALM = parse_rules("""
 declare Temp(area: int, value: float)
 declare Smoke(area: int, value: int)
 declare Odd(area: int)
@@ -261,14 +261,14 @@ def test_what_is_refused(files, tmp_path, monkeypatch):
         with pytest.raises(InputError, match=f"not for the spark backend: {what}"):
             run_rules(FIRES, begun(files, **options)[0])
     declared = "declare A(x: int) declare P(x: int) "
-    unjoined = rules(declared + "from A and last P within 5 from A emit P(x = 1)")
+    unjoined = parse_rules(declared + "from A and last P within 5 from A emit P(x = 1)")
     with pytest.raises(Refused, match=r"no key by which .* is split: rule 'rule 1': `last P within 5 from A` needs"):
         run_rules_on_spark(unjoined, begun(files)[0])
-    circle = rules(declared + "from A as S and absent A(x == S.x) within 5 after S emit A(x = S.x)")
+    circle = parse_rules(declared + "from A as S and absent A(x == S.x) within 5 after S emit A(x = S.x)")
     with pytest.raises(Refused, match="rule 'rule 1' leads back to itself"):
         run_rules_on_spark(circle, begun(files)[0])
     (tmp_path / "back1.jsonl").write_text('{"type": "A", "time": 9}\n')
     (tmp_path / "back2.jsonl").write_text('{"type": "A", "time": 3}\n')
-    single = rules(declared + "from A emit P(x = 1)")
+    single = parse_rules(declared + "from A emit P(x = 1)")
     with pytest.raises(InputError, match="the time goes back from 9 to 3 in a later part of the log"):
         by_hand([str(tmp_path / "back*.jsonl")], 2, single)

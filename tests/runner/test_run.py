@@ -270,7 +270,7 @@ def test_bad_data_is_told_with_column_and_row(case: str, backend: Any) -> None:
 def test_hints_about_data_are_python() -> None:
     pd = pytest.importorskip("pandas")
     total, frame = wb.parse(TOTAL).get(), pd.DataFrame({"x": [1, 2], "b": ["u", "v"]})
-    rules = wb.rules("declare A(x: int) declare B(x: int) from A[$x = x] emit B(x = $x)")
+    rules = wb.rules.parse_rules("declare A(x: int) declare B(x: int) from A[$x = x] emit B(x = $x)")
     cases: list[tuple[Any, Any, Any, str]] = [
         (total, frame[["b"]], {}, "its columns are: b; name the one to read: columns={'x': NAME}"),
         (total, frame.set_index("b"), {"key": "b"}, "key=NAME (frame.reset_index() makes one of an index)"),
@@ -391,7 +391,7 @@ def test_nothing_is_left_of_a_run_that_fails_before_its_first_output(
 
 def test_no_bad_rows_are_left_of_rules_that_have_no_output(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("time,v\n1,2\n")
-    rules = wb.rules("declare A(v: int)\ndeclare Seen(v: int)\nrule seen: from A emit Seen(v = A.v)")
+    rules = wb.rules.parse_rules("declare A(v: int)\ndeclare Seen(v: int)\nrule seen: from A emit Seen(v = A.v)")
     with pytest.raises(InputError, match="cannot write there") as kept:
         wb.run(rules, f"A={tmp_path / 'e.csv'}", output=tmp_path / "no" / "o.csv", bad_rows=str(tmp_path / "bad.csv"))
     assert os.listdir(tmp_path) == ["e.csv"], kept

@@ -28,11 +28,11 @@ from workbench.runner import batching, state
 ROOT = Path(__file__).resolve().parents[2]
 SUM = wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline
 LAST = wb.parse("pipeline p(x: int) -> int { return window(x, 3, cumulate(+)) }").get().pipeline
-PAIRS = wb.rules(
+PAIRS = wb.rules.parse_rules(
     "declare C(n: int)\ndeclare Pair(m: int, n: int)\n"
     "rule pair: from C as Y and last C as X within 50 from Y emit Pair(m = X.n, n = Y.n)"
 )
-QUIET = wb.rules(
+QUIET = wb.rules.parse_rules(
     "declare C(n: int)\ndeclare D(n: int)\ndeclare Quiet(n: int)\n"
     "rule quiet: from C and absent D within 20 after C emit Quiet(n = C.n)"
 )

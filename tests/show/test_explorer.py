@@ -31,7 +31,7 @@ def load(file: str, name: str | None = None) -> wb.Pipeline:
 
 def overflow() -> Verdict:
     """A queue fills and overflows."""
-    return wb.check(load("figure_2a"), wb.no_overflow(), wb.Settings(q=3))
+    return wb.check(load("figure_2a"), wb.properties.no_overflow(), wb.Settings(q=3))
 
 
 def lasso() -> Verdict:
@@ -40,13 +40,13 @@ def lasso() -> Verdict:
         count = cumulate(turn(x, 1), +)
         return filter(x, count = 1)
     }"""
-    prop = wb.property_from(wb.parse_property("ltl(F G (count != 2))"))
+    prop = wb.properties.property_from(wb.properties.parse_property("ltl(F G (count != 2))"))
     return wb.check(wb.parse(text).get().pipeline, prop, wb.Settings(environment=wb.Environment("always")))
 
 
 def comparison() -> Verdict:
     """Two pipelines, in groups, until the comparison's queue overflows."""
-    return wb.equivalent(load("sum_of_odds"), load("sum_of_odds", "squares"))
+    return wb.equiv(load("sum_of_odds"), load("sum_of_odds", "squares"))
 
 
 def records() -> Verdict:
@@ -54,19 +54,19 @@ def records() -> Verdict:
     text = """pipeline p(x: {price: 0..3, sold: bool}) -> {price: 0..3, sold: bool} {
         return filter(x, trim(x.sold, 2))
     }"""
-    prop = wb.property_from(wb.parse_property("always (out.price < 3)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("always (out.price < 3)"))
     return wb.check(wb.parse(text).get().pipeline, prop)
 
 
 def faults() -> Verdict:
     """Events of an input that is shown as it is are lost, and others come late."""
     text = "pipeline p(x: int) -> int { return x fault lose x at most 1 fault delay x by 1 }"
-    prop = wb.property_from(wb.parse_property("bounded-liveness(1)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("bounded-liveness(1)"))
     return wb.check(wb.parse(text).get().pipeline, prop)
 
 
 def holds() -> Verdict:
-    return wb.check(load("passthrough"), wb.liveness())
+    return wb.check(load("passthrough"), wb.properties.liveness())
 
 
 RUNS = {"overflow": overflow, "lasso": lasso, "comparison": comparison, "records": records, "faults": faults}
@@ -219,7 +219,7 @@ def test_what_varies_from_round_to_round_is_not_claimed(page: Page, tmp_path: Pa
         total = cumulate(x, +)
         return filter(total, x = 0)
     }"""
-    prop = wb.property_from(wb.parse_property("ltl(G F (x = 0))"))
+    prop = wb.properties.property_from(wb.properties.parse_property("ltl(G F (x = 0))"))
     settings = wb.Settings(n=5, environment=wb.Environment("always"))
     verdict = wb.check(wb.parse(text).get().pipeline, prop, settings)
     run = verdict.run

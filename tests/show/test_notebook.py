@@ -30,7 +30,7 @@ def test_short_texts() -> None:
     assert repr(fails.run).startswith("<a run of 1 step: ")
     assert repr(wb.buffers(late())) == "<buffers of late: add.left capacity 1, add.right capacity 0>"
     assert repr(wb.buffers(late()).queues[0]) == "<add.left: capacity 1>"
-    assert repr(wb.Compiled(late()).feed([1, 2, 3])["out"]) == "<2 events of int>"
+    assert repr(wb.executors.Compiled(late()).feed([1, 2, 3])["out"]) == "<2 events of int>"
 
 
 FIRE = """declare Smoke(area: int)
@@ -40,7 +40,7 @@ rule R from Smoke() emit Fire(area = Smoke.area)
 
 
 def test_nothing_is_shown_as_the_data_class_that_it_is() -> None:
-    fails, rules = wb.check(late(), "no-overflow", wb.Settings(q=0)), wb.rules(FIRE, "fire")
+    fails, rules = wb.check(late(), "no-overflow", wb.Settings(q=0)), wb.rules.parse_rules(FIRE, "fire")
     assert repr(wb.parse(LATE)) == "<<text>: late>"
     assert repr(wb.problem(late(), "no-overflow")) == "<no-overflow of late, not decided>"
     assert fails.run is not None
@@ -54,7 +54,7 @@ def test_nothing_is_shown_as_the_data_class_that_it_is() -> None:
 
 
 def test_rules_are_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    rules = wb.rules(FIRE, "fire")
+    rules = wb.rules.parse_rules(FIRE, "fire")
     assert html(rules).startswith("<svg")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert unescape(html(rules)) == f"<pre>{rules}</pre>"

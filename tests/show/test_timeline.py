@@ -4,7 +4,7 @@ from workbench.core.domain import INT, Bool
 from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.readable import show_value
-from workbench.processors import Trim  # type: ignore[attr-defined]
+from workbench.processors import Trim
 from workbench.show.timeline import render_timeline, show_queue, timeline
 from workbench.verify.answer.trace import Trace, TraceStep
 

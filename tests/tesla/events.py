@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.errors import InputError, Refused
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.engine import rule_engine as start_engine
 from workbench.tesla.meaning import meaning
@@ -38,7 +38,7 @@ def rule_engine(made, name="cdp", facts=None, settings=None):
 
 def told(text: str | RuleSet, *events: Occurrence, unit: str | None = None, **others) -> list[tuple]:
     """Type, time and values of the composites that a text means; all engines say the same, or fail, too."""
-    written = rules(text) if isinstance(text, str) else text
+    written = parse_rules(text) if isinstance(text, str) else text
     made = in_units(written, unit, trex=others.get("compat") == "trex")
     try:
         found = meaning(written if unit is None else made, events, **others)

@@ -1,7 +1,7 @@
 """Matches that wait for something not to come, by hand; and columns that another engine goes on with."""
 
 from tests.tesla.events import A, B, C
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.columns import StepColumns
 from workbench.tesla.engines.rule_plan import RulePlan
@@ -13,7 +13,7 @@ RULE = """
 from C and last B(x > 0) within 9 from C and $n = COUNT(A(x == C.x) within 4 from C)
   and absent A(x == C.x) within 5 after C emit C(x = 1)
 """
-(RESOLVED,) = rules(TYPES + RULE).resolved
+(RESOLVED,) = parse_rules(TYPES + RULE).resolved
 PLAN = RulePlan(RESOLVED)
 
 

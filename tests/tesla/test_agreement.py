@@ -25,7 +25,7 @@ from workbench.conformance.written_tests.disagreements import rule_disagreement
 from workbench.executors.table import engines_here, rule_engines
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_rows
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
 
@@ -75,7 +75,7 @@ def test_engines_that_scan_tell_what_rules_mean():
 @given(rule_cases())
 @examples(40)
 def test_random_rules_read_back(case):
-    again = rules(str(case.rules))
+    again = parse_rules(str(case.rules))
     assert (again.declarations, again.rules) == (dict(case.rules.declarations), case.rules.rules)
 
 
@@ -138,7 +138,7 @@ EVENTS = [Occurrence("B", 0, (2,)), Occurrence("A", 1, (1, float("nan")))]
 
 
 def test_a_disagreement_shrinks_to_a_test(monkeypatch):
-    case = RuleCase(rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
+    case = RuleCase(parse_rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
     assert compare_to_meaning(case) is None
     differs = {"forgetful": Forgetful}
     found = smallest_disagreement(case, differs)
@@ -158,7 +158,7 @@ def test_a_disagreement_shrinks_to_a_test(monkeypatch):
 
 
 def test_a_written_test_has_all_that_it_needs():
-    case = RuleCase(rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
+    case = RuleCase(parse_rules(TEXT), EVENTS, {"G": [(1,), (2,)]}, until=9, trex=True, saved=1)
     known = {}
     exec(rule_disagreement(RuleDisagreement(case, "cdp", [], [], 0)), known)
     shown = rule_disagreement(RuleDisagreement(case, "cdp", [], [], 0))
@@ -170,7 +170,7 @@ def test_a_written_test_has_all_that_it_needs():
     "change", [{"values": (1.0,)}, {"values": (True,)}, {"number": 2}, {"sources": ()}, {"rule": "two"}, {"time": 1}]
 )
 def test_composites_agree_in_everything(change, monkeypatch):
-    case = RuleCase(rules("declare A() declare D(x: int) rule one: from A emit D(x = 1)"), [Occurrence("A", 0)])
+    case = RuleCase(parse_rules("declare A() declare D(x: int) rule one: from A emit D(x = 1)"), [Occurrence("A", 0)])
 
     class Other(Forgetful):
         def process(self, event):

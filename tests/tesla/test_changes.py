@@ -11,7 +11,7 @@ from tests.tesla.events import ENGINES, A, B, C, Kind, rule_engine
 from tests.tesla.test_engines import numbered
 from tests.tesla.test_meaning import TYPES
 from workbench.errors import LanguageError, PipelineError, StateError
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence, in_units
 
@@ -31,7 +31,7 @@ def fed(running, *events: Occurrence) -> list[tuple]:
 
 
 def test_a_rule_comes_with_its_types(engine):
-    running = rule_engine(rules(TYPES + COUNTS), engine)
+    running = rule_engine(parse_rules(TYPES + COUNTS), engine)
     fed(running, A(0, 7), A(1, 8))
     assert running.add("declare New(x: int)\nfrom C emit New(x = C.x)\nfrom New emit B(x = New.x)") == {
         "rule 2": -math.inf, "rule 3": -math.inf,
@@ -43,7 +43,7 @@ def test_a_rule_comes_with_its_types(engine):
 
 def test_a_rule_begins_with_the_history_that_columns_have(engine):
     """`counts` keeps all As of the last 9: a window of 4 is complete at once, one of 150 later."""
-    running, now = rule_engine(rules(TYPES + COUNTS), engine), 1100 if engine == "compiled" else 200
+    running, now = rule_engine(parse_rules(TYPES + COUNTS), engine), 1100 if engine == "compiled" else 200
     fed(running, *(A(at, at) for at in range(now)), C(now, 0))
     assert running.add(LAST.format(4)) == {"latest": -math.inf}
     assert fed(running, C(now + 1, 0)) == [("counts", 8), ("latest", now - 1, now - 1)]
@@ -58,20 +58,20 @@ def test_a_rule_begins_with_the_history_that_columns_have(engine):
 
 def test_what_no_column_has_is_told(engine):
     """Bs were kept by no rule: what looks back 6 is complete from the first time on at which all were seen."""
-    running = rule_engine(rules(TYPES + COUNTS), engine)
+    running = rule_engine(parse_rules(TYPES + COUNTS), engine)
     fed(running, B(0, 1), C(5, 0))
     text = "from C and each B within {} from C emit E(x = B.x, y = 0)"
     assert running.add(text.format(6)) == {"rule 2": 5 + 1 + 6}
     assert running.add(text.format("forever")) == {"rule 3": math.inf}
     assert fed(running, B(6, 2), C(6, 0))[1:] == [("rule 2", 2, 0), ("rule 3", 2, 0)]
-    assert rule_engine(rules(TYPES), engine).add(COUNTS) == {"counts": -math.inf}
+    assert rule_engine(parse_rules(TYPES), engine).add(COUNTS) == {"counts": -math.inf}
 
 
 @pytest.mark.parametrize("engine", ["cdp", "aip"])
 def test_from_when_on_a_window_by_count_is_complete(engine):
     """What keeps the last 9 events has all that 4 need; for more as many have to come, at a time that is not known."""
     text = TYPES + "rule counts: from C and $n = COUNT(A within 9 events from C) emit D(x = $n)"
-    running = rule_engine(rules(text), engine)
+    running = rule_engine(parse_rules(text), engine)
     fed(running, *(A(at, at) for at in range(200)), C(200, 0))
     for window, complete in {"9 events": -math.inf, "150 events": math.nan, "4": -math.inf}.items():
         (found,) = running.add(f"from C and first A within {window} from C emit E(x = A.x, y = 0)").values()
@@ -92,7 +92,7 @@ rule quiet: from C emit D(x = 1) at most once in 5
 rule waits: from C as S and absent B within 5 after S emit D(x = 2)
 """
     )
-    running = rule_engine(rules(text), engine)
+    running = rule_engine(parse_rules(text), engine)
     assert fed(running, A(0, 7), A(0, 8), C(1, 0)) == [("takes", 8), ("other", 0), ("quiet", 1)]
     assert running.replace("other", "from C emit D(x = 100)") == -math.inf
     running.remove("quiet")
@@ -102,7 +102,7 @@ rule waits: from C as S and absent B within 5 after S emit D(x = 2)
 
 def test_an_absence_goes_with_its_rule(engine):
     text = TYPES + "rule waits: from C as S and absent B within 5 after S emit D(x = 2)"
-    running = rule_engine(rules(text), engine)
+    running = rule_engine(parse_rules(text), engine)
     fed(running, C(0, 0))
     running.remove("waits")
     assert running.advance(9) == []
@@ -112,7 +112,7 @@ def test_an_absence_goes_with_its_rule(engine):
 
 
 def test_changes_that_cannot_be(engine):
-    running = rule_engine(rules(TYPES + COUNTS), engine)
+    running = rule_engine(parse_rules(TYPES + COUNTS), engine)
     for text, phrase in {
         COUNTS: "a rule 'counts' already",
         "declare A(y: int)": "'A' is declared already",
@@ -129,7 +129,7 @@ def test_changes_that_cannot_be(engine):
 
 
 def test_windows_of_a_rule_that_comes_are_in_the_units_of_times(engine):
-    made = in_units(rules(TYPES + "rule r: from C and each A within 1 min from C emit D(x = A.x)"), "s")
+    made = in_units(parse_rules(TYPES + "rule r: from C and each A within 1 min from C emit D(x = A.x)"), "s")
     running = rule_engine(made, engine, settings=EngineSettings(unit="s"))
     running.add("rule s: from C and each A within 2 min from C emit D(x = A.x)")
     second = 10**6
@@ -159,10 +159,10 @@ STREAM = [Kind(CHANCE.choice("AABBC"))(at // 2, CHANCE.choice([0, 1, 1, 2])) for
 @pytest.mark.parametrize("at", [1, 40, pytest.param(77, marks=pytest.mark.slow)])
 def test_a_state_goes_on_elsewhere(engine, at, tmp_path):
     """What another process tells of the rest, and the state that it ends in, are those of one that saw it all."""
-    whole = rule_engine(rules(EVERYTHING), engine, ROWS)
+    whole = rule_engine(parse_rules(EVERYTHING), engine, ROWS)
     told = [each for event in STREAM for each in whole.process(event)] + whole.advance(99)
     assert {each.rule for each in told} == {"pairs", "waits", "again"}
-    first = rule_engine(rules(EVERYTHING), engine, ROWS)
+    first = rule_engine(parse_rules(EVERYTHING), engine, ROWS)
     begun = [each for event in STREAM[:at] for each in first.process(event)]
     (tmp_path / "state").write_bytes(first.snapshot())
     (tmp_path / "rules.tesla").write_text(EVERYTHING, encoding="utf-8")
@@ -184,16 +184,16 @@ print(engine.snapshot().hex())
 
 
 def test_a_state_is_for_the_same_rules_and_engine_and_whole(engine):
-    running = rule_engine(rules(TYPES + COUNTS), engine)
+    running = rule_engine(parse_rules(TYPES + COUNTS), engine)
     fed(running, A(0, 1))
     state = running.snapshot()
     another = next(each for each in ENGINES if each != engine)
-    other = rule_engine(rules(TYPES + COUNTS), another)
+    other = rule_engine(parse_rules(TYPES + COUNTS), another)
     for target, data in {
         other: state,
-        rule_engine(rules(TYPES + LAST.format(3)), engine): state,
+        rule_engine(parse_rules(TYPES + LAST.format(3)), engine): state,
         running: state[:-1],
-        rule_engine(rules(TYPES + COUNTS), engine): b"",
+        rule_engine(parse_rules(TYPES + COUNTS), engine): b"",
     }.items():
         with pytest.raises(StateError):
             target.restore(data)
@@ -204,7 +204,7 @@ def test_a_state_is_for_the_same_rules_and_engine_and_whole(engine):
 def test_a_state_with_many_consumed_events(engine):
     """What is consumed is looked through again where the rule emits nothing."""
     consumes = TYPES + "rule r: from C and each A within 1000 from C emit D(x = A.x) consuming A"
-    running, again = (rule_engine(rules(consumes), engine) for _ in range(2))
+    running, again = (rule_engine(parse_rules(consumes), engine) for _ in range(2))
     assert len(fed(running, *(A(0, number) for number in range(100)), C(1, 0))) == 100
     again.restore(running.snapshot())
     assert fed(again, C(2, 0)) == []
@@ -212,7 +212,7 @@ def test_a_state_with_many_consumed_events(engine):
 
 def test_a_state_after_changes(engine):
     """Names, places and history of rules that came later are those of the rule set that runs."""
-    running = rule_engine(rules(TYPES + COUNTS), engine)
+    running = rule_engine(parse_rules(TYPES + COUNTS), engine)
     fed(running, A(0, 1))
     running.add(LAST.format(9))
     running.remove("counts")

@@ -9,7 +9,7 @@ from workbench.cli.main import main
 from workbench.events.inputs import estimate_rows
 from workbench.executors.table import RunSize
 from workbench.runner.choice import choose_engine
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 
 TYPES = "declare A(x: int, s: string) declare P(x: int)\n"
@@ -18,7 +18,7 @@ PYTHON = "from A and $g = GCD(A.x within 9 from A) emit P(x = $g)"
 
 
 def choice(text, events, *, keyed=False, threads=1, singly=False):
-    made, how = rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)}), EngineSettings(threads=threads)
+    made, how = parse_rules(TYPES + text, aggregates={"GCD": (math.gcd, 0)}), EngineSettings(threads=threads)
     size = RunSize(events, len(made.rules), threads, keyed)
     return choose_engine(size, partial(rule_engine, made, facts={}, settings=how), singly=singly).name
 

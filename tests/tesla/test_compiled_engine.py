@@ -34,7 +34,7 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import KernelStatus
 from workbench.executors.compiled.rules.refusals import CONSTRUCTS
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
 from workbench.tesla.engines.engine import EngineSettings, MakesEngine
 from workbench.tesla.engines.publisher import Publisher
@@ -69,7 +69,7 @@ def from_capacity_one(functions: KernelFunctions = PLAIN) -> MakesEngine:
 def test_it_emits_what_rules_mean_while_every_array_grows(own_cases, monkeypatch):
     grown, grow = Counter[KernelStatus](), KernelMemory.grow
     monkeypatch.setattr(KernelMemory, "grow", lambda self, status: (grown.update([status]), grow(self, status)))
-    consuming = rules(
+    consuming = parse_rules(
         TYPES + "from C and each A within 9 from C emit D(x = A.x) consuming A\n"
         "from C and $s = SUM(A().x within 9 from C) emit D(x = $s)"
     )
@@ -162,7 +162,7 @@ def readings(count: int) -> Iterator[Occurrence]:
 @pytest.mark.parametrize("size", [1, 7, 90])
 def test_blocks_are_events_one_by_one(size, sources):
     """Floats, texts, truth values and nulls come out as they went in, however many composites fit the output."""
-    made, stream = rules(MIXED), list(readings(90))
+    made, stream = parse_rules(MIXED), list(readings(90))
     cdp = rule_engine(made, "cdp")
     expected = [each for event in stream for each in cdp.process(event)]
     engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=2)
@@ -197,7 +197,7 @@ LAST_STEPS = {
 
 @pytest.mark.parametrize("rule", LAST_STEPS)
 def test_matches_of_a_last_step_are_emitted_at_once_where_values_are_copied(rule):
-    made = rules(ROWS + f"from B and {rule}")
+    made = parse_rules(ROWS + f"from B and {rule}")
     values = itertools.product((0, None, 2, 3), ("a", None))
     stream = [Occurrence("A", time, row) for time, row in enumerate(values)]
     stream += [Occurrence("B", 8, (1,)), Occurrence("A", 8, (5, "b")), Occurrence("B", 9, (None,))]
@@ -215,14 +215,14 @@ def test_matches_of_a_last_step_are_emitted_at_once_where_values_are_copied(rule
 
 def test_a_limit_counts_no_match_of_which_a_text_is_missing():
     """What it is silent for is null until the text is known, and for null it is silent already."""
-    made = rules(ROWS + 'from A limit 1 emit Q(x = A.x, y = 0, s = A.s, at = 1) at most once in 9 per A.s + "b"')
+    made = parse_rules(ROWS + 'from A limit 1 emit Q(x = A.x, y = 0, s = A.s, at = 1) at most once in 9 per A.s + "b"')
     stream = [Occurrence("A", 0, (1, None)), Occurrence("A", 1, (2, "a")), Occurrence("A", 2, (3, "a"))]
     engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=1)
     assert [each.values[0] for event in stream for each in engine.process(event)] == [1, 2]
 
 
 def test_an_event_that_comes_late_ends_a_block_behind_what_came_before():
-    made = rules(TYPES + "from A emit D(x = A.x)")
+    made = parse_rules(TYPES + "from A emit D(x = A.x)")
     engine, found = CompiledRules(made, {}, EngineSettings(plain=True)), list[Any]()
     block = event_block(made, [A(3, 1), A(4, 2), A(2, 3)], engine.texts.put)
     with pytest.raises(InputError, match="goes back from 4 to 2"):
@@ -236,7 +236,7 @@ def test_an_endless_chain_is_reported_as_by_cdp(monkeypatch):
     text = TYPES + "from A(x > 0) emit A(x = A.x + 1)"
     errors = []
     for name in ("cdp", "compiled"):
-        engine = rule_engine(rules(text), name)
+        engine = rule_engine(parse_rules(text), name)
         assert engine.process(A(0, 0)) == []
         with pytest.raises(EndlessChain) as raised:
             engine.process(A(1, 1))
@@ -245,7 +245,7 @@ def test_an_endless_chain_is_reported_as_by_cdp(monkeypatch):
 
 
 def test_rules_that_come_later_know_what_has_been_retained():
-    engine = rule_engine(rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"), "compiled")
+    engine = rule_engine(parse_rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"), "compiled")
     assert engine.process(A(0, 1)) == engine.process(A(5, 2)) == engine.advance(6) == []
     assert engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)") == {"last": -math.inf}
     engine.remove("all")
@@ -305,7 +305,7 @@ def test_rules_that_change_run_on_the_kernel_again(monkeypatch):
     """One whose events nobody has retained does so once its window has passed."""
     monkeypatch.setattr(engine_module, "PATIENCE", 1)
     text = TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)"
-    engines = [rule_engine(rules(text), name) for name in ("cdp", "compiled")]
+    engines = [rule_engine(parse_rules(text), name) for name in ("cdp", "compiled")]
     changes: dict[int, Callable[[Any], Any]] = {
         5: lambda engine: engine.add("rule last: from C and last A within 9 from C emit B(x = A.x)"),
         9: lambda engine: engine.remove("all"),
@@ -325,7 +325,7 @@ def test_rules_that_change_run_on_the_kernel_again(monkeypatch):
 
 
 def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
-    made = rules(
+    made = parse_rules(
         MIXED + 'rule late: from T and each S(name > "a", name + "!" == T.name) within 9 from T emit T(name = "")'
     )
     before = rule_engine(made, "compiled")
@@ -336,7 +336,7 @@ def test_a_state_is_read_whose_columns_ask_for_the_order_of_texts():
 
 
 def test_a_log_is_run():
-    made = rules(TYPES + "from B and each A within 5 from B emit D(x = A.x + B.x)")
+    made = parse_rules(TYPES + "from B and each A within 5 from B emit D(x = A.x + B.x)")
     rows = [{"type": "A", "time": 0, "x": 1}, {"type": "A", "time": 3, "x": 2}, {"type": "B", "time": 6, "x": 10}]
     found = [list(wb.run(made, rows, backend=name)) for name in ("cdp", "compiled")]
     assert len(found[0]) == 1
@@ -372,8 +372,8 @@ def test_every_refusal_has_a_test():
 def test_what_is_refused_is_named(construct):
     refused, taken, named = REFUSED[construct]
     with pytest.raises(Refused, match=f"backend 'compiled' has no {construct}: {named} \\("):
-        CompiledRules(rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
-    CompiledRules(rules(BEGIN + taken), {}, EngineSettings())
+        CompiledRules(parse_rules(BEGIN + refused, aggregates=GCD), {}, EngineSettings())
+    CompiledRules(parse_rules(BEGIN + taken), {}, EngineSettings())
 
 
 def test_what_rules_cost_is_counted_as_by_cdp(own_cases):

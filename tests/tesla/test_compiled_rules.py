@@ -17,7 +17,7 @@ from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.blocks import list_retained_events
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.show.rule_set_plan import plan_text
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.event_block import event_block
@@ -84,7 +84,7 @@ def published(engine, text, stream, size, *, sources=True):
 
 
 def test_blocks_and_states_say_what_single_events_say():
-    text, stream = rules(MANY_KINDS), events(120)
+    text, stream = parse_rules(MANY_KINDS), events(120)
     expected = told(rule_engine(text, "cdp", FACTS), stream)
     assert len(expected) > 20
     assert alike(published(plain_engine(text, FACTS), text, stream, 50)[0], expected)
@@ -96,7 +96,7 @@ def test_blocks_and_states_say_what_single_events_say():
 
 def test_costs_go_on_where_cdp_takes_over_and_gives_back(monkeypatch):
     monkeypatch.setattr(engine_module, "PATIENCE", 20)
-    text, stream = rules(MANY_KINDS), events(120)
+    text, stream = parse_rules(MANY_KINDS), events(120)
     stream[21] = Occurrence("P", stream[21].time, (2**70, 0.5, "a"))  # which no column retains
     engine, cdp = (
         plain_engine(text, FACTS, profiled=True),
@@ -132,7 +132,7 @@ from A and each B within 0 from A emit Q(x = B.x, f = A.f, s = B.s, o = false)
 def test_matches_that_differ_in_their_last_event(trex, monkeypatch):
     """One by one, and in blocks that are given out in parts."""
     monkeypatch.setattr(engine_module, "LARGE_OUTPUT", 32)
-    text, stream = rules(TYPES + RUNS), events(60)
+    text, stream = parse_rules(TYPES + RUNS), events(60)
     expected = told(rule_engine(text, "cdp", settings=EngineSettings(trex=trex)), stream)
     assert len(expected) > 200
     assert alike(told(plain_engine(text, trex=trex), stream), expected)
@@ -143,7 +143,7 @@ def test_matches_that_differ_in_their_last_event(trex, monkeypatch):
 
 def test_rows_that_have_made_room_for_others_are_in_no_column():
     rule = "rule p: from A and each A(x > 4) as Old within 9 from A emit P(x = Old.x)"
-    text = rules(f"declare A(x: int) declare P(x: int) {rule}")
+    text = parse_rules(f"declare A(x: int) declare P(x: int) {rule}")
     stream = [Occurrence("A", i, (5 if i == 10 else 0,)) for i in range(300)]  # more than there is room for at first
     found = told(plain_engine(text), stream)
     assert [each.time for each in found] == list(range(11, 20))
@@ -166,7 +166,7 @@ def test_bounds_find_what_is_there():
     ends, numbers = [-(2**63), 1 - 2**63, 2**63 - 1, 2**53 + 1, None], [float("nan"), float("inf"), -0.0, 2.0**53, None]
     rng = Random(1)
     for part in BANDS:
-        text = rules(f"""declare A(x: int, f: float) declare B(x: int, g: float) declare P(x: int, n: int)
+        text = parse_rules(f"""declare A(x: int, f: float) declare B(x: int, g: float) declare P(x: int, n: int)
             from A[$x = x, $f = f] and {part} limit 9 emit P(x = E.x, n = {"$n" if "$n" in part else "1"})""")
         engine, cdp, made = plain_engine(text), rule_engine(text, "cdp"), 0
         for time in range(80):
@@ -184,7 +184,7 @@ def test_what_each_does_not_decide_is_looked_for_once():
     rule = """from A[$x = x] and each B(x > $x) within 9 from A and last B(x == $x) as O within 9 from A
       and $n = COUNT(B(x < $x) within 9 from A) and $m = MAX(A(x < B.x).x within 9 from A)
       and not A(x > $n + 2) within 9 from A emit P(x = $n + $m, f = 0, s = B.s) """
-    text = rules(
+    text = parse_rules(
         TYPES + rule + rule.replace("last B(", "last A(") + "consuming B\n" + rule.replace("last B(", "last A(")
     )
     expected = told(rule_engine(text, "cdp"), events(100))
@@ -193,14 +193,14 @@ def test_what_each_does_not_decide_is_looked_for_once():
 
 
 def test_a_clock_beyond_all_words_goes_on():
-    text = rules("declare A() declare B() declare P() from A as S and absent B within 5 after S emit P")
+    text = parse_rules("declare A() declare B() declare P() from A as S and absent B within 5 after S emit P")
     engine = plain_engine(text)
     assert engine.process(Occurrence("A", 0, ())) == []
     assert [each.time for each in engine.advance(2**62)] == [5]
 
 
 def test_no_number_is_the_same_key_behind_a_snapshot():
-    text = rules("declare A(f: float) declare P() from A emit P at most once in 9 per A.f")
+    text = parse_rules("declare A(f: float) declare P() from A emit P at most once in 9 per A.f")
     first, other = (plain_engine(text) for _ in range(2))
     assert len(first.process(Occurrence("A", 0, (math.nan,)))) == 1
     other.restore(first.snapshot())
@@ -208,7 +208,7 @@ def test_no_number_is_the_same_key_behind_a_snapshot():
 
 
 def test_one_trigger_may_consume_more_than_there_is_room_for():
-    text = rules("declare A() declare B() declare P() from B and each A within 999 from B emit P consuming A")
+    text = parse_rules("declare A() declare B() declare P() from B and each A within 999 from B emit P consuming A")
     stream = [Occurrence("A", i, ()) for i in range(200)] + [Occurrence("B", 200 + i, ()) for i in range(2)]
     assert len(told(plain_engine(text), stream)) == 200
 
@@ -225,7 +225,7 @@ emit O(i = $i, n = $n, s = $s, m = $m, l = $l, k = $k)
 @pytest.mark.slow
 def test_machine_code_says_what_python_says():
     """On streams that are longer than those of random cases are."""
-    text, stream = rules(MANY_KINDS + LONG_WINDOWS), events(900)
+    text, stream = parse_rules(MANY_KINDS + LONG_WINDOWS), events(900)
     machine = CompiledRules(text, FACTS, EngineSettings(), capacity=2)
     machine.use_machine_code()
     assert alike(told(machine, stream), told(rule_engine(text, "cdp", FACTS), stream))
@@ -238,7 +238,7 @@ def test_rules_that_begin_alike():
     other = "from B[$y = x](x > 0) {} and each A(f > {}.5) within 9 from B emit P(x = $m, f = A.f, s = 'a') "
     many = [other.format(sums.format("$m", "$y"), i // 4) for i in range(8)]
     more = [one[0] + "consuming O ", many[0].replace("emit", "limit 1 emit")]
-    text = rules(TYPES + "".join([*one, *many, *more]).replace("'", '"'))
+    text = parse_rules(TYPES + "".join([*one, *many, *more]).replace("'", '"'))
     cdp, stream = rule_engine(text, "cdp"), events(80)
     assert alike(told(plain_engine(text), stream), told(cdp, stream))
 
@@ -250,7 +250,7 @@ def test_many_constants_are_part_of_a_key():
     rule = """from B[$x = x, $s = s] and last A within 9 from B and {1} within 9 from A
       and $n = COUNT(B(x == {0}) within 30 from A) emit P(x = {0}, f = $n, s = $s) """
     texts = [rule.format(i % 7, parts[i % 4].format(i % 7)).replace("'", '"') for i in range(28)]
-    text, stream = rules(TYPES + "".join(texts)), events(120)
+    text, stream = parse_rules(TYPES + "".join(texts)), events(120)
     keys = {(each.filters, tuple(map(str, each.keys))) for each in SetPlan(text).columns}
     assert keys == {((), ()), ((), ("s", "x")), ((), ("x",)), ((), ("s",))}
     expected = told(rule_engine(text, "cdp"), stream)
@@ -261,12 +261,12 @@ def test_many_constants_are_part_of_a_key():
 def test_an_index_finds_the_rules_that_an_event_triggers():
     lines = [f"rule e{i}: from B(x == {i}) emit P(x = {i}, f = 0, s = B.s)" for i in range(20)]
     lines += [f"rule g{i}: from B({i} <= x, s == 'ab') emit P(x = {-i}, f = 0, s = 'a')" for i in range(20)]
-    text = rules(TYPES + "\n".join(lines).replace("'", '"'))
+    text = parse_rules(TYPES + "\n".join(lines).replace("'", '"'))
     plan = SetPlan(text)
     assert {plan.index(i).operator for i in range(40)} == {"=="}
-    text = rules(TYPES + "\n".join(lines).replace(", s == 'ab'", "").replace("'", '"'))
+    text = parse_rules(TYPES + "\n".join(lines).replace(", s == 'ab'", "").replace("'", '"'))
     assert {SetPlan(text).index(i).operator for i in range(40)} == {"==", ">="}
-    more = rules(TYPES + "".join(line.replace("B(x", "B(s == 'ab', x").replace("'", '"') for line in lines[:20]))
+    more = parse_rules(TYPES + "".join(line.replace("B(x", "B(s == 'ab', x").replace("'", '"') for line in lines[:20]))
     assert {SetPlan(more).index(i).attribute for i in range(20)} == {0}  # which tells them apart
     stream = [Occurrence("B", i, (x, "ab")) for i, x in enumerate((3, None, 19, -1, 25))]
     cdp, compiled = (rule_engine(text, name) for name in ("cdp", "compiled"))
@@ -292,7 +292,7 @@ declare D(k: int, x: int, f: float) declare E(k: int) declare S(x: int, f: float
 ])  # fmt: skip
 def test_aggregates_of_long_windows(rule):
     """Of more events than are walked along; of numbers of which some together leave 64 bits, too."""
-    text, choose = rules(LONG + rule), Random(rule)
+    text, choose = parse_rules(LONG + rule), Random(rule)
     large, strange = (2**62, -(2**62), 2**61), (math.nan, math.inf, 1e300, 5e-324, -0.0)
     stream = []
     for i in range(450):
@@ -312,8 +312,8 @@ def test_aggregates_of_long_windows(rule):
 def test_numbers_of_more_than_64_bits_are_exact(monkeypatch):
     """`cdp` goes on where words do not suffice, and gives back what it knows."""
     monkeypatch.setattr(engine_module, "PATIENCE", 20)
-    text = rules(TYPES + "from A and last A(x > 0) as Old within 50 from A emit P(x = A.x + Old.x, f = A.f, s = '')"
-                 .replace("'", '"'))  # fmt: skip
+    rule = """from A and last A(x > 0) as Old within 50 from A emit P(x = A.x + Old.x, f = A.f, s = "")"""
+    text = parse_rules(TYPES + rule)
     stream = [Occurrence("A", i, (2**62 if i in (4, 5) else 2**70 if i == 6 else i, 0.5)) for i in range(300)]
     engine, cdp = plain_engine(text), rule_engine(text, "cdp")
     for event in stream:
@@ -324,7 +324,7 @@ def test_numbers_of_more_than_64_bits_are_exact(monkeypatch):
 @pytest.mark.parametrize("sources", [False, True])
 def test_composites_of_a_block_may_have_more_than_64_bits(sources, tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "FEW", 0)
-    text = rules(TYPES + 'from A emit P(x = A.x * A.x, f = A.f, s = "")')
+    text = parse_rules(TYPES + 'from A emit P(x = A.x * A.x, f = A.f, s = "")')
     log = tmp_path / "log.csv"
     log.write_text("type,time,x,f\n" + "".join(f"A,{i},{2**62 if i == 2 else i},1\n" for i in range(5)))
     cdp, found = (list(wb.run(text, log, engine=engine, with_sources=sources)) for engine in ("cdp", "compiled"))
@@ -333,7 +333,7 @@ def test_composites_of_a_block_may_have_more_than_64_bits(sources, tmp_path, mon
 
 
 def test_what_comes_before_an_endless_chain_is_told():
-    text = rules(
+    text = parse_rules(
         TYPES
         + """
         from A emit P(x = A.x, f = 1, s = "a")
@@ -357,7 +357,7 @@ def test_what_comes_before_an_endless_chain_is_told():
     ],
 )
 def test_what_is_refused_is_told_before_the_first_event(rule, told):
-    text = rules(TYPES + rule.replace("'", '"'), aggregates={"GCD": (math.gcd, 0)})
+    text = parse_rules(TYPES + rule.replace("'", '"'), aggregates={"GCD": (math.gcd, 0)})
     with pytest.raises(Refused, match=told):
         rule_engine(text, "compiled")
     shown = plan_text(SetPlan(text), text, timed=False)
@@ -367,7 +367,7 @@ def test_what_is_refused_is_told_before_the_first_event(rule, told):
 
 def test_a_constraint_that_leaves_64_bits_for_what_another_one_refuses():
     """Constraints are evaluated in an order of their own; `cdp` takes over where it has to, and finds the same."""
-    text = rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int, y: int)
+    text = parse_rules("""declare A(x: int, y: int) declare B(x: int) declare P(x: int, y: int)
       from B[$x = x] and each A(x * 3 != $x, (y + $x) % 7 == 3) within 99 from B and $n = COUNT(A(y + $x > 9,
       x * y != $x) within 99 from B) emit P(x = A.x, y = $n)""")
     engine, cdp = plain_engine(text), rule_engine(text, "cdp")
@@ -383,7 +383,7 @@ def test_a_constraint_that_leaves_64_bits_for_what_another_one_refuses():
 
 
 def test_what_no_window_holds_is_forgotten_before_there_is_no_room():
-    text = rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit P(x = 0, f = 0.0, s = B.s)")
+    text = parse_rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit P(x = 0, f = 0.0, s = B.s)")
     engine = plain_engine(text)
     for i in range(40):
         engine.process(Occurrence("A", i, (i % 3, 0.5)))

@@ -16,7 +16,7 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.records import NONE
 from workbench.executors.compiled.rules.search_order import list_written_order, search_order
 from workbench.show.rule_set_plan import plan_text
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.occurrence import Occurrence
@@ -63,7 +63,7 @@ BANDS = {
 @pytest.mark.parametrize("name", BANDS)
 def test_bounds_on_both_sides_are_bands(name, policy):
     parts = BANDS[name].format(policy=policy)
-    made = rules(f"{TYPES}from B and {parts} within 3 .. 40 from B emit O(x = A.x, y = A.y) consuming A")
+    made = parse_rules(f"{TYPES}from B and {parts} within 3 .. 40 from B emit O(x = A.x, y = A.y) consuming A")
     engine = held_to_cdp(made, len(parts))
     columns = engine.memory.plan.columns
     assert set(columns.banded.tolist()) == {1}
@@ -73,13 +73,13 @@ def test_bounds_on_both_sides_are_bands(name, policy):
 @pytest.mark.parametrize("other", ["$s = SUM(A(y > B.y).x within 9 from B)", "last A(x > B.x) as A2 within 9 from B"])
 def test_a_column_is_banded_for_all_who_look_there_or_for_nobody(other):
     band = "each A(x >= B.x, x < B.x + 2) within 9 from B"
-    engine = held_to_cdp(rules(f"{TYPES}from B and {other} and {band} emit O(x = A.x, y = A.y)"), 1)
+    engine = held_to_cdp(parse_rules(f"{TYPES}from B and {other} and {band} emit O(x = A.x, y = A.y)"), 1)
     assert set(engine.memory.plan.columns.banded.tolist()) == {NONE}
 
 
 def test_a_band_of_all_numbers_is_one():
     """Its ends are as far from one another as words can be."""
-    made = rules(f"{TYPES}from B and each A(x >= B.x, x <= B.y) within 9 from B emit O(x = A.x, y = A.y)")
+    made = parse_rules(f"{TYPES}from B and each A(x >= B.x, x <= B.y) within 9 from B emit O(x = A.x, y = A.y)")
     engine = CompiledRules(made, {}, EngineSettings(plain=True), capacity=2)
     far = -(1 << 63), (1 << 63) - 1
     for x in (*far, 0, -1):
@@ -95,7 +95,7 @@ def test_a_band_of_all_numbers_is_one():
      ("x * 2 < B.x", None), ("x != B.x", None)],
 )  # fmt: skip
 def test_terms_of_others_are_moved_to_the_other_side(constraint, bound):
-    (rule,) = rules(f"{TYPES}from B and each A({constraint}) within 9 from B emit O(x = 0, y = 0)").resolved
+    (rule,) = parse_rules(f"{TYPES}from B and each A({constraint}) within 9 from B emit O(x = 0, y = 0)").resolved
     found: Any = attribute_bound(rule.parts[1].constraints[0])
     assert (found if bound is None else (found.cell, found.sign, str(found.value))) == bound
 
@@ -118,7 +118,7 @@ SEARCHES = {
 
 def test_what_is_named_in_a_rule_is_searched_before():
     for parts, expected in SEARCHES.items():
-        made = rules(f"{TYPES}rule one: from B and {parts} emit O(x = 0, y = 0)")
+        made = parse_rules(f"{TYPES}rule one: from B and {parts} emit O(x = 0, y = 0)")
         found = search_order(SetPlan(made), 0)
         words = [f"{each.step.number}{'' if each.takes and each.searches else 'ts'[each.searches]}" for each in found]
         assert " ".join(words) == expected, parts
@@ -130,7 +130,7 @@ def test_what_is_named_in_a_rule_is_searched_before():
 @pytest.mark.parametrize("emission", ["emit {}", "limit 3 emit {}", "emit {} consuming A"])
 def test_orders_of_searches_are_none_of_matches(parts, emission):
     bound = [name for name in ("$n", "$m", "X.x", "B.y") if name.split(".")[0] in parts]
-    held_to_cdp(rules(f"{TYPES}from B and {parts} {emission.format(f'O(x = A.x, y = {bound[0]})')}"), len(parts))
+    held_to_cdp(parse_rules(f"{TYPES}from B and {parts} {emission.format(f'O(x = A.x, y = {bound[0]})')}"), len(parts))
 
 
 def test_the_plan_says_what_is_searched_first_and_where_bands_are():
@@ -138,7 +138,7 @@ def test_the_plan_says_what_is_searched_first_and_where_bands_are():
     backwards = " and ".join(reversed(parts.split(" and ")))
     shown = []
     for text in (parts, backwards):
-        made = rules(f"{TYPES}rule one: from B and {text} emit O(x = A.x, y = X.y)")
+        made = parse_rules(f"{TYPES}rule one: from B and {text} emit O(x = A.x, y = X.y)")
         shown.append(plan_text(SetPlan(made), made, timed=False))
         assert ": A in bands of x, kept for 30; for one: each A\n" in shown[-1]
     assert "\n  compiled looks for them in this order: last X, each A\n" in shown[0]

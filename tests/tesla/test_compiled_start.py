@@ -21,7 +21,7 @@ from workbench.executors.compiled.rules import engine as engine_module
 from workbench.executors.compiled.rules.compiling import PLAIN
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.threads import make_compiled_rules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 
 
@@ -65,7 +65,7 @@ def test_the_kernel_goes_on_where_cdp_is_once_there_is_machine_code(monkeypatch,
 @pytest.mark.usefixtures("python_as_code")
 def test_rules_change_and_states_are_saved_before_there_is_machine_code(monkeypatch):
     monkeypatch.setattr(engine_module, "is_startable", lambda events: events > 5)
-    made = rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)")
+    made = parse_rules(TYPES + "rule all: from C and each A within 9 from C emit D(x = A.x)")
     engine = CompiledRules(made, {}, EngineSettings(), waits=True)
     assert engine.process(C(0, 0)) == []
     engine.add("rule last: from C and last C within 9 from C emit D(x = C2.x)".replace("last C", "last C as C2"))
@@ -122,5 +122,5 @@ def test_another_process_compiles_while_cdp_computes(loop, capsys):
 
 def test_few_events_load_no_machine_code(monkeypatch):
     monkeypatch.setattr(compiling, "is_kept", lambda: pytest.fail("machine code has been asked for"))
-    engine = make_compiled_rules(rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
+    engine = make_compiled_rules(parse_rules(TYPES + "from C emit D(x = C.x)"), {}, EngineSettings())
     assert [each.values for time in range(300) for each in engine.process(C(time, time))] == [(x,) for x in range(300)]

@@ -19,7 +19,7 @@ from workbench.executors.compiled.rules.by_key import RulesByKey
 from workbench.executors.compiled.rules.by_time import RulesByTime
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.threads import ThreadedRules, make_compiled_rules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.rule_split import RuleSplit, TimeSplit, rule_split, time_split
 from workbench.tesla.event_block import LargeNumberError, event_block
@@ -96,33 +96,35 @@ def test_slices_in_threads_publish_what_one_thread_publishes(monkeypatch):
 def test_a_slice_knows_what_lies_at_the_end_of_its_reach(texts, events, sources, monkeypatch):
     """An event as old as the window is long is in it. The second thread begins with the trigger."""
     monkeypatch.setattr(RulesByTime, "cut", lambda self, times: [2, len(times)])
-    several = by_slices(rules(TYPES + " ".join(texts)), {}, 2)
+    several = by_slices(parse_rules(TYPES + " ".join(texts)), {}, 2)
     found = fed(several, RuleCase(several.rules, events, {}, None), [])
     assert [each.sources for each in found] == sources
 
 
 def test_what_is_repeated_has_the_numbers_of_all_that_an_event_causes(monkeypatch):
     monkeypatch.setattr(RulesByTime, "cut", lambda self, times: [3, len(times)])
-    found = fed(by_slices(rules(TYPES + FAR), {}, 2), RuleCase(rules(TYPES + FAR), FAR_EVENTS, {}, None), [])
+    found = fed(
+        by_slices(parse_rules(TYPES + FAR), {}, 2), RuleCase(parse_rules(TYPES + FAR), FAR_EVENTS, {}, None), []
+    )
     assert [each.sources for each in found] == [(2, 0), (2, 1), (5, 4)]
 
 
 def test_a_number_of_more_than_64_bits_is_left_to_cdp_in_its_part(monkeypatch):
     """By key where no composite has one; by time in any case."""
     monkeypatch.setattr(by_time, "MIN_SLICE", 2)
-    keyed = rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit Z(n = $x % 7)")
+    keyed = parse_rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit Z(n = $x % 7)")
     events = [A(0, 2**70, 1.0), A(1, 3, 1.0), B(2, 2**70, "b"), B(3, 3, "b"), A(4, 3, 1.0), B(5, 3, "c")]
     case = RuleCase(keyed, events, {}, None)
     cuts = list(range(1, len(events)))
     expected = fed(one_thread(keyed), case, cuts)
     assert len(expected) == 4
     check_same(fed(in_threads(keyed, {}, 2, RuleSplit([], rule_split(keyed).keys)), case, cuts), expected, "key")
-    grown = rules(TYPES + "from B and each A within 9 from B emit Z(n = A.x * B.x)")
+    grown = parse_rules(TYPES + "from B and each A within 9 from B emit Z(n = A.x * B.x)")
     case = RuleCase(grown, [A(i, 2**40 + i, 1.0) if i % 3 else B(i, 2 ** (i + 10), "b") for i in range(30)], {}, None)
     expected = fed(one_thread(grown), case, [9, 20])
     assert any(each.values[0] > 2**64 for each in expected)
     check_same(fed(by_slices(grown, {}, 3), case, [9, 20]), expected, "time")
-    named = rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit Z(n = $x)")
+    named = parse_rules(TYPES + "from B[$x = x] and each A(x == $x) within 9 from B emit Z(n = $x)")
     several = in_threads(named, {}, 2, RuleSplit([], rule_split(named).keys))
     with pytest.raises(LargeNumberError, match="leave --threads out"):
         fed(several, RuleCase(named, events, {}, None), cuts)
@@ -130,7 +132,7 @@ def test_a_number_of_more_than_64_bits_is_left_to_cdp_in_its_part(monkeypatch):
 
 def test_what_came_before_a_late_event_is_published(monkeypatch):
     monkeypatch.setattr(by_time, "MIN_SLICE", 2)
-    made = rules(TYPES + "from A emit R(x = A.x)")
+    made = parse_rules(TYPES + "from A emit R(x = A.x)")
     several, found = by_slices(made, {}, 2), []
     block = event_block(made, [A(0, 1, 1.0), A(3, 2, 1.0), A(4, 3, 1.0), A(5, 4, 1.0), A(2, 5, 1.0)], several.texts.put)
     with pytest.raises(InputError, match="goes back from 5 to 2"):
@@ -141,9 +143,9 @@ def test_what_came_before_a_late_event_is_published(monkeypatch):
 
 def test_events_that_are_not_divided_are_for_one_thread():
     settings = EngineSettings(threads=2, plain=True)
-    consuming = rules(TYPES + "from A and each B within 2 from A emit Z(n = B.x) consuming B")
+    consuming = parse_rules(TYPES + "from A and each B within 2 from A emit Z(n = B.x) consuming B")
     assert isinstance(make_compiled_rules(consuming, {}, settings), CompiledRules)
-    sliced = rules(TYPES + ONE)
+    sliced = parse_rules(TYPES + ONE)
     assert isinstance(make_compiled_rules(sliced, {}, EngineSettings(threads=2, profiled=True)), CompiledRules)
     several = make_compiled_rules(sliced, {}, settings)
     assert isinstance(several, ThreadedRules)
@@ -152,7 +154,7 @@ def test_events_that_are_not_divided_are_for_one_thread():
 
 
 def test_the_costs_of_threads_are_those_of_one():
-    made = rules(TYPES + "from B[$x = x] and each A(x == $x) within 5 from B emit Z(n = $x)")
+    made = parse_rules(TYPES + "from B[$x = x] and each A(x == $x) within 5 from B emit Z(n = $x)")
     settings, found = EngineSettings(threads=2, profiled=True, plain=True), []
     for engine in (make_compiled_rules(made, {}, settings), CompiledRules(made, {}, settings)):
         fed(engine, RuleCase(made, [A(i, i % 3, 1.0) if i % 2 else B(i, i % 3, "b") for i in range(20)], {}, None), [7])
@@ -163,7 +165,7 @@ def test_the_costs_of_threads_are_those_of_one():
 def test_slices_take_the_same_time(monkeypatch):
     """What is repeated costs half of what it costs to process an event."""
     monkeypatch.setattr(by_time, "MIN_SLICE", 10)
-    several = by_slices(rules(TYPES + "from B and each A within 20 from B emit Z(n = A.x)"), {}, 2)
+    several = by_slices(parse_rules(TYPES + "from B and each A within 20 from B emit Z(n = A.x)"), {}, 2)
     block = event_block(several.rules, [Occurrence("N", time, ()) for time in range(100)], several.texts.put)
     sliced = several._choose(block)
     assert isinstance(sliced, RulesByTime)
@@ -175,7 +177,7 @@ def test_slices_take_the_same_time(monkeypatch):
 
 @pytest.mark.parametrize(("window", "chosen"), [(1, RulesByTime), (60, RulesByKey)])
 def test_events_are_divided_by_time_unless_much_is_repeated(window, chosen):
-    made = rules(TYPES + f"from B[$x = x] and each A(x == $x) within {window} from B emit Z(n = $x)")
+    made = parse_rules(TYPES + f"from B[$x = x] and each A(x == $x) within {window} from B emit Z(n = $x)")
     several = make_compiled_rules(made, {}, EngineSettings(threads=2, plain=True))
     events = [A(time, time, 1.0) if time % 2 else B(time, time, "b") for time in range(100)]
     assert isinstance(several, ThreadedRules)

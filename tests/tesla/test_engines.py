@@ -14,7 +14,7 @@ from workbench.errors import InputError, PipelineError, Refused
 from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.table import rule_engines
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.aip.automaton import Automaton
 from workbench.tesla.engines.aip.matcher import AIPMatcher
 from workbench.tesla.engines.cdp.matcher import CDPMatcher
@@ -29,7 +29,7 @@ MINUTE = 60 * 10**6
 
 
 def plan(text: str, unit: str | None = None) -> RulePlan:
-    made = in_units(rules(text), unit)
+    made = in_units(parse_rules(text), unit)
     return RulePlan(made.resolved[0])
 
 
@@ -46,7 +46,7 @@ def engine(request):
 def test_the_engines_are_a_table():
     assert set(ENGINES) <= set(rule_engines())
     with pytest.raises(PipelineError, match="did you mean 'cdp'"):
-        rule_engine(rules(TYPES), "cpd")
+        rule_engine(parse_rules(TYPES), "cpd")
 
 
 # --- figures 2 and 3: automata --------------------------------------------------------------------------
@@ -114,8 +114,8 @@ def test_an_automaton_with_too_many_states_is_refused():
     many = " ".join(f"and each A as A{i} within 9 from B" for i in range(15))
     text = TYPES + f"rule wide: from C and each B within 9 from C {many} emit D(x = 1)"
     with pytest.raises(Refused, match=r"'wide' has more than 10000 states"):
-        rule_engine(rules(text), "aip")
-    assert rule_engine(rules(text), "cdp").process(C(0, 0)) == []
+        rule_engine(parse_rules(text), "aip")
+    assert rule_engine(parse_rules(text), "cdp").process(C(0, 0)) == []
 
 
 # --- figures 4 and 5: columns ---------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_memory_is_bounded_by_windows(engine, types, rule):
         "by both": BY_COUNT,
         "forgotten keys": "from D[$t = x] and each A[$k = x](x == $t) within 30 from D emit E(x = 1, y = 0)",
     }[rule]
-    made, most = rules(TYPES + text), 0
+    made, most = parse_rules(TYPES + text), 0
     if engine == "compiled":  # which forgets what is old when there is no room
         running, count = CompiledRules(made, {}, EngineSettings(plain=True), capacity=16), 1500
     else:
@@ -216,7 +216,7 @@ from A and $n = COUNT(B within 5 from A) limit 1 emit E(x = $n, y = 2)
 from A and $s = SUM(B().x within 5 from A) and $n = COUNT(B().x within 5 from A) emit E(x = $s - $n, y = 3)
 """
     )
-    running = rule_engine(rules(text), engine)
+    running = rule_engine(parse_rules(text), engine)
     found = []
     for at in range(20_000):
         found += running.process((A, B, C)[at % 3](0, at - at % 3))
@@ -237,7 +237,7 @@ from D and each C within 3 from D and $s = SUM(A().x within 3 from C) and $n = C
   and $m = AVG(B(x == D.x).x within 3 from D) emit E(x = $s * 1000 + $n, y = TIME(C)) at most once in 7 per $m
 """
     )
-    running = rule_engine(rules(text), engine)
+    running = rule_engine(parse_rules(text), engine)
     found = []
     for at in range(0, 700, 7):
         stream = [A(at, 1), A(at + 1, None), A(at + 2, at), B(at + 2, 5), C(at + 3, 0), A(at + 3, 9)]
@@ -254,7 +254,7 @@ def test_whole_numbers_and_floats_meet_without_an_error(engine):
     text = TYPES + "declare F(v: float, w: float)\n"
     text += "from A emit F(v = A.x + 0.5, w = A.x / 3)\nfrom A(x > 1e308) emit B(x = A.x * 2)"
     large = 10**400
-    found = rule_engine(rules(text), engine).process(A(0, large))
+    found = rule_engine(parse_rules(text), engine).process(A(0, large))
     assert [each.values for each in found] == [(math.inf, math.inf), (2 * large,)]
 
 
@@ -262,7 +262,7 @@ def test_long_expressions(engine):
     """Python's own parser gives up at 200 parentheses."""
     deep = "(" * 150 + "x" + " + 1)" * 150
     text = TYPES + f"from A({deep} == 150, x == x) emit D(x = {deep.replace('x', 'A.x')})"
-    found = rule_engine(rules(text), engine).process(A(0, 0))
+    found = rule_engine(parse_rules(text), engine).process(A(0, 0))
     assert [each.values for each in found] == [(150,)]
 
 
@@ -270,13 +270,13 @@ def test_long_expressions(engine):
 def test_many_predicates(engine):
     """A chain of 60, each a tick before the next."""
     chain = " ".join(f"and last A(x == {i}) as A{i} within 1 from A{i - 1}" for i in range(1, 60))
-    running = rule_engine(rules(TYPES + f"from A(x == 0) as A0 {chain} emit D(x = TIME(A0) - TIME(A59))"), engine)
+    running = rule_engine(parse_rules(TYPES + f"from A(x == 0) as A0 {chain} emit D(x = TIME(A0) - TIME(A59))"), engine)
     found = [each for at in range(60) for each in running.process(A(at, 59 - at))]
     assert [each.values for each in found] == [(59,)]
 
 
 def test_the_clock_and_events(engine):
-    running = rule_engine(rules(TYPES), engine)
+    running = rule_engine(parse_rules(TYPES), engine)
     running.process(A(3, 0))
     with pytest.raises(InputError, match="goes back from 3 to 2"):
         running.process(A(2, 0))
@@ -289,7 +289,7 @@ def test_the_clock_and_events(engine):
 def test_what_a_rule_costs_is_counted_when_asked(engine):
     text = TYPES + "rule r: from C and each A within 5 from C and each B within 5 from C where A.x > 1 emit D(x = 1)"
     stream = [A(0, 1), A(0, 2), B(0, 0), B(1, 0), C(2, 0), Kind("E")(2, 0, 0)]
-    running = rule_engine(rules(text), engine, settings=EngineSettings(profiled=True))
+    running = rule_engine(parse_rules(text), engine, settings=EngineSettings(profiled=True))
     for event in stream:
         running.process(event)
     (cost,) = running.profile()
@@ -303,7 +303,7 @@ def test_what_a_rule_costs_is_counted_when_asked(engine):
             break
         running.process(C(2, 0))
     assert running.profile()[0].seconds > 0
-    assert rule_engine(rules(text), engine).profile() == []
+    assert rule_engine(parse_rules(text), engine).profile() == []
 
 
 # --- aggregates that are known --------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 from workbench.conformance.generate.rule_cases import random_case
 from workbench.executors.compiled.execute.text_codes import TextCodes
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.event_block import LargeNumberError, event_block
 from workbench.tesla.occurrence import Occurrence
 
@@ -38,10 +38,10 @@ def test_composites_at_some_places_keep_what_they_are():
         Occurrence("X", 2, (7,), 3, (2, 0), "two"),
         Occurrence("X", 2, (8,), 4, (2,), "one"),
     ]
-    block = event_block(rules(text), made, TextCodes(()).put)
-    assert block.occurrences(rules(text)) == made
-    assert block.take(np.array([2, 1])).occurrences(rules(text)) == [made[2], made[1]]
-    assert block.part(1, 3).take(np.array([1, 0])).occurrences(rules(text)) == [made[2], made[1]]
+    block = event_block(parse_rules(text), made, TextCodes(()).put)
+    assert block.occurrences(parse_rules(text)) == made
+    assert block.take(np.array([2, 1])).occurrences(parse_rules(text)) == [made[2], made[1]]
+    assert block.part(1, 3).take(np.array([1, 0])).occurrences(parse_rules(text)) == [made[2], made[1]]
 
 
 def test_large_numbers_are_refused():

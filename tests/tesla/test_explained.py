@@ -13,7 +13,7 @@ from workbench.conformance.generate.rule_cases import RuleCase, random_case
 from workbench.errors import EngineGap, InputError
 from workbench.runner.rules.columns import text_codes
 from workbench.tesla import tree as t
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.event_block import EventBlock, event_block, join_blocks
 from workbench.tesla.explain import why_not
 from workbench.tesla.explain.hindrances import Hindrance
@@ -139,7 +139,7 @@ def prefix(record: RunRecord, stopped: PartialReason, kept: list[int] | None = N
     return tuple(kept[each] if kept is not None and isinstance(each, int) else each for each in rows)
 
 
-def alone(rule_set: wb.RuleSet, number: int, *, deleted: bool) -> bool:
+def alone(rule_set: wb.rules.RuleSet, number: int, *, deleted: bool) -> bool:
     """Whether what has been before does not change with a rule, and its values do not with the events."""
     rule = rule_set.rules[number]
     counted = any(getattr(part.window, "counts_events", False) for each in rule_set.rules for part in each.parts)
@@ -253,12 +253,16 @@ LOG = [temp(0, 20.0), temp(10, 50.0), temp(20, 60.0), smoke(100), smoke(110), sm
 
 def why_missing(log, what):
     """The nearest reason that the first rule gives, as text, and how many fires there are."""
-    found = wb.rules(TEXT).explain_missing(log, what, time_unit="s")
-    return found, str(found), [each for each in wb.run(wb.rules(TEXT), log, time_unit="s") if each["type"] == "Fire"]
+    found = wb.rules.parse_rules(TEXT).explain_missing(log, what, time_unit="s")
+    return (
+        found,
+        str(found),
+        [each for each in wb.run(wb.rules.parse_rules(TEXT), log, time_unit="s") if each["type"] == "Fire"],
+    )
 
 
 def test_a_composite_is_explained_with_its_causes():
-    found = wb.rules(TEXT).explain(LOG, output="Alarm at 110", time_unit="s")
+    found = wb.rules.parse_rules(TEXT).explain(LOG, output="Alarm at 110", time_unit="s")
     (alarm,) = found.composites
     assert alarm.rows == (2, 3, 4, 5)  # two fires of a smoke each, of which the second takes what is left
     assert [cause.rule for cause in alarm.causes] == ["fire", "fire"]
@@ -268,7 +272,7 @@ def test_a_composite_is_explained_with_its_causes():
     assert (fire.parts[3].values, len(fire.parts[3].fits), fire.parts[3].parameters) == ((), 3, {"n": 3})
     assert found.to_json()["composites"][0]["causes"][0]["parts"][1]["constraints"][1]["values"] == "50.0 > 45.0"
     assert "<iframe" in found._repr_html_()
-    part_of = wb.rules(TEXT).explain(LOG, event=2, time_unit="s")
+    part_of = wb.rules.parse_rules(TEXT).explain(LOG, event=2, time_unit="s")
     assert [each.event.type for each in part_of.composites] == ["Fire"]
     assert "#2: Fire at 110" in str(part_of)
     assert "is part of #3" in str(part_of)
@@ -303,8 +307,8 @@ def test_deadlines_of_one_time_are_judged_in_their_order():
     text += "rule a: from A as S and absent P within 5 after S where S.x > 1 emit Q "
     text += "rule b: from A as S and absent Q within 5 after S emit P"
     log = [{"type": "A", "time": 0, "x": 1}]
-    assert wb.run(wb.rules(text), log, until=9) == [{"type": "P", "time": 5}]
-    found = wb.rules(text).explain_missing(log, "Q at 5", until=9)
+    assert wb.run(wb.rules.parse_rules(text), log, until=9) == [{"type": "P", "time": 5}]
+    found = wb.rules.parse_rules(text).explain_missing(log, "Q at 5", until=9)
     (reason,) = found.missing.rules[0].triggers[0].reasons
     assert [each.kind for each in reason.hindrances] == ["where"]
     text = "declare A() declare B() declare P(x: int) "
@@ -312,8 +316,8 @@ def test_deadlines_of_one_time_are_judged_in_their_order():
         "rule r: from P(x < 3) as S and last A as H within 9 from S and absent B within 1 after S emit P(x = S.x + 1) "
     )
     log = [{"type": "A", "time": 0}, {"type": "P", "time": 1, "x": 0}]
-    assert len(wb.run(wb.rules(text), log, until=9)) == 3
-    found = wb.rules(text + "consuming H").explain_missing(log, "P at 3", until=9)
+    assert len(wb.run(wb.rules.parse_rules(text), log, until=9)) == 3
+    found = wb.rules.parse_rules(text + "consuming H").explain_missing(log, "P at 3", until=9)
     assert "it was consumed by P #1 of 2" in str(found)
 
 
@@ -354,12 +358,12 @@ def test_first_and_last_take_what_leads_nowhere():
     policy += "rule r: from C and last A within 9 from C and last B(x == A.x) within 9 from C emit D"
     log = [{"type": "B", "time": 1, "x": 1}, {"type": "A", "time": 2, "x": 1}, {"type": "A", "time": 3, "x": 2}]
     log.append({"type": "C", "time": 4})
-    text = str(wb.rules(policy).explain_missing(log, "D at 4"))
+    text = str(wb.rules.parse_rules(policy).explain_missing(log, "D at 4"))
     assert "last A has taken 3; with 2 there is a match" in text
 
 
 def test_a_question_that_cannot_be_answered():
-    asked = wb.rules(TEXT)
+    asked = wb.rules.parse_rules(TEXT)
     for question, what in (
         ({"output": "Fir at 3"}, "no rule emits 'Fir'"), ({"output": "Fire"}, "names no composite"),
         ({"output": 9}, "there is no composite 9"), ({"event": 99}, "there is no event 99"),
@@ -376,7 +380,9 @@ def test_a_question_that_cannot_be_answered():
 
 @pytest.mark.parametrize("wrong", ["more", "less"])
 def test_an_engine_that_is_wrong_is_found_out(wrong):
-    case = RuleCase(rules("declare A(x: int) declare D() rule r: from A(x > 1) emit D"), [Occurrence("A", 1, (2,))] * 2)
+    case = RuleCase(
+        parse_rules("declare A(x: int) declare D() rule r: from A(x > 1) emit D"), [Occurrence("A", 1, (2,))] * 2
+    )
     told = [Occurrence("D", 1, (), 1, (0,), "r")]
     if wrong == "more":
         case = replace(case, events=[Occurrence("A", 1, (1,))])
@@ -410,7 +416,7 @@ def test_an_order_of_several_blocks_is_that_of_their_events():
 def test_columns_and_rows_are_explained_alike():
     columns = {name: [row.get(name) for row in LOG] for name in ("type", "time", "area", "value")}
     for question in ({"event": 3}, {"output": 3}, {"output": "Fire at 210"}):
-        one, other = (wb.rules(TEXT).explain(each, **question, time_unit="s") for each in (LOG, columns))
+        one, other = (wb.rules.parse_rules(TEXT).explain(each, **question, time_unit="s") for each in (LOG, columns))
         assert one.to_json() == other.to_json()
 
 

@@ -7,10 +7,10 @@ import pytest
 from workbench.core.domain import INT
 from workbench.errors import InputError, LanguageError
 from workbench.language.mistakes import name_terminals
-from workbench.tesla.check import load_rules, rules
+from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.mistakes import TESLA, WORDS
 from workbench.tesla.occurrence import in_units
-from workbench.tesla.parser import LANGUAGE, parse_rules
+from workbench.tesla.parser import LANGUAGE, parse_rule_file
 
 TYPES = """
 declare Temp(area: int, value: int) with id 1
@@ -42,9 +42,9 @@ emit Fire(area = Start.area, value = 0)
 
 
 def test_what_is_printed_reads_back():
-    made = rules(TYPES + FIRE)
+    made = parse_rules(TYPES + FIRE)
     assert FIRE.strip() in str(made)
-    again = rules(str(made))
+    again = parse_rules(str(made))
     assert (again.declarations, again.rules) == (made.declarations, made.rules)
 
 
@@ -97,37 +97,37 @@ and $aggregate1 = SUM(A(att == $x).value within 100000 from B) emit CE(att1 = $x
 
 def test_the_older_grammar_is_translated():
     """Rules R1, R3 and R5 and the iteration of the sources, beside the same in the extended grammar, by hand."""
-    old, new = rules(OLDER), rules(NEWER)
+    old, new = parse_rules(OLDER), parse_rules(NEWER)
     assert dict(old.declarations) == dict(new.declarations)
     assert old.rules == new.rules
 
 
 def test_as_may_follow_within():
     one, other = (
-        rules(TYPES + f"from Smoke and last Temp {text} and not Temp between Hot and Smoke emit Smoke(area = 1)")
+        parse_rules(TYPES + f"from Smoke and last Temp {text} and not Temp between Hot and Smoke emit Smoke(area = 1)")
         for text in ("as Hot within 5 min from Smoke", "within 5 min from Smoke as Hot")
     )
     assert one.rules == other.rules
 
 
 def test_a_type_may_be_called_as_an_aggregate_is():
-    made = rules("declare Max(x: int) from Max(x == 1) and each Max as Other within 5 from Max emit Max(x = 1)")
+    made = parse_rules("declare Max(x: int) from Max(x == 1) and each Max as Other within 5 from Max emit Max(x = 1)")
     assert made.rules[0].trigger.type == "Max"
 
 
 def test_the_type_of_what_is_emitted_is_told_by_rules():
-    declared = rules(OLDER).declarations["RepA"]
+    declared = parse_rules(OLDER).declarations["RepA"]
     assert declared.domains == {"Times": INT, "Val": INT}
     with pytest.raises(LanguageError, match="nothing tells the type of 'n' of X"):
-        rules("define X(n) from X() where n = X.n")
+        parse_rules("define X(n) from X() where n = X.n")
 
 
 def test_a_log_tells_types_that_a_text_does_not_declare():
     text = "define Fire(area: string) from Smoke(area=$a) where area = $a"
     with pytest.raises(LanguageError, match="no type 'Smoke' is declared"):
-        rules(text)
-    known = rules("declare Smoke(area: string)").declarations
-    assert rules(text, types=known).declarations["Smoke"] == known["Smoke"]
+        parse_rules(text)
+    known = parse_rules("declare Smoke(area: string)").declarations
+    assert parse_rules(text, types=known).declarations["Smoke"] == known["Smoke"]
 
 
 MISTAKES = {
@@ -221,7 +221,7 @@ MISTAKES = {
 def test_a_mistake_is_told_at_its_place(text, phrase, hint):
     before, _, after = (TYPES + text).partition("§")
     with pytest.raises(LanguageError) as caught:
-        rules(before + after)
+        parse_rules(before + after)
     error = caught.value
     assert phrase in error.what
     assert hint in error.hint
@@ -234,20 +234,20 @@ def test_a_mistake_is_told_at_its_place(text, phrase, hint):
 def test_all_mistakes_of_a_file_are_told_at_once():
     text = TYPES + "from Smoke(aera == 1) and each Tmp within 1 from Smoke emit Fir()\nfrom Smoke emit Fire()\n"
     with pytest.raises(LanguageError) as caught:
-        rules(text)
+        parse_rules(text)
     assert [error.where.line for error in (caught.value, *caught.value.others)] == [6, 6, 6, 7]
     text = (
         TYPES
         + "from Smoke(aera + $v > 1 and area) and each Temp(vale == $w) within 1 from Smoke emit Fire(area = $x)\n"
     )
     with pytest.raises(LanguageError) as caught:
-        rules(text)
+        parse_rules(text)
     words = [error.what.split("'")[1] for error in (caught.value, *caught.value.others) if "'" in error.what]
     assert words == ["aera", "$v", "vale", "$w", "value", "$x"]
     assert "this is int" in str(caught.value)
     broken = TYPES + "from Smoke emmit Fire()\nrule a: from Smoke emit Fire(\nrule b: from Smoke limt 3 emit Fire()\n"
     with pytest.raises(LanguageError) as caught:
-        parse_rules(broken)
+        parse_rule_file(broken)
     assert [error.where.line for error in (caught.value, *caught.value.others)] == [6, 7, 8]
 
 
@@ -276,7 +276,7 @@ def test_declarations():
         "rule a: from A emit A rule a: from A emit A declare A()": "two rules are called 'a'",
     }.items():
         with pytest.raises(LanguageError, match=phrase):
-            rules(text)
+            parse_rules(text)
 
 
 def test_files_include_others(tmp_path):
@@ -294,17 +294,17 @@ def test_files_include_others(tmp_path):
 
 def test_remarks():
     text = "declare A(x: int)\nfrom A(x > 3) and each A(x < 1, x > 2) as B within forever from A emit A(x = 1)"
-    assert [warning.what.partition(":")[0] for warning in rules(text).warnings] == [
+    assert [warning.what.partition(":")[0] for warning in parse_rules(text).warnings] == [
         "nothing satisfies this predicate about A",
         "all events of type A are kept",
         "nothing can emit A",
         "a cascade of these rules may not end",
     ]
-    (remark,) = rules("declare aggregate P(a: int, b: int) = a + b from 1").warnings
+    (remark,) = parse_rules("declare aggregate P(a: int, b: int) = a + b from 1").warnings
     assert "1 is not neutral for 'P': P(1, 0) is 1" in remark.what
-    assert not rules("declare aggregate P(a: int, b: int) = (a + b) % 7 from 0").warnings
+    assert not parse_rules("declare aggregate P(a: int, b: int) = (a + b) % 7 from 0").warnings
     two = "declare A() declare B() rule one: from A emit B rule two: from B emit A"
-    assert any("one -> two -> one" in warning.what for warning in rules(two).warnings)
+    assert any("one -> two -> one" in warning.what for warning in parse_rules(two).warnings)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_remarks():
     ],
 )
 def test_remarks_about_what_excludes_itself(rule, words):
-    found = rules(
+    found = parse_rules(
         f"declare A(x: int, s: string) declare B(y: int) declare C() declare D(q: int) {rule} emit C"
     ).warnings
     assert [words in each.what for each in found] == ([True, False] if words else [])
@@ -334,7 +334,7 @@ def test_windows_in_the_unit_of_times():
     text = "declare A() from A and each A as B within {} from A emit A"
 
     def most(window, unit):
-        (rule,) = in_units(rules(text.format(window)), unit).rules
+        (rule,) = in_units(parse_rules(text.format(window)), unit).rules
         window = rule.predicates[0].window
         return window.least and window.least.amount, window.most and window.most.amount
 
@@ -349,9 +349,9 @@ def test_windows_in_the_unit_of_times():
     with pytest.raises(InputError, match="5 min of which times"):
         most("5 min", None)
     with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):
-        in_units(rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
+        in_units(parse_rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
     with pytest.raises(InputError, match="5 of what"):
-        in_units(rules(text.format("5")), dates=True)
+        in_units(parse_rules(text.format("5")), dates=True)
 
 
 def test_every_terminal_has_words():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.lookback import Lookback, lookbacks
 
 Distances = tuple[int | None, int | None, bool]
@@ -24,7 +24,7 @@ CASES: dict[str, list[Distances | None]] = {
 @pytest.mark.parametrize("text", CASES)
 def test_windows_add_up(text: str) -> None:
     declared = "".join(f"declare {name}()\n" for name in "ABTX") + "declare fact F()\n"
-    (rule,) = rules(f"{declared}from T() and {text.replace('COUNT', '$n = COUNT')} emit X()").rules
+    (rule,) = parse_rules(f"{declared}from T() and {text.replace('COUNT', '$n = COUNT')} emit X()").rules
     expected = [None if each is None else Lookback(*each) for each in CASES[text]]
     found = lookbacks(rule)
     assert [found.get(place) for place in range(1, len(rule.parts))] == expected
@@ -34,6 +34,6 @@ def test_windows_add_up(text: str) -> None:
 def test_between_two_times_of_trex_there_are_any_number_of_places() -> None:
     declared = "".join(f"declare {name}()\n" for name in "ABTX")
     text = "from T() and last A() within 5 events from T and not B() between A and T emit X()"
-    (rule,) = rules(declared + text).rules
+    (rule,) = parse_rules(declared + text).rules
     assert lookbacks(rule)[2] == Lookback(None, 5)
     assert lookbacks(rule, trex=True)[2].endless

@@ -126,7 +126,7 @@ def chain(seed: int) -> RuleCase:
         Occurrence(rng.choice("ABC"), time, (rng.choice((0, 1, 2, None)), rng.choice((0, 1, 2)), rng.choice(floats)))
         for time in times
     ]
-    return RuleCase(wb.rules(text + "emit E"), events)
+    return RuleCase(wb.rules.parse_rules(text + "emit E"), events)
 
 
 def test_matches_of_chains_are_those_that_are_meant():
@@ -154,7 +154,7 @@ def log(counts: dict[str, int]) -> list[dict[str, object]]:
 
 
 def test_the_first_matches_are_told_without_the_others():
-    rules, events = wb.rules(SEQUENCE), log({"A": 400, "B": 400, "C": 400})
+    rules, events = wb.rules.parse_rules(SEQUENCE), log({"A": 400, "B": 400, "C": 400})
     assert rules.count(events) == {"all": 400**3}
     expected = [("all", (c, a, b)) for c in (801,) for a in range(1, 401) for b in range(401, 801)]
     assert rules.matches(events).first(3000) == expected[:3000]
@@ -162,14 +162,14 @@ def test_the_first_matches_are_told_without_the_others():
 
 
 def test_logs_that_can_be_read_once_are():
-    found = wb.rules(SEQUENCE).matches(iter(log({"A": 1, "B": 2, "C": 1})))
+    found = wb.rules.parse_rules(SEQUENCE).matches(iter(log({"A": 1, "B": 2, "C": 1})))
     assert list(found) == [("all", (4, 1, 2)), ("all", (4, 1, 3))]
     with pytest.raises(InputError, match="has been read"):
         found.count()
 
 
 def test_an_engine_that_makes_composites_tells_the_same():
-    rules, events = wb.rules(SEQUENCE), log({"A": 2, "B": 2, "C": 2})
+    rules, events = wb.rules.parse_rules(SEQUENCE), log({"A": 2, "B": 2, "C": 2})
     rows = wb.run(rules, events, matches="rows")
     assert rows == rules.matches(events).to_arrow().to_pylist()
     assert wb.run(rules, events, matches="count") == [{"rule": "all", "type": "E", "matches": 8}]

@@ -8,7 +8,7 @@ from tests.tesla.events import A, B, C, Kind, Smoke, Temp, minutes, rule_engine,
 from workbench.errors import InputError, Refused
 from workbench.executors.compiled.rules.refusals import POLICIES
 from workbench.tesla import tree as t
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import build_models
 from workbench.tesla.occurrence import Occurrence, in_units
@@ -45,7 +45,7 @@ FIGURE_3 = [
 @pytest.mark.parametrize("policy", ["each", "last", "first"])
 def test_figure_3(policy):
     """T1 (t=1) and T2 (t=2) are more than 5 minutes before S2 (t=8) and S3 (t=9), S1 is of another area: T3 is left."""
-    made = in_units(rules(R1.format(policy=policy)), "min")
+    made = in_units(parse_rules(R1.format(policy=policy)), "min")
     found = meaning(made, list(minutes(*FIGURE_3)))
     assert [(each.time // (60 * 10**6), each.values) for each in found] == [(8, ("Area1", 60.0)), (9, ("Area1", 60.0))]
     # Numbers count all events: T1 T2 S1 T3 S2, the fire of S2, S3.
@@ -85,7 +85,7 @@ def test_figures_4_and_5():
         C(15, 3),
     ]
     stream = sorted(columns, key=lambda event: event.time)
-    (found,) = meaning(in_units(rules(R4), "min"), list(minutes(*stream)))
+    (found,) = meaning(in_units(parse_rules(R4), "min"), list(minutes(*stream)))
     assert [(stream[number].type, stream[number].time) for number in found.sources] == [("C", 15), ("B", 13), ("A", 12)]
     low = [B(event.time, event.values[0], 10) if event.type == "B" else event for event in stream]
     assert told(R4, *minutes(*low), unit="min") == []
@@ -683,7 +683,7 @@ def test_events_that_cannot_be():
 def test_events_of_a_composite_s_type_come_from_outside_too():
     text = TYPES + "from A emit D(x = A.x) from D emit E(x = D.x, y = 0)"
     outside = Occurrence("D", 1, (7,), number=99, sources=(5,), rule="else")
-    found = meaning(rules(text), [A(0, 1), outside])
+    found = meaning(parse_rules(text), [A(0, 1), outside])
     assert [(each.type, each.number, each.sources, each.rule) for each in found] == [
         ("D", 1, (0,), "rule 1"), ("E", 2, (1,), "rule 2"), ("E", 4, (3,), "rule 2"),
     ]  # fmt: skip
@@ -697,6 +697,6 @@ def test_a_policy_takes_what_its_row_says(monkeypatch):
     monkeypatch.delitem(POLICIES, t.Policy.FIRST)
     assert told(text, A(1, 1), A(2, 9), A(3, 1), A(5, 1), B(8, 1), B(9, 1), B(10, 1)) == [("C", 8, 3), ("C", 9, 5)]
     with pytest.raises(Refused, match="no policy: first"):
-        rule_engine(rules(text), "compiled")
+        rule_engine(parse_rules(text), "compiled")
     with pytest.raises(Refused, match="models have no policy 'first'"):
-        build_models([rules(text)])
+        build_models([parse_rules(text)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 
 THESIS = "\n".join(
     f"declare {name}({attributes})"
@@ -62,6 +62,6 @@ PARALLEL = [
 
 @pytest.mark.parametrize("text", [*(f"{THESIS}\n{rule}" for rule in OLDER + EXTENDED), *PARALLEL])
 def test_rules_of_the_papers_are_read(text):
-    made = rules(text)
-    again = rules(str(made))
+    made = parse_rules(text)
+    again = parse_rules(str(made))
     assert (again.declarations, again.rules) == (made.declarations, made.rules)

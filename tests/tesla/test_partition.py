@@ -11,7 +11,7 @@ from workbench.core.domain import Value
 from workbench.core.floats import as_float
 from workbench.errors import InputError, LanguageError, Refused
 from workbench.tesla import tree as t
-from workbench.tesla.check import check_rule_set, rules
+from workbench.tesla.check import check_rule_set, parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.partial_run import PartialRun
 from workbench.tesla.occurrence import Occurrence
@@ -69,7 +69,7 @@ SPLIT = {
 
 def test_by_what_rules_can_be_split():
     for text, wanted in SPLIT.items():
-        found = rule_partition(rules(TYPES + text))
+        found = rule_partition(parse_rules(TYPES + text))
         if isinstance(wanted, str):
             assert wanted in "; ".join(found.reasons), (text, found)
             assert not found.keys
@@ -77,7 +77,7 @@ def test_by_what_rules_can_be_split():
             assert found.keys == wanted, (text, found)
             assert not found.reasons
     with pytest.raises(Refused, match=r"Spark has no use for it: rule 'rule 1': `each B.*\(and 1 more\)"):
-        rule_partition(rules(TYPES + "from A and each B within 1 from A emit Q(y = 1) at most once in 5")).see(
+        rule_partition(parse_rules(TYPES + "from A and each B within 1 from A emit Q(y = 1) at most once in 5")).see(
             "Spark has no use for it"
         )
 
@@ -194,7 +194,7 @@ def test_deadlines_of_one_time_come_in_the_order_of_one_run():
     rule quick: from P as S and absent A(x == S.x) within 0 after S emit Q(x = S.x)
     rule slow: from A as S and absent A(x == S.x) as Z within 5 after S emit P(x = S.x)
     """
-    case = RuleCase(rules(text), [Occurrence("A", time, (x,)) for time, x in [(0, 2), (0, 1), (9, 3)]])
+    case = RuleCase(parse_rules(text), [Occurrence("A", time, (x,)) for time, x in [(0, 2), (0, 1), (9, 3)]])
     parts = split(case, random.Random(0))
     engine = rule_engine(case.rules)
     whole = [each for event in case.events for each in engine.process(event)]
@@ -204,4 +204,4 @@ def test_deadlines_of_one_time_come_in_the_order_of_one_run():
 
 def test_the_name_of_a_trigger_is_not_that_of_a_part_called_like_it():
     text = "declare A(k: int) declare B(k: int) from A() and not A(k == A.k) within 5 from A emit B(k = A.k)"
-    assert rule_partition(rules(text)).keys == {"A": "k"}
+    assert rule_partition(parse_rules(text)).keys == {"A": "k"}

@@ -138,14 +138,14 @@ def test_conformance_and_drawings(folder, tmp_path):
 
 
 def test_in_python():
-    rules = wb.rules(RULES, "fire")
+    rules = wb.rules.parse_rules(RULES, "fire")
     builder = Builder("p")
     temp, smoke = (builder.input("temp", Record((STR, INT), ("area", "value"))), builder.input("smoke", STR))
     found = rules(temp, Smoke=smoke)
     pipeline = builder.build({"fires": found.Fire, "everything": found.all})
     assert str(pipeline.ports.shown["fires"]) == "{area: str, value: float}"
     assert str(pipeline.ports.shown["everything"]) == "{type: {Fire, Mean}, time: int, area: str, value: float?}"
-    running = wb.Reference(pipeline)
+    running = wb.executors.Reference(pipeline)
     running.step({"time": 0, "temp": ("a", 50)})
     assert running.step({"time": 1, "smoke": "a"}).outputs == {
         "fires": [("a", 50.0)], "everything": [("Fire", 1, "a", 50.0), ("Mean", 1, "a", 50.0)]
@@ -157,12 +157,12 @@ def test_in_python():
 
 
 def test_a_rule_set_is_a_program():
-    rules = wb.rules(RULES, "fire")
+    rules = wb.rules.parse_rules(RULES, "fire")
     assert [(port.name, str(port.domain)) for port in rules.ports.inputs] == [
         ("time", "int"), ("Temp", "{area: str?, value: float?}"), ("Smoke", "{area: str?}")
     ]  # fmt: skip
     assert [port.name for port in rules.ports.outputs] == ["Fire", "Mean", "all"]
-    running = wb.Reference(rules)
+    running = wb.executors.Reference(rules)
     assert (running.pipeline, rules.pipeline.ports.of) == (rules, "rule set fire")
     running.step({"time": 0, "Temp": (None, 50.0)})
     assert running.step({"time": 1, "Smoke": (None,)}).outputs["Mean"] == [(None, None)]
@@ -251,12 +251,14 @@ def test_steps_say_what_random_rules_mean(case):
 
 SAMPLES = RuleProcessor.samples()
 BEFORE = [
-    lambda x, _: x, lambda x, y: x + y, lambda x, _: wb.Trim(1)(x), lambda x, _: wb.Stutter(2)(x),
-    lambda x, y: wb.Multiplex()(x, y), lambda x, _: wb.Filter()(x, x > 1), lambda x, _: wb.CountDecimate(2)(x),
+    lambda x, _: x, lambda x, y: x + y, lambda x, _: wb.processors.Trim(1)(x), lambda x, _: wb.processors.Stutter(2)(x),
+    lambda x, y: wb.processors.Multiplex()(x, y), lambda x, _: wb.processors.Filter()(x, x > 1),
+    lambda x, _: wb.processors.CountDecimate(2)(x),
 ]  # fmt: skip
 AFTER = [
-    lambda found, _: found[0], lambda found, _: found.all, lambda found, x: wb.TurnInto(1)(found[1]) + x,
-    lambda found, _: wb.Cumulate(ADD)(wb.TurnInto(1)(found.all)), lambda found, _: wb.Stutter(2)(found[0]),
+    lambda found, _: found[0], lambda found, _: found.all, lambda found, x: wb.processors.TurnInto(1)(found[1]) + x,
+    lambda found, _: wb.processors.Cumulate(ADD)(wb.processors.TurnInto(1)(found.all)),
+    lambda found, _: wb.processors.Stutter(2)(found[0]),
 ]  # fmt: skip
 
 
@@ -267,7 +269,7 @@ def surrounded(draw):
     x, y = builder.input("x", INT), builder.input("y", INT)
     found = rules(*(draw(st.sampled_from(BEFORE))(*draw(st.permutations((x, y)))) for _ in rules.fed))
     after = {f"out{i}": draw(st.sampled_from(AFTER))(found, x) for i in range(draw(st.integers(1, 3)))}
-    pipeline = builder.build({name: wb.Passthrough()(stream) for name, stream in after.items()})
+    pipeline = builder.build({name: wb.processors.Passthrough()(stream) for name, stream in after.items()})
     return pipeline, draw(long_traces(pipeline, 16))
 
 
@@ -276,7 +278,7 @@ def surrounded(draw):
 def test_pipelines_around_rules_run_as_they_are_meant(case):
     pipeline, steps = case
     meant = Unfolding(pipeline)
-    running, threaded = wb.Reference(pipeline), wb.Threaded(pipeline, wb.ThreadManager(2))
+    running, threaded = wb.executors.Reference(pipeline), wb.executors.Threaded(pipeline, wb.executors.ThreadManager(2))
     threads = threaded.records(iter(steps))
     for step in steps:
         added = meant.step(step)
@@ -306,8 +308,8 @@ def test_a_run_goes_on_from_a_snapshot(folder):
     program = wb.load(folder / "p.pipe:alarms").pipeline
     steps: list[dict[str, Any]] = [{**row, "time": row["time"] * 1_000_000} for row in ROWS]
     for cut in range(len(steps)):
-        running, other = wb.Reference(program), wb.Reference(program)
-        whole = wb.Reference(program).trace(steps)
+        running, other = wb.executors.Reference(program), wb.executors.Reference(program)
+        whole = wb.executors.Reference(program).trace(steps)
         running.trace(steps[:cut])
         other.restore(running.snapshot())
         assert other.trace(steps[cut:]) == whole[cut:]

@@ -30,7 +30,7 @@ TOLD = {"type": "Told", "time": 11, "x": 7, "name": "n", "share": 3.5}
 
 
 def test_a_run_over_any_data(tmp_path):
-    rules = wb.rules(TEXT)
+    rules = wb.rules.parse_rules(TEXT)
     assert wb.run(rules, ROWS) == [TOLD]
     assert list(wb.run(rules, iter(ROWS), backend="aip")) == [TOLD]
     columns = {name: [row.get(name) for row in ROWS] for name in ("type", "time", "x", "name")}
@@ -49,8 +49,8 @@ def test_a_run_over_any_data(tmp_path):
 def test_frames(tmp_path):
     pa = pytest.importorskip("pyarrow")
     table = pa.Table.from_pylist([{"type": None, "time": None, "x": None, "name": None, **row} for row in ROWS])
-    assert wb.run(wb.rules(TEXT), table).to_pylist() == [TOLD]
-    frame = wb.run(wb.rules(TEXT), table.to_pandas().astype({"x": "Int64"}))
+    assert wb.run(wb.rules.parse_rules(TEXT), table).to_pylist() == [TOLD]
+    frame = wb.run(wb.rules.parse_rules(TEXT), table.to_pandas().astype({"x": "Int64"}))
     assert frame.to_dict("records") == [TOLD]
 
 
@@ -66,7 +66,7 @@ def test_times_of_a_typed_column(tmp_path):
         "name": [row.get("name") for row in ROWS],
     })  # fmt: skip
     parquet.write_table(table, tmp_path / "log.parquet")
-    rules = wb.rules(TEXT.replace("within 10", "within 10 s"))
+    rules = wb.rules.parse_rules(TEXT.replace("within 10", "within 10 s"))
     wanted = [TOLD | {"time": "2024-05-01T00:00:11"}]
     assert list(wb.run(rules, tmp_path / "log.parquet")) == wanted
     assert wb.run(rules, table).to_pylist() == wanted
@@ -78,10 +78,12 @@ def test_facts_are_given():
     from Late[$b = bus] and each Line[$l = name](bus == $b) emit Notice(line = $l)"""
     lines = [{"bus": 1, "name": "north"}, {"bus": 2, "name": "south"}]
     rows = [{"type": "Late", "time": 3, "bus": 2}]
-    assert wb.run(wb.rules(text), rows, facts={"Line": lines}) == [{"type": "Notice", "time": 3, "line": "south"}]
+    assert wb.run(wb.rules.parse_rules(text), rows, facts={"Line": lines}) == [
+        {"type": "Notice", "time": 3, "line": "south"}
+    ]
     with pytest.raises(InputError, match="no facts of type 'Line'"):
-        wb.run(wb.rules(text), rows)
-    running = wb.RunningRules(text, facts={"Line": lines})
+        wb.run(wb.rules.parse_rules(text), rows)
+    running = wb.rules.RunningRules(text, facts={"Line": lines})
     assert [each["line"] for each in running.publish("Late", 1, bus=1)] == ["north"]
 
 
@@ -98,7 +100,7 @@ def test_facts_are_given_as_the_log_may_be(kind):
         "relation": lambda: pytest.importorskip("duckdb").from_arrow(table),
     }  # fmt: skip
     log = [{"type": "A", "time": 1, "x": 2}]
-    assert wb.run(wb.rules(FACTS), log, facts={"F": given[kind]()}) == [{"type": "B", "time": 1, "y": 7.0}]
+    assert wb.run(wb.rules.parse_rules(FACTS), log, facts={"F": given[kind]()}) == [{"type": "B", "time": 1, "y": 7.0}]
 
 
 @pytest.mark.parametrize(
@@ -107,11 +109,11 @@ def test_facts_are_given_as_the_log_may_be(kind):
 )
 def test_facts_of_another_kind_are_refused(given, said):
     with pytest.raises(InputError, match=f"(?s)facts of type 'F'.*{said}"):
-        wb.run(wb.rules(FACTS), [], facts={"F": given})
+        wb.run(wb.rules.parse_rules(FACTS), [], facts={"F": given})
 
 
 def test_subscribers_are_told():
-    running, told = wb.RunningRules(TEXT), []
+    running, told = wb.rules.RunningRules(TEXT), []
     end = running.subscribe("Told", told.append)
     assert running.publish("A", 1, x=7) == []
     made = running.publish("B", time=11, x=7, name="n")
@@ -136,22 +138,22 @@ def test_subscribers_are_told():
 
 def test_rules_that_somebody_subscribes_to_run():
     told = []
-    running = wb.rules(TEXT).subscribe("Told", told.append, unit="s", engine="aip")
+    running = wb.rules.parse_rules(TEXT).subscribe("Told", told.append, unit="s", engine="aip")
     running.publish("A", 1, x=7)
     assert running.publish("B", time=11, x=7, name="n") == told != []
-    assert isinstance(running, wb.RunningRules)
+    assert isinstance(running, wb.rules.RunningRules)
 
 
 GCD = "declare A(x: int) declare B() declare D(x: int) rule g: from B and $g = GCD(A.x within {} from B) emit D(x = $g)"
 
 
 def test_aggregates_are_functions():
-    rules = wb.rules(GCD.format(9), aggregates={"GCD": (math.gcd, 0)})
+    rules = wb.rules.parse_rules(GCD.format(9), aggregates={"GCD": (math.gcd, 0)})
     assert not rules.warnings
     log: list[Any] = [{"type": "A", "time": 1, "x": x} for x in (12, 8, None, 30)] + [{"type": "B", "time": 1}]
     for engine in ("cdp", "aip"):
         assert wb.run(rules, log, engine=engine) == [{"type": "D", "time": 1, "x": 2}]
-    running = wb.RunningRules(rules)
+    running = wb.rules.RunningRules(rules)
     running.engine.replace("g", GCD.partition("rule")[1] + GCD.partition("rule")[2].format("2 events"))
     for row in log:
         made = running.publish(**row)
@@ -166,7 +168,7 @@ def test_aggregates_are_functions():
 ])  # fmt: skip
 def test_functions_that_are_no_aggregates(given, phrase):
     with pytest.raises(WorkbenchError, match=phrase):
-        wb.rules(GCD.format(9), aggregates={"GCD": given})
+        wb.rules.parse_rules(GCD.format(9), aggregates={"GCD": given})
 
 
 def test_a_function_that_fails_is_named():
@@ -174,21 +176,21 @@ def test_a_function_that_fails_is_named():
         (lambda a, b: a if a > 9 or b > 9 else 1 // 0, r"GCD\(0, 3\) fails: ZeroDivisionError"),
         (lambda a, b: float(a), r"GCD\(0, 3\) is 0\.0, which is no int"),
     ):
-        running = wb.rules(GCD.format(9), aggregates={"GCD": (function, 0)}).subscribe(None, print)
+        running = wb.rules.parse_rules(GCD.format(9), aggregates={"GCD": (function, 0)}).subscribe(None, print)
         running.publish("A", 1, x=3)
         with pytest.raises(InputError, match=phrase):
             running.publish("B", 1)
 
 
 def test_the_clock_moves():
-    running = wb.RunningRules(
+    running = wb.rules.RunningRules(
         "declare A() declare Gone() from A as Start and absent A within 5 s after Start emit Gone", unit="s"
     )
     running.publish("A", 1)
     assert running.advance(5) == []
     assert [each["time"] for each in running.advance(6)] == [6]
     with pytest.raises(InputError, match="'sec' is no unit"):
-        wb.RunningRules("", unit="sec")
+        wb.rules.RunningRules("", unit="sec")
 
 
 def test_what_a_command_would_say_is_said(tmp_path, caplog):
@@ -199,7 +201,7 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     ]  # fmt: skip
     late, bad = tmp_path / "late.jsonl", tmp_path / "bad.csv"
     caplog.set_level("INFO", "workbench")
-    answer = wb.run(wb.rules(TEXT), iter(rows), late="5", late_output=str(late), bad_rows=str(bad))
+    answer = wb.run(wb.rules.parse_rules(TEXT), iter(rows), late="5", late_output=str(late), bad_rows=str(bad))
     assert not late.exists()
     assert list(answer) == []
     assert late.read_text() == '{"type": "A", "time": 2, "x": 8}\n'
@@ -207,7 +209,7 @@ def test_what_a_command_would_say_is_said(tmp_path, caplog):
     assert "rows of types that are not declared are passed over: Z (1)" in caplog.text
     assert "1 events came too late" in caplog.text
     with pytest.raises(InputError, match="came later"):
-        list(wb.run(wb.rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))
+        list(wb.run(wb.rules.parse_rules(TEXT), iter(rows), late="5", bad_rows=str(tmp_path / "none.csv")))
     assert {path.name for path in tmp_path.iterdir() if path.name[0] != "."} == {"bad.csv", "late.jsonl"}
 
 
@@ -221,7 +223,7 @@ def test_a_run_from_file_to_file_shows_how_far_it_is(tmp_path):
 
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     options = RunOptions(input=str(tmp_path / "in.jsonl"), output=str(tmp_path / "out.jsonl"))
-    run_rules(wb.rules(TEXT), Start(options, progress=progress))
+    run_rules(wb.rules.parse_rules(TEXT), Start(options, progress=progress))
     assert shown == [f"{len(ROWS)} rows, 1 events out"]
 
 
@@ -230,13 +232,13 @@ def test_options_for_pipelines_are_refused():
     with pytest.raises(InputError, match="for rules and pipelines with rules in them only: --until"):
         wb.run(program, {"x": [1]}, until=3)
     with pytest.raises(InputError, match="no 'trx' to be compatible with"):
-        wb.run(wb.rules(TEXT), ROWS, compat="trx")
+        wb.run(wb.rules.parse_rules(TEXT), ROWS, compat="trx")
     with pytest.raises(Refused, match="not supported by backend 'threaded': it runs pipelines only"):
-        wb.run(wb.rules(TEXT), ROWS, backend="threaded")
+        wb.run(wb.rules.parse_rules(TEXT), ROWS, backend="threaded")
     with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
     with pytest.raises(InputError, match="not for the gpu backend: --threads"):
-        wb.run(wb.rules(TEXT), ROWS, backend="gpu", threads=2)
-    assert wb.run(wb.rules(TEXT), ROWS, threads=2) == wb.run(wb.rules(TEXT), ROWS)
+        wb.run(wb.rules.parse_rules(TEXT), ROWS, backend="gpu", threads=2)
+    assert wb.run(wb.rules.parse_rules(TEXT), ROWS, threads=2) == wb.run(wb.rules.parse_rules(TEXT), ROWS)
     with pytest.raises(InputError, match="there is no option 'untl'"):
-        wb.run(wb.rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]
+        wb.run(wb.rules.parse_rules(TEXT), ROWS, untl=2)  # type: ignore[call-overload]

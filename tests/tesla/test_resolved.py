@@ -8,7 +8,7 @@ from workbench.conformance.generate.rule_cases import make_varied_case, random_c
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
 from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of, exact_text, expand_parameters, move_to_place, slots
@@ -91,7 +91,7 @@ TYPES = "declare A(x: int)\ndeclare B(x: int, y: float)\n"
 
 def test_a_parameter_is_seen_through_from_everywhere():
     text = "from A[$a = x]() and last B[$b = y + $a](x == $a, $b > 2.0) within 5 from A where $b < B.y emit A(x = $a)"
-    (rule,) = rules(TYPES + text).resolved
+    (rule,) = parse_rules(TYPES + text).resolved
     equation, bound = rule.parts[1].constraints
     assert [(slot.place, slot.name) for slot in slots(equation)] == [(OWN, "x"), (0, "$a")]
     assert [(slot.place, slot.name) for slot in slots(expand_parameters(equation))] == [(OWN, "x"), (0, "x")]
@@ -109,7 +109,7 @@ def test_a_resolved_rule_knows_its_events_by_their_places():
       and $n = COUNT(B() within 3 from C) and absent B() within 4 after T
     emit A(x = $n) at most once in 9 consuming C, T
     """
-    made = rules(TYPES + text)
+    made = parse_rules(TYPES + text)
     (rule,) = made.resolved
     assert {place: part.name for place, part in rule.events.items()} == {0: "T", 2: "C"}
     assert rule.consumed == (2, 0)

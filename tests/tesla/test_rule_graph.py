@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.rule_graph import LONGEST_CHAIN, CauseGraph, endless_chain
 
 Arrows = list[tuple[str, str, str]]
@@ -16,7 +16,7 @@ def graph_of(arrows: Arrows) -> CauseGraph:
     text = "".join(f"declare {name}()\n" for name in "ABCDE")
     for trigger, other, emitted in arrows:
         text += f"from {trigger}() as X and last {other}() as Y within 5 from X emit {emitted}()\n"
-    return rules(text).graph
+    return parse_rules(text).graph
 
 
 def random_arrows(seed: int) -> Arrows:

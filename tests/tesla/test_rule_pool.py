@@ -13,7 +13,7 @@ from tests.examples import scaled
 from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_cases import make_varied_case
 from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines import rule_pool
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts.tables import FactTables
@@ -73,7 +73,7 @@ def alike(found, expected):
 def drawn_rules(draw):
     """Some rules of the list, of which no two feed each other in a circle of absences."""
     chosen = draw.sample(RULES, draw.randint(2, 6))
-    return rules(TYPES + "\n".join(chosen))
+    return parse_rules(TYPES + "\n".join(chosen))
 
 
 def drawn_events(draw, count):
@@ -142,13 +142,13 @@ def test_random_rules_are_shared_out():
     ],
 )
 def test_rules_that_feed_each_other_stay_together(text, why):
-    found = rule_split(rules(TYPES + text)).undivided
+    found = rule_split(parse_rules(TYPES + text)).undivided
     assert bool(found) == bool(why)
     assert why in found
 
 
 def test_processes_do_what_one_process_does():
-    made = rules(TYPES + "\n".join(RULES[:7]))
+    made = parse_rules(TYPES + "\n".join(RULES[:7]))
     one = rule_engine(made, "cdp", settings=EngineSettings(profiled=True))
     pool: Any = rule_engine(made, "cdp", settings=EngineSettings(threads=2, profiled=True))
     assert isinstance(pool, RulePool)
@@ -159,7 +159,7 @@ def test_processes_do_what_one_process_does():
 
 
 def test_an_event_that_cannot_come_comes_behind_what_the_events_before_it_cause():
-    made = rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
+    made = parse_rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
     _, pool = engines(made, "cdp", 2)
     given = pool._process([Occurrence("A", 3, (1,)), Occurrence("N", 4), Occurrence("A", 2, (1,))])
     assert [each.type for each in next(given)] == ["R", "Z"]
@@ -169,7 +169,7 @@ def test_an_event_that_cannot_come_comes_behind_what_the_events_before_it_cause(
 
 def test_a_failure_comes_behind_what_the_events_before_it_cause_and_ends_the_run():
     endless = "from P emit P(x = P.x + 1)"
-    made = rules(TYPES + "from A emit P(x = A.x)\n" + endless + "\n" + RULES[6])
+    made = parse_rules(TYPES + "from A emit P(x = A.x)\n" + endless + "\n" + RULES[6])
     one, pool = engines(made, "cdp", 2)
     events = [Occurrence("N", 1), Occurrence("N", 2), Occurrence("A", 2, (1,)), Occurrence("N", 3)]
     told = [each for event in events[:2] for each in one.process(event)]
@@ -184,7 +184,7 @@ def test_a_failure_comes_behind_what_the_events_before_it_cause_and_ends_the_run
 
 
 def test_a_worker_that_dies_is_an_error():
-    made = rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
+    made = parse_rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
     pool: Any = rule_engine(made, "cdp", settings=EngineSettings(threads=2))
     os.kill(pool._workers[0].process.process.pid, 9)
     pool._workers[0].process.process.join()
@@ -194,7 +194,7 @@ def test_a_worker_that_dies_is_an_error():
 
 
 def test_answers_that_nobody_waited_for_are_not_those_of_the_next_request():
-    made = rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
+    made = parse_rules(TYPES + RULES[6] + "\nfrom A emit R(x = A.x)")
 
     class Interrupted(InProcess):
         def receive(self):
@@ -210,7 +210,7 @@ def test_answers_that_nobody_waited_for_are_not_those_of_the_next_request():
 
 
 def test_facts_in_a_database_stay_with_one_process():
-    made = rules(TYPES + "declare fact F(x: int)\n" + RULES[6] + "\nfrom A and each F(x == A.x) emit R(x = F.x)")
+    made = parse_rules(TYPES + "declare fact F(x: int)\n" + RULES[6] + "\nfrom A and each F(x == A.x) emit R(x = F.x)")
     with pytest.raises(Refused, match="facts in a database"):
         rule_engine(made, "cdp", FactTables({"F": ((1,),)}), EngineSettings(threads=2))
     pool = rule_engine(made, "cdp", {"F": [(1,)]}, EngineSettings(threads=2))

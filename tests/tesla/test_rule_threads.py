@@ -7,7 +7,7 @@ import pytest
 
 from tests.tesla.events import A, B, Kind
 from workbench.errors import InputError, Refused
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines import key_buckets
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.key_buckets import KeyBuckets
@@ -76,7 +76,7 @@ def fed(running, case, cuts, singly=()):
 def drawn(pool, rng, count):
     """A rule set of some rules of a pool."""
     texts = (f"rule r{i}: {each}" for i, each in enumerate(rng.sample(pool, count)))
-    return rules(TYPES + "\n".join(texts).replace("'", '"'))
+    return parse_rules(TYPES + "\n".join(texts).replace("'", '"'))
 
 
 ONE = "from B and each A within 5 from B emit P(x = A.x, f = A.f)"
@@ -93,7 +93,7 @@ FAR_EVENTS = [A(0, 1, 1.0), N(19), B(20, 7, "b"), N(25), N(26)]
 
 
 def split_of(*texts):
-    return rule_split(rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts))))
+    return rule_split(parse_rules(TYPES + "\n".join(f"rule r{i}: {each}" for i, each in enumerate(texts))))
 
 
 def test_what_cannot_be_split_says_why():
@@ -136,7 +136,7 @@ def test_work_is_shared_out_by_what_it_costs():
 
 
 def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_is():
-    made = rules(TYPES + "from A[$x = x] and each B(x == $x) within 5 from A emit Z(n = $x)")
+    made = parse_rules(TYPES + "from A[$x = x] and each B(x == $x) within 5 from A emit Z(n = $x)")
     with pytest.raises(InputError, match="'gpu' has one thread"):
         rule_engine(made, "gpu", settings=EngineSettings(threads=2))
     running = rule_engine(made, "compiled", settings=EngineSettings(threads=2, plain=True))
@@ -147,7 +147,7 @@ def test_threads_are_for_engines_that_have_them_and_their_state_stays_where_it_i
 
 def test_equal_keys_are_in_one_bucket() -> None:
     """In a block, in a part of it, and one by one; whole numbers and floats that are equal, and both zeros."""
-    keyed = rules("declare A(k: int) declare B(k: float) declare D(k: int) from A emit D(k = 1)")
+    keyed = parse_rules("declare A(k: int) declare B(k: float) declare D(k: int) from A emit D(k = 1)")
     found = KeyBuckets(keyed, {"A": "k", "B": "k"}, lambda texts: [])
     values: list[tuple[str, Any]] = [
         ("A", 3), ("B", 3.0), ("A", 0), ("B", -0.0), ("B", 0.0), ("D", 3), ("A", 2**53 + 1), ("B", 2.0**53),

@@ -16,7 +16,7 @@ import pytest
 from tests.tesla.events import told
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.tesla import tree as t
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.expressions import PythonLines
 from workbench.tesla.model.guarded import GuardedValue, evaluate
 from workbench.tesla.occurrence import Occurrence
@@ -197,7 +197,7 @@ NESTED = [  # n is null, z is zero, x is 1, h is 0.5, o is 2**53 + 1
 
 @pytest.mark.parametrize(("text", "expected"), NESTED)
 def test_operators_in_operators(text, expected):
-    read = rules(f"declare A(n: int, z: int, x: int, h: float, o: int) declare R() from A[$v = {text}] emit R()")
+    read = parse_rules(f"declare A(n: int, z: int, x: int, h: float, o: int) declare R() from A[$v = {text}] emit R()")
     (assigned,) = read.rules[0].trigger.assignments
     own = {"n": (None, INT), "z": (0, INT), "x": (1, INT), "h": (0.5, FLOAT), "o": (ODD, INT)}
     agree(assigned.value, own, expected)

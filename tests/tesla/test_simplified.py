@@ -16,7 +16,7 @@ from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import InputError
 from workbench.executors.table import rule_engines
 from workbench.tesla import tree as t
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.rewriting import known, laws, merging
 from workbench.tesla.rewriting.lawful import rewrite_by_laws
@@ -75,7 +75,7 @@ def test_rules_that_laws_have_simplified_read_back_and_run_the_same(seed):
     case = redundant_case(seed)
     made = [after for _, after in rewrite_by_laws(case.rules)][-1:]
     for simpler in made:
-        again = rules(str(simpler))
+        again = parse_rules(str(simpler))
         assert (again.declarations, again.rules) == (simpler.declarations, simpler.rules)
         assert told(again, next(streams(case, seed))) == told(case.rules, next(streams(case, seed)))
         before, after = (
@@ -149,7 +149,7 @@ FAULTY = {
 @pytest.mark.parametrize(("fault", "text"), FAULTY.values(), ids=FAULTY)
 def test_faulty_laws_are_told(fault, text, monkeypatch):
     """Streams that find nothing against the laws find something against each faulty one."""
-    case = RuleCase(rules(TYPES + text), ())
+    case = RuleCase(parse_rules(TYPES + text), ())
     assert broken(case, range(30)) is None
     monkeypatch.setattr(*fault)
     assert broken(case, range(30))
@@ -157,5 +157,5 @@ def test_faulty_laws_are_told(fault, text, monkeypatch):
 
 def test_what_streams_tell_apart_is_not_believed():
     """The model has no values on which these differ, x = 2, where nobody names them: random streams do."""
-    one, other = (rules(TYPES + f"from A({text}) emit P(n = 1)") for text in ("x < 9, x * x != 4", "x < 9"))
+    one, other = (parse_rules(TYPES + f"from A({text}) emit P(n = 1)") for text in ("x < 9, x * x != 4", "x < 9"))
     assert can_tell_apart(one, other)

@@ -19,7 +19,7 @@ from workbench.executors.compiled.rules.engine import CompiledRules
 from workbench.executors.compiled.rules.kernel.stretch import match_triggers
 from workbench.executors.compiled.rules.stretches import StretchRules
 from workbench.show.rule_set_plan import plan_text
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.set_plan import SetPlan, find_dependences
 from workbench.tesla.event_block import event_block
@@ -121,21 +121,21 @@ def test_events_join_the_history_by_machine_code(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("text", TAKEN)
 def test_triggers_of_a_rule_are_matched_together(text: str) -> None:
-    made = rules(f"{TYPES}rule r: {text}")
+    made = parse_rules(f"{TYPES}rule r: {text}")
     StretchRules(made, {"G": [(1,)]}, PLAIN, PlainDevice())
     assert "on a GPU: a thread for each trigger" in plan_text(SetPlan(made), made, timed=False)
 
 
 @pytest.mark.parametrize("text", LEFT)
 def test_triggers_of_a_rule_depend_on_each_other(text: str) -> None:
-    made = rules(f"{TYPES}rule r: {text}")
+    made = parse_rules(f"{TYPES}rule r: {text}")
     with pytest.raises(Refused, match=f"triggers cannot be matched together: {LEFT[text]}"):
         StretchRules(made, {}, PLAIN, PlainDevice())
     assert f"on a GPU: refused, since {LEFT[text][3:]}" in plan_text(SetPlan(made), made, timed=False)
 
 
 def test_numbers_beyond_words_take_a_stretch_back() -> None:
-    made = rules(f"{TYPES}from A and $s = SUM(B.x within 9 from A) emit P(x = $s)")
+    made = parse_rules(f"{TYPES}from A and $s = SUM(B.x within 9 from A) emit P(x = $s)")
     engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
     large = 2**63 - 1
     events = [("B", 0, 1), ("A", 1, 0), ("B", 2, large), ("A", 2, 0), ("A", 3, 1)]
@@ -144,7 +144,7 @@ def test_numbers_beyond_words_take_a_stretch_back() -> None:
 
 
 def test_threads_widen_bands() -> None:
-    made = rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
+    made = parse_rules(f"{TYPES}from A and each B(x >= A.x - 9, x < A.x + 90) within 9 from A emit P(x = B.x)")
     engine = StretchRules(made, {}, PLAIN, PlainDevice(), stretch=4)
     events = [Occurrence("AB"[at % 2], at, (at * 7 % 50, "")) for at in range(12)]
     assert published(engine, events) == published(CompiledRules(made, {}, PLAIN), events)
@@ -153,7 +153,7 @@ def test_threads_widen_bands() -> None:
 
 
 def test_a_late_event_ends_a_block_behind_what_came_before() -> None:
-    made = rules(f"{TYPES}from A emit P(x = A.x)")
+    made = parse_rules(f"{TYPES}from A emit P(x = A.x)")
     engine = StretchRules(made, {}, PLAIN, PlainDevice())
     events = [Occurrence("A", time, (time, "")) for time in (3, 4, 2)]
     parts = iter(engine.process_block(event_block(made, events, engine.texts.put)))

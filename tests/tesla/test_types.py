@@ -10,14 +10,14 @@ from workbench.core.domain import ANY, FLOAT, INT, STR, Range
 from workbench.core.types import LITERALS, TYPES, type_row
 from workbench.errors import TypingError
 from workbench.tesla import tree as t
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.facts.table import affinity_of
 
 
 @pytest.mark.parametrize("row", TYPES, ids=lambda row: row.names[0])
 def test_names_and_literals(row):
     for name in row.names:
-        made = rules(f"declare A(x: {name}) declare B(x: {name}) from A emit B(x = A.x)")
+        made = parse_rules(f"declare A(x: {name}) declare B(x: {name}) from A emit B(x = A.x)")
         assert made.declarations["A"].domains == {"x": row.domain}
         assert str(made.declarations["A"]) == f"declare A(x: {row.names[0]})"
     assert type(row.domain.default) is row.python

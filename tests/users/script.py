@@ -21,10 +21,10 @@ pipeline late<k>(x: int) -> int { return x + trim(x, k) }
 def kept(x: BuiltStream, y: BuiltStream) -> BuiltStream:
     """Sums of what is kept."""
     assert_type(x + 1, BuiltStream)
-    assert_type(wb.EVEN(x), BuiltStream)
-    left, right = wb.Fork(2)(x)
+    assert_type(wb.functions.EVEN(x), BuiltStream)
+    left, right = wb.processors.Fork(2)(x)
     assert_type(left, BuiltStream)
-    return wb.Cumulate(wb.ADD)(wb.Filter()(right, y))
+    return wb.processors.Cumulate(wb.functions.ADD)(wb.processors.Filter()(right, y))
 
 
 def programs() -> None:
@@ -33,7 +33,7 @@ def programs() -> None:
     assert_type(source, Source)
     assert_type(source.get("late", k=1), Loaded)
     assert_type(source.get("total").pipeline, wb.Pipeline)
-    assert_type(wb.faulty(source.get("total"), "lose x"), wb.Pipeline)
+    assert_type(wb.faults.faulty(source.get("total"), "lose x"), wb.Pipeline)
     assert_type(wb.Builder("p").input("x"), BuiltStream)
     takes(kept)
     takes(source.get("total"))
@@ -49,9 +49,9 @@ def verdicts() -> None:
     assert_type(verdict, Verdict)
     assert_type(verdict.outcome, wb.Outcome)
     assert_type(verdict.run, wb.Trace | None)
-    assert_type(wb.liveness(), wb.Property)
-    assert_type(wb.equivalent(kept, kept, "stepwise"), Verdict)
-    assert_type([v for _, v in wb.check_all([wb.problem(late, wb.liveness())])], list[Verdict])
+    assert_type(wb.properties.liveness(), wb.properties.Property)
+    assert_type(wb.equiv(kept, kept, "stepwise"), Verdict)
+    assert_type([v for _, v in wb.check_all([wb.problem(late, wb.properties.liveness())])], list[Verdict])
     found = wb.buffers(late)
     assert_type(found, wb.Buffers)
     assert_type(found.queues, tuple[wb.Buffer, ...])
@@ -61,11 +61,11 @@ def verdicts() -> None:
 
 def runs() -> None:
     total = wb.parse(TEXT).get("total")
-    running = wb.Reference(total)
+    running = wb.executors.Reference(total)
     assert_type(running.run(range(3)), dict[str, list[wb.Value]])
     assert_type(running.snapshot(), bytes)
-    assert_type(wb.Reference(total).step({"x": 1}), StepRecord)
-    fast = wb.Compiled(total)
+    assert_type(wb.executors.Reference(total).step({"x": 1}), StepRecord)
+    fast = wb.executors.Compiled(total)
     made = fast.feed(np.arange(3), steps=True)
     assert_type(made, dict[str, wb.OutputColumn])
     assert_type(made["out"].array, NDArray[Any])
@@ -103,7 +103,7 @@ def mistakes() -> None:
     wb.check(kept)  # type: ignore[call-arg]
     Settings(integers="wrong")  # type: ignore[arg-type]
     wb.run(kept, {"x": [1]}, bakend="compiled")  # type: ignore[call-overload]
-    wb.equivalent(kept, kept, "rougly")  # type: ignore[arg-type]
+    wb.equiv(kept, kept, "rougly")  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.errors import WorkbenchError
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.occurrence import in_units
 
@@ -35,7 +35,7 @@ def counting_rules(rng):
     while True:
         text = "\n".join(counting_rule(rng, number) for number in range(rng.randint(1, 2)))
         try:
-            return rules(DECLARED + text, "counting")
+            return parse_rules(DECLARED + text, "counting")
         except WorkbenchError:
             continue
 
@@ -53,4 +53,4 @@ def fired(given, streams=100, most=14):
 def another(given, rule):
     """The same rules, of which one emits something else."""
     texts = (str(each).replace("x = 1", "x = 2") if each is rule else str(each) for each in given.rules)
-    return rules(DECLARED + "\n".join(texts), "another")
+    return parse_rules(DECLARED + "\n".join(texts), "another")

@@ -36,7 +36,7 @@ pipeline products(x: int, y: int) -> int {
 def undecided(**settings: Any) -> wb.Verdict:
     """A verdict of who refutes nothing, on what does not hold."""
     pipeline = wb.parse(SOURCE).get().pipeline
-    prop = wb.property_from(wb.parse_property("always (out != 1)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("always (out != 1)"))
     return wb.check(pipeline, prop, wb.Settings(engine="algebra", seconds=60.0, **settings))
 
 
@@ -123,7 +123,7 @@ def test_numbers_that_the_model_lacks() -> None:
 
 def test_a_decided_property_needs_none() -> None:
     pipeline = wb.parse(SOURCE).get().pipeline
-    verdict = wb.check(pipeline, wb.liveness(), wb.Settings(n=2))
+    verdict = wb.check(pipeline, wb.properties.liveness(), wb.Settings(n=2))
     assert verdict.outcome != "unknown"
     assert (verdict.advice, verdict.reached) == ((), ())
     assert "advice" not in verdict.to_json()
@@ -139,7 +139,7 @@ def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytes
     """The sum has 64 values; there is memory for none of them after the first."""
     monkeypatch.setattr("workbench.verify.decide.explicit.decider.PLAIN_BYTES", 2**40)
     total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get().pipeline
-    prop = wb.property_from(wb.parse_property("always (out <= 63)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("always (out <= 63)"))
     verdict = wb.check(total, prop, wb.Settings(n=64, engine="explicit", memory_mb=4000))
     assert verdict.reached[0] == Reached("explicit", "states seen: 1")
     assert verdict.to_json()["reached"][0] == "explicit: states seen: 1"
@@ -222,7 +222,9 @@ def test_a_limit_that_is_over_is_no_negative_time(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(deciders, "_list_deciders", lambda part: iter([(Listens(), Turn(1.0, 9.0))]))
     pipeline = wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain)
-    part = prepare(pipeline, wb.property_from(wb.parse_property("always (out != 1)")), wb.Settings(n=2)).main
+    part = prepare(
+        pipeline, wb.properties.property_from(wb.properties.parse_property("always (out != 1)")), wb.Settings(n=2)
+    ).main
     monkeypatch.setattr(time, "monotonic", iter(range(0, 1000, 10)).__next__)
     deciders.AutoDecider().decide(part, EngineLimits(0.05))
     assert given == [0.0]

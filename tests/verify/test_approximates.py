@@ -9,8 +9,9 @@ import itertools
 
 import pytest
 
-from workbench import Outcome, Pipeline, Reference, check, equivalent, parse
+from workbench import Outcome, Pipeline, check, equiv, parse
 from workbench.errors import TypingError
+from workbench.executors import Reference
 from workbench.verify.answer.verdict import Verdict
 
 TEXT = """
@@ -60,7 +61,7 @@ def test_the_definition(primed: str, name: str) -> None:
         assert verdict.counterexample is not None
         assert verdict.counterexample.replay == "confirmed by execution"
     # the second of two pipelines is the one that approximates
-    assert equivalent(pipeline(name), pipeline(primed), "approximates").outcome is verdict.outcome
+    assert equiv(pipeline(name), pipeline(primed), "approximates").outcome is verdict.outcome
 
 
 def test_what_is_known() -> None:

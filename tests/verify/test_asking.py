@@ -47,9 +47,9 @@ def test_properties_are_spelled_as_on_the_command_line(
 def test_files_are_taken_wherever_programs_are(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     other = file.replace(":a", ":b")
     assert main(["equiv", file, other, "--mode", "stepwise", "--json"]) == 1
-    verdict = wb.equivalent(file, other, "stepwise")
+    verdict = wb.equiv(file, other, "stepwise")
     assert json.loads(capsys.readouterr().out)["verdict"] == verdict.outcome == "fails"
-    assert wb.tolerates(file).outcome == wb.check(file, "tolerates").outcome
+    assert wb.faults.tolerates(file).outcome == wb.check(file, "tolerates").outcome
     assert wb.buffers(Path("models/time2021/figure_2a.pipe")).exit_code == 1
     assert wb.check(other, "response", faults=["lose y"]).outcome == "fails"
 
@@ -57,11 +57,11 @@ def test_files_are_taken_wherever_programs_are(file: str, capsys: pytest.Capture
 WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     "a property": (lambda p: wb.check(p, "no-overflw"), "there is no property.*did you mean 'no-overflow'"),
     "no property": (lambda p: wb.check(p, 3), "3 is no property"),  # type: ignore[arg-type]
-    "a sense": (lambda p: wb.equivalent(p, p, "stepwize"), "did you mean 'stepwise'"),  # type: ignore[arg-type]
-    "a sense of tolerance": (lambda p: wb.tolerates(p, None, "x"), "there is no sense"),  # type: ignore[arg-type]
+    "a sense": (lambda p: wb.equiv(p, p, "stepwize"), "did you mean 'stepwise'"),  # type: ignore[arg-type]
+    "a sense of tolerance": (lambda p: wb.faults.tolerates(p, None, "x"), "there is no sense"),  # type: ignore[arg-type]
     "an arithmetic": (lambda _: wb.Settings(integers="cheked"), "did you mean 'checked'"),  # type: ignore[arg-type]
     "an environment": (lambda _: wb.Environment("alway"), "did you mean 'always'"),  # type: ignore[arg-type]
-    "a device": (lambda p: wb.Batch(p, device="cpuu"), "did you mean 'cpu'"),  # type: ignore[arg-type]
+    "a device": (lambda p: wb.executors.Batch(p, device="cpuu"), "did you mean 'cpu'"),  # type: ignore[arg-type]
     "a name": (lambda _: wb.chek, "did you mean|no 'chek'"),  # type: ignore[attr-defined]
 }
 

@@ -20,7 +20,7 @@ def chain(joins: int) -> wb.Pipeline:
     builder = wb.Builder("chain")
     stream = builder.input("x")
     for _ in range(joins):
-        stream = stream + wb.Trim(1)(stream)
+        stream = stream + wb.processors.Trim(1)(stream)
     return builder.build(stream)
 
 
@@ -54,7 +54,7 @@ def test_a_number_that_overflows_on_the_busy_run(monkeypatch: pytest.MonkeyPatch
         }
     """
     pipeline = wb.parse(source).get().pipeline
-    executor = wb.Reference(pipeline)
+    executor = wb.executors.Reference(pipeline)
     with pytest.raises(Overflow):
         executor.run([0] * 5)
     assert [b.capacity for b in wb.buffers(pipeline).queues] == [0, 1]

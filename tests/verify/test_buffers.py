@@ -16,7 +16,6 @@ from workbench import (
     Overflowing,
     Pipeline,
     Range,
-    Reference,
     Settings,
     Tuple,
     buffers,
@@ -25,6 +24,7 @@ from workbench import (
 )
 from workbench.core.term import FALSE
 from workbench.errors import Overflow, PipelineError
+from workbench.executors import Reference
 from workbench.ir.compose import outline
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.replay import show_growth, show_overflow

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.core.processor import events_of
 from workbench.errors import InputError, Overflow
-from workbench.tesla.check import load_rules, rules
+from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.model.rates import RuleRate
@@ -83,7 +83,7 @@ CASES = {
 
 
 def asked(text, *options, **named):
-    return RuleSubject(rules(DECLARED + text, "asked"), *options, **named)
+    return RuleSubject(parse_rules(DECLARED + text, "asked"), *options, **named)
 
 
 def rated(rates):
@@ -95,7 +95,7 @@ def rated(rates):
 def test_capacities_are_the_least_that_are_enough(case):
     """On both sides: as argued by hand; and random streams that keep the rates hold, and cause, no more."""
     text, rates, expected = CASES[case]
-    rule_set, bounds = rules(DECLARED + text, "asked"), rated(rates)
+    rule_set, bounds = parse_rules(DECLARED + text, "asked"), rated(rates)
     found = {
         each.about.removeprefix("asked."): each
         for ask in (r.capacities, r.effects)
@@ -198,7 +198,7 @@ def test_numbers_that_hang_on_values_say_so():
 
 def test_rates_are_kept_by_models():
     """One A in two ticks is not two at a time; columns have the room that is enough, so that verdicts need none."""
-    rule_set, bounds = rules(DECLARED + EACH, "asked"), rated({"A": (1, 2), "B": (1, 1)})
+    rule_set, bounds = parse_rules(DECLARED + EACH, "asked"), rated({"A": (1, 2), "B": (1, 1)})
     asked = {"no-overflow": "holds", "always (queue(asked.A).length <= 2)": "fails"}
     for engine in ("pynusmv", "explicit"):
         settings = replace(WITH_TIME, engine=engine)
@@ -206,8 +206,8 @@ def test_rates_are_kept_by_models():
             verdict = rule_problem(rule_set, text, bounds, settings).decide()
             assert str(verdict.outcome) == outcome
     assert verdict.counterexample.replay == "confirmed by execution"
-    same = rules(DECLARED + EACH.replace("each A", "last A").replace("within 4", "within 1"), "same")
-    shorter = rules(DECLARED + EACH.replace("within 4", "within 1"), "shorter")
+    same = parse_rules(DECLARED + EACH.replace("each A", "last A").replace("within 4", "within 1"), "same")
+    shorter = parse_rules(DECLARED + EACH.replace("within 4", "within 1"), "shorter")
     assert str(rule_comparison(shorter, same, bounds).decide().outcome) == "holds"  # never two A's in a tick
 
 

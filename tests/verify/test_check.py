@@ -6,41 +6,22 @@ import json
 
 import pytest
 
-from workbench import (
-    ADD,
-    AND,
-    BOOL,
-    EQ,
-    EVEN,
-    GT,
-    INT,
-    LT,
-    NOT,
-    CountDecimate,
-    Cumulate,
-    Enum,
-    Environment,
-    Filter,
-    Integer,
-    Outcome,
-    Range,
-    Settings,
-    Trim,
-    TurnInto,
-    always,
-    bounded_liveness,
-    check,
-    liveness,
-    no_full_queues,
-    no_overflow,
-    pipeline,
-    property_from,
-    response,
-)  # fmt: skip
+from workbench import BOOL, INT, Enum, Environment, Integer, Outcome, Range, Settings, check, pipeline
 from workbench.core.domain import Overflowing
 from workbench.core.function import Function
 from workbench.core.ops import GE
+from workbench.functions import ADD, AND, EQ, EVEN, GT, LT, NOT
 from workbench.language import parse_property
+from workbench.processors import CountDecimate, Cumulate, Filter, Trim, TurnInto
+from workbench.properties import (  # fmt: skip
+    always,
+    bounded_liveness,
+    liveness,
+    no_full_queues,
+    no_overflow,
+    property_from,
+    response,
+)
 from workbench.verify.ask.properties import Property
 
 

@@ -30,7 +30,7 @@ SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 
 def part() -> Part:
     """`total` never says 3: false, with one event."""
-    prop = property_from(wb.parse_property("always (out != 3)"))
+    prop = property_from(wb.properties.parse_property("always (out != 3)"))
     found = Settings()
     return prepare(flatten(wb.parse(SOURCE).get().pipeline.resolve(found.domain)), prop, found).main
 
@@ -106,7 +106,9 @@ def test_what_takes_many_small_steps_is_searched_first(install: Install, source:
     bdd, explicit = Fake("bdds", TRUE), Fake("explicit", TRUE)
     install(complete=bdd, explicit=explicit)
     for capacity in (q, 2):
-        far = prepare(wb.parse(source).get().pipeline.resolve(Settings().domain), wb.liveness(), Settings(q=capacity))
+        far = prepare(
+            wb.parse(source).get().pipeline.resolve(Settings().domain), wb.properties.liveness(), Settings(q=capacity)
+        )
         AutoDecider().decide(far.main, EngineLimits())
     assert (len(explicit.asked), len(bdd.asked)) == ((1, 1) if q != 2 else (2, 0))
 
@@ -193,7 +195,7 @@ def test_an_engine_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         return honest(self, changed, limits, count_states=count_states)
 
     monkeypatch.setattr(ExplicitDecider, "decide", wrong)
-    prop = property_from(wb.parse_property("always (out != 3 or x = 3)"))
+    prop = property_from(wb.properties.parse_property("always (out != 3 or x = 3)"))
     pipeline: Pipeline = wb.parse(SOURCE).get().pipeline
     with pytest.raises(EngineDisagreement, match="explicit says true and"):
         wb.check(pipeline, prop, Settings(engine="all"))
@@ -208,7 +210,7 @@ def test_unknown_names() -> None:
 @examples(12)
 def test_all_engines_agree_on_random_pipelines(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
-    for prop in (wb.no_full_queues(), wb.liveness(), wb.response()):
+    for prop in (wb.properties.no_full_queues(), wb.properties.liveness(), wb.properties.response()):
         verdict = wb.check(pipeline, prop, Settings(q=q, engine="all"))
         assert verdict.outcome is not Outcome.UNKNOWN
         for trace in (verdict.counterexample, verdict.witness):
@@ -222,7 +224,7 @@ def test_what_bdds_do_not_decide_another_engine_does() -> None:
         "pipeline hard(x: int, y: int) -> int { a = cumulate(x * y, +)  b = cumulate(a * a + y, *)"
         " return a * b + cumulate(b * y, +) }"
     )
-    prop = property_from(wb.parse_property("always (out != 3)"))
+    prop = property_from(wb.properties.parse_property("always (out != 3)"))
     verdict = wb.check(wb.parse(source).get().pipeline, prop, Settings(n=4096, seconds=60))
     assert verdict.outcome is Outcome.FAILS
     assert verdict.counterexample.replay == "confirmed by execution"

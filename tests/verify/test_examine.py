@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import INT, ApplyFunction, Integer, Outcome, Settings, check, equivalent, parse
+from workbench import INT, Integer, Outcome, Settings, check, equiv, parse
 from workbench.builder import Builder
 from workbench.cli.output import block
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
+from workbench.processors import ApplyFunction
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.examine import enough_values, examine, uses_python
 from workbench.verify.answer.prepare import prepare
@@ -92,7 +93,7 @@ def test_an_equivalence_in_which_nothing_is_compared_is_vacuous() -> None:
     pipeline silent(x: int) -> int { return filter(x, x < x) }
     pipeline loud(x: int) -> int { return x }
     """)
-    verdict = examine(equivalent(source.get("silent"), source.get("loud"), settings=Settings(q=2)))
+    verdict = examine(equiv(source.get("silent"), source.get("loud"), settings=Settings(q=2)))
     assert verdict.outcome is Outcome.UNKNOWN
     assert verdict.vacuity is not None
     assert (verdict.vacuity.never, verdict.vacuity.bound) == ("no run on which 'same' compares two events", "Q = 2")

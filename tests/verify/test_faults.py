@@ -20,7 +20,7 @@ SAME, LATE, TWICE = (SOURCE.get(name).pipeline for name in ("same", "late", "twi
 
 
 def ask(pipeline: wb.Pipeline, text: str, *faults: str, **settings: Any) -> wb.Verdict:
-    prop = wb.property_from(wb.parse_property(text))
+    prop = wb.properties.property_from(wb.properties.parse_property(text))
     return wb.check(pipeline, prop, wb.Settings(**settings), faults=faults)
 
 
@@ -103,28 +103,28 @@ def test_the_timeline_shows_what_struck() -> None:
     ],
 )
 def test_tolerance_of_a_bare_channel(fault: str, mode: EquivalenceMode, outcome: str) -> None:
-    verdict = wb.tolerates(SAME, wb.Settings(n=2), mode, faults=[fault])
+    verdict = wb.faults.tolerates(SAME, wb.Settings(n=2), mode, faults=[fault])
     assert (verdict.outcome, verdict.property) == (outcome, "tolerates")
     assert verdict.counterexample is None or verdict.counterexample.replay == "confirmed by execution"
 
 
 def test_one_value_cannot_tell_losses() -> None:
     """Sequence equivalence says that no output is wrong, not that all come."""
-    assert wb.tolerates(SAME, wb.Settings(n=1), faults=["lose y"]).outcome == "holds-within-bounds"
+    assert wb.faults.tolerates(SAME, wb.Settings(n=1), faults=["lose y"]).outcome == "holds-within-bounds"
 
 
 def test_there_must_be_something_to_tolerate() -> None:
     with pytest.raises(PipelineError, match="no faults that it could tolerate"):
-        wb.tolerates(SAME)
+        wb.faults.tolerates(SAME)
 
 
 @pytest.mark.parametrize("fault", ["lose y at most 1", "duplicate y when y = 1", "lose x", "delay x by 2"])
 @pytest.mark.parametrize("engine", ["explicit", "pynusmv"])
 def test_engines_agree(fault: str, engine: str) -> None:
-    faulty = wb.faulty(TWICE, fault)
+    faulty = wb.faults.faulty(TWICE, fault)
     settings = wb.Settings(engine=engine, seconds=20, q=1)
-    assert wb.check(faulty, wb.no_overflow(), settings).outcome == "holds"
-    verdict = wb.tolerates(faulty, settings, "stepwise")
+    assert wb.check(faulty, wb.properties.no_overflow(), settings).outcome == "holds"
+    verdict = wb.faults.tolerates(faulty, settings, "stepwise")
     assert verdict.outcome == "fails"
     assert verdict.counterexample is not None
     assert len(verdict.counterexample.steps) == 1
@@ -135,19 +135,19 @@ def test_the_number_of_states() -> None:
     """At most 2: 0, 1 or 2 are used up. Each of the inputs x (4 values, present or not) and the oracle is free."""
     for engine in ("explicit", "pynusmv"):
         settings = wb.Settings(engine=engine, count_states=True)
-        verdict = wb.check(wb.faulty(SAME, "lose y at most 2"), wb.bounded_liveness(9), settings)
+        verdict = wb.check(wb.faults.faulty(SAME, "lose y at most 2"), wb.properties.bounded_liveness(9), settings)
         assert verdict.outcome == "holds"
         assert verdict.reachable_states is not None
         assert verdict.reachable_states % 3 == 0
 
 
 def test_latency_through_a_delay() -> None:
-    found = wb.latency(wb.faulty(SAME, "delay y by 3"), "x", "y", wb.Settings(n=2))
+    found = wb.latency(wb.faults.faulty(SAME, "delay y by 3"), "x", "y", wb.Settings(n=2))
     assert found["steps"] == 3
-    assert wb.latency(wb.faulty(SAME, "delay y by 3 when y > 1"), "x", "y", wb.Settings(n=2))["steps"] == 0
+    assert wb.latency(wb.faults.faulty(SAME, "delay y by 3 when y > 1"), "x", "y", wb.Settings(n=2))["steps"] == 0
 
 
 def test_examined_verdicts() -> None:
-    found = wb.examine(wb.check(SAME, wb.bounded_liveness(1), faults=["lose y at most 1"]))
+    found = wb.examine(wb.check(SAME, wb.properties.bounded_liveness(1), faults=["lose y at most 1"]))
     assert {item.kind for item in found.examined} >= {"vacuity", "every N", "every Q"}
     assert all(item.finding == "confirmed" for item in found.examined)

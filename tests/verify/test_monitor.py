@@ -35,7 +35,7 @@ MODULE main
 
 def verdict_on(more: str, property_: str = "never-false") -> Verdict:
     monitor = pipeline("pipeline p(n: 0..2) -> bool { return n != 1 }")
-    prop = wb.property_from(wb.parse_property(property_))
+    prop = wb.properties.property_from(wb.properties.parse_property(property_))
     return wb.monitor(system_from(TRAP + more), monitor, prop)
 
 
@@ -62,7 +62,7 @@ def test_often_true_over_compassion() -> None:
     """A run that stays in 2 is fair, and the monitor never says true there."""
     monitor = pipeline("pipeline p(n: 0..2) -> bool { return n = 1 }")
     system = system_from(f"{TRAP}COMPASSION (TRUE, n != 1);")
-    found = wb.monitor(system, monitor, wb.often_true(), settings=wb.Settings(seconds=30))
+    found = wb.monitor(system, monitor, wb.properties.often_true(), settings=wb.Settings(seconds=30))
     assert found.outcome == "fails"
     assert found.counterexample.replay == "confirmed by execution, and a run of the system alone"
 
@@ -72,7 +72,7 @@ def test_a_verdict_without_a_counterexample_says_why() -> None:
     engine_or_skip("nusmv")
     monitor = pipeline("pipeline p(n: 0..2) -> bool { return n = 1 }")
     system = system_from(f"{TRAP}COMPASSION (TRUE, n != 1);")
-    found = wb.monitor(system, monitor, wb.often_true(), settings=wb.Settings(engine="nusmv", seconds=2))
+    found = wb.monitor(system, monitor, wb.properties.often_true(), settings=wb.Settings(engine="nusmv", seconds=2))
     assert (found.outcome, found.counterexample) == ("fails", None)
     assert found.reason == "no counterexample could be built: time limit of 2 s"
     assert found.to_json()["reason"] == found.reason
@@ -111,9 +111,9 @@ def test_pipelines_can_be_compared_over_a_system() -> None:
     source = system_from(COUNTER)
     within = replace(settings, environment=Watching(one, source, {"x": "n"}, {}, settings).environment)
     beyond = replace(settings, environment=Watching(one, source, {"x": "n + 1"}, {}, settings).environment)
-    assert wb.equivalent(one, other, "stepwise", settings).outcome == "fails"
-    assert wb.equivalent(one, other, "stepwise", within).outcome == "holds"
-    assert wb.equivalent(one, other, "stepwise", beyond).outcome == "fails"
+    assert wb.equiv(one, other, "stepwise", settings).outcome == "fails"
+    assert wb.equiv(one, other, "stepwise", within).outcome == "holds"
+    assert wb.equiv(one, other, "stepwise", beyond).outcome == "fails"
 
 
 # --- queues ---------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_several_events_in_a_step_and_streams_that_do_not_end() -> None:
     assert wb.monitor(system_from(PAIRS), twice).outcome == "fails"
     below = pipeline("pipeline p(n: 0..7) -> bool { return stutter(n, 2) <= 7 }")
     assert wb.monitor(system_from(PAIRS), below).outcome == "holds"
-    assert wb.monitor(system_from(PAIRS), below, wb.often_true()).outcome == "holds"
+    assert wb.monitor(system_from(PAIRS), below, wb.properties.often_true()).outcome == "holds"
     last = pipeline("pipeline p(n: 0..7) -> bool { return keep_last(n) < 0 }")
     verdict = wb.monitor(system_from(PAIRS), last)
     assert verdict.outcome == "holds"

@@ -65,7 +65,7 @@ def test_an_input_carries_events_when_it_is_told_to() -> None:
     """n is odd at no event; a step without an event is none of the monitor's."""
     odd = says("0..5", "even(x)", bind={"x": "n"}, when={"x": "n mod 2 = 0"})
     assert odd.outcome == "holds"
-    always = wb.property_from(wb.parse_property("always (x.present)"))
+    always = wb.properties.property_from(wb.properties.parse_property("always (x.present)"))
     assert says("0..5", "even(x)", bind={"x": "n"}, when={"x": "n mod 2 = 0"}, prop=always).outcome == "holds"
     trace = says("0..5", "x < 4", bind={"x": "n"}, when={"x": "n mod 2 = 0"}).counterexample
     assert [step.pipes["x"] for step in trace.steps] == [0, None, 2, None, 4]

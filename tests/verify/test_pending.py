@@ -29,7 +29,7 @@ TWO_WAIT = [{"a": True, "b": False}] * 2
 
 
 def test_no_overflow_sees_it() -> None:
-    verdict = wb.check(pipeline(UNTIL), wb.no_overflow(), wb.Settings(environment=TOGETHER))
+    verdict = wb.check(pipeline(UNTIL), wb.properties.no_overflow(), wb.Settings(environment=TOGETHER))
     assert verdict.outcome == "fails"
     run = verdict.counterexample
     assert run is not None
@@ -40,11 +40,11 @@ def test_no_overflow_sees_it() -> None:
 
 
 def test_others_call_it_by_the_same_name() -> None:
-    verdict = wb.check(pipeline(UNTIL), wb.liveness(), wb.Settings(q=2, environment=TOGETHER))
+    verdict = wb.check(pipeline(UNTIL), wb.properties.liveness(), wb.Settings(q=2, environment=TOGETHER))
     assert verdict.outcome == "holds-within-bounds"
     bounds = "queues until.left: 2, until.right: 2, until.pending: 1: a queue overflows on some input"
     assert verdict.rests_on[0].startswith(bounds)
-    full = wb.property_from(wb.parse_property("ctl(EF queue(until.pending).full)"))
+    full = wb.properties.property_from(wb.properties.parse_property("ctl(EF queue(until.pending).full)"))
     assert wb.check(pipeline(UNTIL), full, wb.Settings(environment=TOGETHER)).outcome == "holds"
 
 
@@ -61,8 +61,8 @@ def test_its_capacity_is_given_as_that_of_others() -> None:
     stated = pipeline(f"{UNTIL} capacity queue(until.pending) = 3")
     chosen = wb.Settings(q={"until.pending": 3}, environment=TOGETHER)
     for found in (
-        wb.check(stated, wb.no_overflow(), wb.Settings(environment=TOGETHER)),
-        wb.check(pipeline(UNTIL), wb.no_overflow(), chosen),
+        wb.check(stated, wb.properties.no_overflow(), wb.Settings(environment=TOGETHER)),
+        wb.check(pipeline(UNTIL), wb.properties.no_overflow(), chosen),
     ):
         assert found.counterexample is not None
         assert len(found.counterexample.steps) == 4
@@ -136,7 +136,7 @@ def test_buffers_finds_the_smallest_capacity(body: str, capacity: int | None) ->
         assert buffer.witness is not None
         assert buffer.witness.replay == "confirmed by execution"
     bounded = found.bounding(whole)
-    assert wb.check(bounded, wb.no_overflow()).outcome == "holds"
+    assert wb.check(bounded, wb.properties.no_overflow()).outcome == "holds"
     running = Reference(bounded)
     for events in itertools.product((False, True), repeat=6):
         running.reset()
@@ -148,7 +148,7 @@ def test_buffers_finds_the_smallest_capacity(body: str, capacity: int | None) ->
 def test_a_capacity_that_is_not_decided_is_not_taken_for_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four is enough and two is not, and of three nothing is known: so it may be three."""
 
-    def give_up_on_three(part: wb.Pipeline, prop: wb.Property, settings: wb.Settings) -> wb.Verdict:
+    def give_up_on_three(part: wb.Pipeline, prop: wb.properties.Property, settings: wb.Settings) -> wb.Verdict:
         verdict = check(part, prop, settings)
         three = "more than 3 positions" in str(prop.question(outline(part, settings.q)).failure)
         return replace(verdict, outcome=wb.Outcome.UNKNOWN, reason="no time") if three else verdict
@@ -183,7 +183,7 @@ def test_what_depends_on_it_is_not_concluded_from_its_overflow() -> None:
 
 def test_the_end_of_the_stream_is_part_of_a_run() -> None:
     text = "return eventually(keep_last(a), pending = 1)"
-    assert wb.check(pipeline(text, "a: bool"), wb.no_overflow()).outcome == "holds"
+    assert wb.check(pipeline(text, "a: bool"), wb.properties.no_overflow()).outcome == "holds"
     running = Reference(pipeline(text, "a: bool"))
     running.step({"a": True})
     assert running.step(END).queues["eventually.pending"] == 0
@@ -195,5 +195,5 @@ def test_nested_operators_of_which_many_may_wait(most: int) -> None:
     body = "globally(a -> eventually(b and eventually(a, pending = 16), pending = 16), pending = 16)"
     nested = pipeline(f"return {body.replace('16', str(most))}")
     limits = wb.Settings(seconds=60, memory_mb=400, engine="pynusmv")
-    assert wb.check(nested, wb.response(), limits).outcome == "holds-within-bounds"
-    assert wb.equivalent(nested, nested, settings=limits).outcome == "holds-within-bounds"
+    assert wb.check(nested, wb.properties.response(), limits).outcome == "holds-within-bounds"
+    assert wb.equiv(nested, nested, settings=limits).outcome == "holds-within-bounds"

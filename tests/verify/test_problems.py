@@ -48,25 +48,25 @@ def test_a_property_may_be_text_and_name_a_pipeline_of_the_file(source: Source) 
 
 def test_comparisons_are_properties(source: Source) -> None:
     doubled, twice, same = (source.get(name).pipeline for name in ("doubled", "twice", "lossy"))
-    assert wb.check(doubled, wb.equivalent_to(twice)).outcome == "holds"
-    assert wb.check(doubled, wb.equivalent_to(twice, "stepwise")).property == "stepwise-equivalent(twice)"
-    assert wb.check(doubled, wb.equivalent_to(same)).outcome == "fails"
-    assert wb.check(same, wb.tolerating()).outcome == wb.tolerates(same).outcome
+    assert wb.check(doubled, wb.properties.equivalent_to(twice)).outcome == "holds"
+    assert wb.check(doubled, wb.properties.equivalent_to(twice, "stepwise")).property == "stepwise-equivalent(twice)"
+    assert wb.check(doubled, wb.properties.equivalent_to(same)).outcome == "fails"
+    assert wb.check(same, wb.properties.tolerating()).outcome == wb.faults.tolerates(same).outcome
     with pytest.raises(PipelineError, match="no faults"):
-        wb.check(doubled, wb.tolerating())
+        wb.check(doubled, wb.properties.tolerating())
 
 
 def test_what_approximates_is_the_subject() -> None:
     """It says true only where the other does."""
     both, one = (wb.parse(TWO.format(*each)).get().pipeline for each in (("both", "x and y"), ("one", "x and (y = y)")))
-    assert wb.check(both, wb.equivalent_to(one, "approximates")).outcome == "holds-within-bounds"
-    assert wb.check(one, wb.equivalent_to(both, "approximates")).outcome == "fails"
-    assert wb.equivalent(one, both, "approximates").outcome == "holds-within-bounds"
+    assert wb.check(both, wb.properties.equivalent_to(one, "approximates")).outcome == "holds-within-bounds"
+    assert wb.check(one, wb.properties.equivalent_to(both, "approximates")).outcome == "fails"
+    assert wb.equiv(one, both, "approximates").outcome == "holds-within-bounds"
 
 
 def test_a_constant_beyond_n_does_not_matter_where_data_is_not_looked_at() -> None:
     pipeline = wb.parse("pipeline p(x: int) -> int { return turn(x, 9) + trim(x, 1) }").get().pipeline
-    small, large = (wb.check(pipeline, wb.no_overflow(), wb.Settings(n=n)) for n in (4, 10))
+    small, large = (wb.check(pipeline, wb.properties.no_overflow(), wb.Settings(n=n)) for n in (4, 10))
     assert small.for_every_n
     assert (small.outcome, small.n, small.run) == (large.outcome, 10, large.run)
     with pytest.raises(DomainError, match="-N 10"):
@@ -75,7 +75,7 @@ def test_a_constant_beyond_n_does_not_matter_where_data_is_not_looked_at() -> No
 
 @pytest.mark.parametrize("ask", [
     wb.certify, wb.certify_nodes, wb.conform, wb.constants, wb.dead_paths, wb.latencies, wb.longest_silence, wb.states,
-    wb.equivalent_to, lambda it: wb.latency(it, "x", "out"),
+    wb.properties.equivalent_to, lambda it: wb.latency(it, "x", "out"),
     lambda it: wb.check(it, "liveness").outcome,
 ])  # fmt: skip
 def test_a_program_is_taken_by_the_name_of_its_file(ask: Callable[[object], object], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench.budget import Budget
 from workbench.errors import EndlessChain, Refused
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.meaning import meaning
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.model.counting import RuleCounting
@@ -163,7 +163,7 @@ def numbers_to(history):
 def attacked(seed, steps, longer, *, asked):
     """Whether a rule set could be asked about: what is said of it, and what streams need."""
     chosen = random.Random(seed)
-    rule_set = rules(text := random_rules(chosen), "asked")
+    rule_set = parse_rules(text := random_rules(chosen), "asked")
     types = [name for name in "ABC" if name in rule_set.primitives]
     rates = random_rates(chosen, types)
     bounds = RuleBounds(tick=1, rates=rates, values={(name, "x"): [0, 1] for name in types})

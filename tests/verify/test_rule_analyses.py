@@ -11,7 +11,7 @@ from workbench.cli.analyse_report import section
 from workbench.core.domain import Enum, Range
 from workbench.core.processor import NOTHING, event, events_of
 from workbench.errors import Refused
-from workbench.tesla.check import load_rules, rules
+from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.swap import SwappedEvents
 from workbench.verify import rules as r
@@ -29,7 +29,7 @@ LAST = "rule last_one: from B[$x = x] and last A(x == $x) within 2 from B emit C
 def found(question, text, **options):
     """Of each part the answer, and how many events the shortest stream has that shows it."""
     answers = {}
-    for each in question(RuleSubject(rules(DECLARED + text, "asked"), **options)):
+    for each in question(RuleSubject(parse_rules(DECLARED + text, "asked"), **options)):
         assert each.decided
         assert all(stream.confirmed == ("meaning", "cdp", "aip", "compiled") for stream in each.runs.values())
         lengths = {len(stream.steps) for stream in each.runs.values()}
@@ -46,7 +46,7 @@ def test_a_rule_that_asks_for_what_cannot_be_never_fires():
 def test_rules_are_asked_about_with_what_they_depend_on():
     """A rule needs those that emit what it looks at; a stream is shown with what all rules make of it."""
     text = "from D emit C(x = 1)\nfrom B and last A(x > 9) within 2 from B emit D(x = 0)\nfrom B(x > 5) emit E()"
-    given = rules(DECLARED + "declare E()\n" + text, "asked")
+    given = parse_rules(DECLARED + "declare E()\n" + text, "asked")
     kept = {name: RuleSubject(given).about([name]).rules for name in given.rule_names}
     assert {name: each.rule_names for name, each in kept.items()} == {
         "rule 1": ("rule 1", "rule 2"), "rule 2": ("rule 2",), "rule 3": ("rule 3",),
@@ -54,7 +54,7 @@ def test_rules_are_asked_about_with_what_they_depend_on():
     assert kept["rule 3"].primitives == given.primitives
     last = next(each for each in r.fires(RuleSubject(given)) if each.about == "rule 2")
     assert [each.type for each in last.runs[""].meant] == ["D", "C"]
-    counted = rules(
+    counted = parse_rules(
         DECLARED + text.replace("emit E()", "emit C(x = 2)").replace("within 2 from", "within 2 events from")
     )
     assert RuleSubject(counted).about(["rule 3"]).rules is counted
@@ -74,7 +74,9 @@ def test_each_covers_last_and_last_does_not_cover_each():
 
 def test_long_pauses_are_times():
     """`1 .. 12` from B: an A that came between 1 and 12 ticks before; one pause of many ticks is a time, too."""
-    (each,) = r.fires(RuleSubject(rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late")))
+    (each,) = r.fires(
+        RuleSubject(parse_rules(DECLARED + "from B and last A within 9 .. 12 from B emit C(x = 1)", "late"))
+    )
     (stream,) = each.runs.values()
     assert stream.confirmed == ("meaning", "cdp", "aip", "compiled")
     assert 9 <= stream.events[1].time - stream.events[0].time <= 12
@@ -133,7 +135,7 @@ def test_cascades_are_followed(back, values, answer):
     rule start: from A emit C(n = A.x)
     rule on: from C(n > 0) emit D(n = C.n)
     rule back: from D emit C(n = {back})"""
-    (found,) = r.cascade(RuleSubject(rules(text, "asked"), RuleBounds(values={("A", "x"): values})))
+    (found,) = r.cascade(RuleSubject(parse_rules(text, "asked"), RuleBounds(values={("A", "x"): values})))
     assert (found.answer, *(len(each.steps) for each in found.runs.values())) == answer
     assert all(each.confirmed == ("meaning", "cdp", "aip", "compiled") for each in found.runs.values())
     assert all((each.meant is None) == (back == "D.n") for each in found.runs.values())
@@ -169,7 +171,7 @@ def test_facts_nulls_and_counts_bound_models(given, comes):
     values = {} if given is None else {("A", "x"): given}
     patient = replace(WITH_TIME, grow=120) if comes else WITH_TIME  # other work on the machine decides nothing
     bounds = RuleBounds(facts={"F": [(7,)]}, values=values)
-    verdict = rule_problem(rules(text, "asked"), "can(B)", bounds, patient).decide()
+    verdict = rule_problem(parse_rules(text, "asked"), "can(B)", bounds, patient).decide()
     assert (verdict.outcome is Outcome.HOLDS) is comes
 
 
@@ -197,7 +199,7 @@ def test_events_are_exchanged_as_the_specification_says():
 def test_an_engine_that_refuses_rules_says_why_once():
     """Machine code has numbers of 64 bits; the others find both rules' composites."""
     text = "from A(x > 9223372036854775808) emit C(x = 1)\nfrom A(x > 9223372036854775808) emit D(x = 1)"
-    given = rules(DECLARED + text, "large")
+    given = parse_rules(DECLARED + text, "large")
     streams = [stream for each in r.fires(RuleSubject(given)) for stream in each.runs.values()]
     assert [each.confirmed for each in streams] == [("meaning", "cdp", "aip")] * 2
     said = {reason for each in streams for reason in each.unconfirmed.values()}
@@ -209,7 +211,7 @@ def test_an_engine_that_refuses_rules_says_why_once():
 
 def test_an_engine_that_finds_something_else_is_told(monkeypatch):
     """One that says nothing to anything."""
-    (found,) = r.fires(RuleSubject(rules(DECLARED + "from A emit C(x = 1)", "one")))
+    (found,) = r.fires(RuleSubject(parse_rules(DECLARED + "from A emit C(x = 1)", "one")))
     (stream,) = found.runs.values()
     right = type(stream).caused
     monkeypatch.setattr(type(stream), "caused", lambda self, name="cdp": [] if name == "aip" else right(self, name))

@@ -15,7 +15,7 @@ from tests.examples import examples
 from tests.verify.counting import another, counting_rules, fired
 from workbench.budget import Budget, remaining
 from workbench.errors import LimitMet, Refused
-from workbench.tesla.check import load_rules, rules
+from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.tesla.model.needs import chain_needed, needs
 from workbench.verify import rules as r
@@ -43,12 +43,14 @@ FACTS = {
 
 def asked(text, *properties, bounds=None, **options):
     """Of each property the outcome, and how many steps the run has that shows it."""
-    found = [rule_problem(rules(text, "asked"), each, bounds, **options).decide() for each in properties]
+    found = [rule_problem(parse_rules(text, "asked"), each, bounds, **options).decide() for each in properties]
     return [(str(each.outcome), len(each.counterexample.steps) if each.counterexample else None) for each in found]
 
 
 def compared(left, right, **options):
-    return rule_comparison(rules(DECLARED + left, "one"), rules(DECLARED + right, "two"), **options).decide()
+    return rule_comparison(
+        parse_rules(DECLARED + left, "one"), parse_rules(DECLARED + right, "two"), **options
+    ).decide()
 
 
 def test_three_failed_logins_come():
@@ -70,7 +72,7 @@ def test_three_failed_logins_come():
 )  # fmt: skip
 def test_never_and_can_are_one_question(text, bounds, settings, jobs):
     """Each is the opposite of the other, whichever comes first, and says what it says when it is asked alone."""
-    program, texts = rules(text, "one"), ["can(Takeover)", "never(Takeover)", "can(Takeover)"]
+    program, texts = parse_rules(text, "one"), ["can(Takeover)", "never(Takeover)", "can(Takeover)"]
     problems = [rule_problem(program, each, bounds, settings, deepen=False) for each in texts]
     for some in (problems, problems[1:]):
         found = [(item.text, verdict) for item, verdict in wb.check_all(some, jobs=jobs, ordered=True)]
@@ -88,7 +90,7 @@ def test_never_and_can_are_one_question(text, bounds, settings, jobs):
 @pytest.mark.parametrize("prop", ["never(Takeover)", "can(Takeover)", "ltl(G (not Takeover.present))"])
 def test_what_cannot_happen_for_want_of_room_is_not_decided(prop):
     """With room for two nothing is known of what takes three, and the bound is named; in Python as in the command."""
-    verdict = rule_problem(rules(FRAUD, "fraud"), prop, RuleBounds(room=2), deepen=False).decide()
+    verdict = rule_problem(parse_rules(FRAUD, "fraud"), prop, RuleBounds(room=2), deepen=False).decide()
     assert (verdict.outcome, verdict.exit_code) == (Outcome.UNKNOWN, 3)
     assert str(verdict.vacuity) == "no Takeover comes (Q = 2 of fraud.Failed prevents it)"
     assert verdict.to_json()["vacuous"] == {"never": "no Takeover comes", "bound": "Q = 2 of fraud.Failed"}
@@ -108,7 +110,7 @@ OPPOSITES = [
 @pytest.mark.parametrize(("text", "condition", "bounds", "outcome"), OPPOSITES)
 def test_what_never_happens_is_what_cannot_happen(text, condition, bounds, outcome, jobs):
     """Asked together they are one question, and each has the verdict that it has when it is asked alone."""
-    given = rules(text, "asked")
+    given = parse_rules(text, "asked")
     problems = [rule_problem(given, f"{each}({condition})", bounds, deepen=False) for each in ("never", "can")]
     never, can = (verdict for _, verdict in check_all(problems, jobs=jobs, ordered=True))
     for found, alone in ((never, problems[0].decide()), (can, problems[1].decide())):
@@ -123,7 +125,7 @@ def test_what_never_happens_is_what_cannot_happen(text, condition, bounds, outco
 
 def test_opposites_are_decided_once(monkeypatch):
     """So that the time for larger models cannot be over for one of them only."""
-    given, begun = rules(FRAUD, "fraud"), []
+    given, begun = parse_rules(FRAUD, "fraud"), []
     decide = RuleProblem.decide
 
     def decided(problem):
@@ -220,7 +222,7 @@ def test_a_bound_prevents_only_what_happens_without_it(condition, values, said):
     text = f"""{DECLARED}from T and $a = MAX(A.x within 10 from T) and $b = MIN(A.x within 10 from T)
     where {condition} emit D(x = 1)"""
     bounds = RuleBounds(room=2, values={("A", "x"): values})
-    verdict = rule_problem(rules(text, "asked"), "never(D)", bounds, deepen=False).decide()
+    verdict = rule_problem(parse_rules(text, "asked"), "never(D)", bounds, deepen=False).decide()
     assert verdict.outcome is Outcome.UNKNOWN
     assert str(verdict.vacuity).endswith(f"{said})")
 
@@ -229,7 +231,7 @@ def test_the_order_of_events_is_asked_of_models_in_which_rules_fire():
     """Five events, and whether a B is before the last of them: with room for four nothing would be said of it."""
     text = f"""{DECLARED}rule one: from A as T and $n = COUNT(A within 10 from T) where $n >= 5 emit D(x = 1)
     rule two: from D as T and last B within 10 from T emit F(x = 1)"""
-    found = r.order(RuleSubject(rules(text, "ordered"), settings=replace(WITH_TIME, grow=30)))
+    found = r.order(RuleSubject(parse_rules(text, "ordered"), settings=replace(WITH_TIME, grow=30)))
     assert [each.answer for each in found if each.about == "simultaneous events"] == ["depends"]
 
 
@@ -251,14 +253,14 @@ def test_a_run_that_was_found_has_time_to_be_shown(monkeypatch, soft):
     monkeypatch.setattr(check, "_ask_engines", ask)
     monkeypatch.setattr(replay, "decode", show)
     with suppress(LimitMet), limit:
-        rule_problem(rules(DECLARED + "from A emit D(x = 1)", "asked"), "never(D)", deepen=False).decide()
+        rule_problem(parse_rules(DECLARED + "from A emit D(x = 1)", "asked"), "never(D)", deepen=False).decide()
     assert (left[0] > 1) is soft
 
 
 def test_what_computing_leaves_open_is_vacuous():
     """No whole number has the square 122; that the values of a model have not says nothing of that."""
     text = DECLARED + "from T where T.x * T.x == 122 emit D(x = 1)"
-    verdict = rule_problem(rules(text, "square"), "never(D)").decide()
+    verdict = rule_problem(parse_rules(text, "square"), "never(D)").decide()
     assert (verdict.outcome, verdict.vacuity.bound.startswith("A.x is 0..0")) == (Outcome.UNKNOWN, True)
 
 
@@ -278,7 +280,7 @@ def test_analyses_say_nothing_of_rules_that_do_not_fire():
         f"emit D(x = {n}) consuming O\n"
         for n in (1, 1)
     ).replace("r1", "r2", 1)
-    given = rules(text, "asked")
+    given = parse_rules(text, "asked")
     for question in (r.fires, r.covers, r.competition):
         found = question(RuleSubject(given, RuleBounds(room=2), deepen=False))
         assert {(each.answer, each.decided) for each in found} == {("unknown", False)}
@@ -295,7 +297,7 @@ def test_what_rules_need():
     rule four: from T and last F as P within 1 from T and $n = COUNT(F within 1 from T) where $n < 9, $n == 2
     emit E(x = 2)
     rule five: from B as Now and absent A within 1 after Now emit F(x = 2)"""
-    given = rules(DECLARED + text, "needing")
+    given = parse_rules(DECLARED + text, "needing")
     assert needs(given) == {"A": 5, "D": 5, "B": 11, "F": 11, "absent_five": 11}
     assert chain_needed(given) == 1
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench.errors import WorkbenchError
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.verify.answer.problem import comparison, problem
 from workbench.verify.answer.verdict import Outcome
@@ -41,7 +41,7 @@ def random_rules(rng, count):
     while True:
         text = "\n".join(random_rule(rng, number) for number in range(count))
         try:
-            return rules(DECLARED + text, "random")
+            return parse_rules(DECLARED + text, "random")
         except WorkbenchError:  # a window from an event that waits
             continue
 
@@ -116,7 +116,10 @@ rule other: from B emit R(x = 0)"""
     ],
 )
 def test_rules_that_differ_are_asked_about(old, new, asked):
-    sides = {"one": rules(DECLARED + SEVERAL, "one"), "two": rules(DECLARED + SEVERAL.replace(old, new, 1), "two")}
+    sides = {
+        "one": parse_rules(DECLARED + SEVERAL, "one"),
+        "two": parse_rules(DECLARED + SEVERAL.replace(old, new, 1), "two"),
+    }
     found, _ = slice_difference(sides, RuleBounds(), ordered=True)
     names = list(sides["one"].rule_names) if asked is SEVERAL else asked
     assert [list(each.rule_names) for each in found.values()] == [names] * 2 or new == "another"
@@ -126,24 +129,28 @@ def test_rules_that_differ_are_asked_about(old, new, asked):
 @pytest.mark.slow
 def test_the_shortest_stream_is_that_of_the_rule_with_the_shortest():
     """An A is enough for one of the rules; nothing is P for values of which no A is."""
-    given = rules(DECLARED + "\n".join(reversed(SEVERAL.splitlines())), "several")
+    given = parse_rules(DECLARED + "\n".join(reversed(SEVERAL.splitlines())), "several")
     found = rule_problem(given, "can(P)").decide()
     assert (*shown(found), found.counterexample.shortest) == ("holds", 1, True)
     assert shown(rule_problem(given, "can(Q)").decide()) == ("holds", 1)  # by the same A
     assert shown(rule_problem(given, "never(P)", RuleBounds(values={("A", "x"): [0]})).decide()) == ("fails", 1)
-    silent = rules(DECLARED + SEVERAL.replace("from A emit", "from A(x > 9, x < 9) emit"), "silent")
+    silent = parse_rules(DECLARED + SEVERAL.replace("from A emit", "from A(x > 9, x < 9) emit"), "silent")
     nowhere = RuleBounds(values={("A", "x"): [0]})
     vacuous = rule_problem(silent, "can(P)", nowhere).decide()
     assert (*shown(vacuous), vacuous.vacuity.bound) == ("unknown", None, "--values")
-    silent = rules(DECLARED + SEVERAL.replace("x > 0", "x > 9").replace("from A emit", "from A(x > 9, x < 9) emit"))
+    silent = parse_rules(
+        DECLARED + SEVERAL.replace("x > 0", "x > 9").replace("from A emit", "from A(x > 9, x < 9) emit")
+    )
     assert shown(rule_problem(silent, "can(Q)", RuleBounds(values={("A", "x"): [0, 9]})).decide()) == ("unknown", None)
-    silent = rules(DECLARED + SEVERAL.replace("x > 0", "x > 9, x < 9").replace("from A emit", "from A(x != x) emit"))
+    silent = parse_rules(
+        DECLARED + SEVERAL.replace("x > 0", "x > 9, x < 9").replace("from A emit", "from A(x != x) emit")
+    )
     assert shown(rule_problem(silent, "can(P)").decide()) == ("fails", None)
 
 
 def test_nothing_follows_where_one_of_several_is_not_known():
     """It can if one can, and no run of that is a shortest one; that one cannot says nothing of the other."""
-    given = rules(DECLARED + SEVERAL, "several")
+    given = parse_rules(DECLARED + SEVERAL, "several")
     can, cannot = (rule_problem(given, text).decide() for text in ("can(P)", "can(R.x > 0)"))
     unknown = replace(cannot, outcome=Outcome.UNKNOWN)
     assert shortest_of([unknown, can], Outcome.HOLDS).counterexample.shortest is False

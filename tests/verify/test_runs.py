@@ -61,7 +61,7 @@ def test_the_executor_shows_the_events_that_have_not_been_consumed(data: st.Data
 
 def test_an_event_that_finds_no_room_is_not_among_those_that_wait() -> None:
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
-    run = wb.check(late, wb.no_overflow()).run
+    run = wb.check(late, wb.properties.no_overflow()).run
     assert run
     assert run.steps[-1].overflows == ("add.left",)
     assert run.steps[-1].contents["add.left"] == tuple(step.pipes["x"] for step in run.steps[:-1])
@@ -71,7 +71,7 @@ def test_a_wrong_queue_is_a_model_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """The contents are compared with the running queues, not only shown."""
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
     monkeypatch.setattr(Reference, "lines", {"add.left": deque(), "add.right": deque()})
-    run = wb.check(late, wb.no_overflow()).run
+    run = wb.check(late, wb.properties.no_overflow()).run
     assert run
     assert run.replay == "model gap at step 0"
 
@@ -85,7 +85,7 @@ def test_a_wrong_event_in_the_midst_of_a_queue_is_a_model_gap(monkeypatch: pytes
         return {queue: tuple(1 if i == 2 else v for i, v in enumerate(held)) for queue, held in right(executor).items()}
 
     monkeypatch.setattr(Reference, "contents", wrong)
-    run = wb.check(late, wb.no_overflow(), wb.Settings(q=4)).run
+    run = wb.check(late, wb.properties.no_overflow(), wb.Settings(q=4)).run
     assert run
     assert run.steps[-1].overflows
     assert run.replay == f"model gap at step {len(run.steps) - 2}"
@@ -97,7 +97,7 @@ def test_what_varies_from_round_to_round() -> None:
         kept = filter(total, x = 0)
         return kept
     }"""
-    prop = wb.property_from(wb.parse_property("ltl(G F (x = 0))"))
+    prop = wb.properties.property_from(wb.properties.parse_property("ltl(G F (x = 0))"))
     settings = wb.Settings(n=5, environment=wb.Environment("always"))
     run = wb.check(wb.parse(text).get().pipeline, prop, settings).run
     assert run
@@ -107,7 +107,7 @@ def test_what_varies_from_round_to_round() -> None:
 
 def test_a_loop_in_which_nothing_varies() -> None:
     text = "pipeline p(x: int) -> int { return filter(x, x != x) }"
-    run = wb.check(wb.parse(text).get().pipeline, wb.response()).run
+    run = wb.check(wb.parse(text).get().pipeline, wb.properties.response()).run
     assert run
     assert run.loop is not None
     assert run.varies == ()
@@ -119,7 +119,7 @@ def test_only_the_queues_that_the_property_sees_were_bounded() -> None:
         b = x * trim(x, 5)
         return a, b
     }"""
-    prop = wb.property_from(wb.parse_property("ctl(AG (a.present -> a = 0))"))
+    prop = wb.properties.property_from(wb.properties.parse_property("ctl(AG (a.present -> a = 0))"))
     run = wb.check(wb.parse(text).get().pipeline, prop).run
     assert run is not None
     assert run.pipeline is not None
@@ -129,7 +129,7 @@ def test_only_the_queues_that_the_property_sees_were_bounded() -> None:
 
 def test_a_run_that_was_sent_to_another_process() -> None:
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
-    verdict = wb.check(late, wb.no_overflow())
+    verdict = wb.check(late, wb.properties.no_overflow())
     again = pickle.loads(pickle.dumps(verdict))
     assert again == verdict
     assert again.run.pipeline is None
@@ -140,10 +140,13 @@ def test_a_run_that_was_sent_to_another_process() -> None:
 
 def test_the_run_of_a_verdict() -> None:
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
-    fails, within = wb.check(late, wb.no_overflow()), wb.check(late, wb.liveness(), wb.Settings(q=2))
+    fails, within = (
+        wb.check(late, wb.properties.no_overflow()),
+        wb.check(late, wb.properties.liveness(), wb.Settings(q=2)),
+    )
     assert fails.run is fails.counterexample is not None
     assert within.run is within.witness is not None
-    assert wb.check(late, wb.liveness(), wb.Settings(q=3)).run is None
+    assert wb.check(late, wb.properties.liveness(), wb.Settings(q=3)).run is None
 
 
 def test_nothing_waits_where_nothing_joins() -> None:

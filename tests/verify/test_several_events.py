@@ -72,12 +72,12 @@ FAIL = [
 @pytest.mark.parametrize(("left", "right"), HOLD)
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 def test_equivalent(left: str, right: str, mode: EquivalenceMode) -> None:
-    assert wb.equivalent(pipe(left), pipe(right), mode).outcome == "holds"
+    assert wb.equiv(pipe(left), pipe(right), mode).outcome == "holds"
 
 
 @pytest.mark.parametrize(("left", "right", "steps"), FAIL)
 def test_not_equivalent(left: str, right: str, steps: int) -> None:
-    verdict = wb.equivalent(pipe(left), pipe(right), "stepwise")
+    verdict = wb.equiv(pipe(left), pipe(right), "stepwise")
     assert verdict.outcome == "fails"
     assert verdict.counterexample is not None
     assert len(verdict.counterexample.steps) == steps
@@ -85,7 +85,7 @@ def test_not_equivalent(left: str, right: str, steps: int) -> None:
 
 
 def test_streams_that_have_ended_have_the_same_length() -> None:
-    verdict = wb.equivalent(pipe("thirds_and_last"), pipe("thirds"), "sequence")
+    verdict = wb.equiv(pipe("thirds_and_last"), pipe("thirds"), "sequence")
     assert verdict.outcome == "fails"
     assert verdict.counterexample is not None
     assert [step.ends for step in verdict.counterexample.steps] == [False, False, True]
@@ -96,7 +96,7 @@ def test_streams_that_have_ended_have_the_same_length() -> None:
 def test_a_queue_behind_a_wide_pipe() -> None:
     """Each step two events come on the right and one on the left: after n steps n wait."""
     for q in (0, 1, 3):
-        verdict = wb.check(pipe("ahead"), wb.no_overflow(), wb.Settings(q=q))
+        verdict = wb.check(pipe("ahead"), wb.properties.no_overflow(), wb.Settings(q=q))
         assert verdict.outcome == "fails"
         assert verdict.counterexample is not None
         assert len(verdict.counterexample.steps) == q + 1
@@ -104,8 +104,8 @@ def test_a_queue_behind_a_wide_pipe() -> None:
 
 
 def test_liveness_is_about_streams_that_go_on() -> None:
-    assert wb.check(pipe("last"), wb.liveness()).outcome == "fails"
-    verdict = wb.check(pipe("thirds_and_last"), wb.liveness())
+    assert wb.check(pipe("last"), wb.properties.liveness()).outcome == "fails"
+    verdict = wb.check(pipe("thirds_and_last"), wb.properties.liveness())
     assert verdict.outcome == "holds"
     assert "the input streams do not end" in verdict.rests_on
 
@@ -113,7 +113,7 @@ def test_liveness_is_about_streams_that_go_on() -> None:
 def test_always_means_each_event_of_a_wide_pipe() -> None:
     source = wb.parse("pipeline p(x: 0..3) -> 0..3 { return insert(x, 2) }")
     holds, fails = (
-        wb.check(source.get().pipeline, wb.property_from(wb.parse_property(text)))
+        wb.check(source.get().pipeline, wb.properties.property_from(wb.properties.parse_property(text)))
         for text in ("always (out <= 3)", "always (out = 2)")
     )
     assert holds.outcome == "holds"
@@ -123,11 +123,16 @@ def test_always_means_each_event_of_a_wide_pipe() -> None:
     carried = step.pipes["insert"]
     assert carried is not None
     assert carried[0] == 2
-    assert wb.check(source.get().pipeline, wb.property_from(wb.parse_property("ctl(EX out = 2)"))).outcome == "holds"
+    assert (
+        wb.check(
+            source.get().pipeline, wb.properties.property_from(wb.properties.parse_property("ctl(EX out = 2)"))
+        ).outcome
+        == "holds"
+    )
 
 
 def test_the_end_as_a_step() -> None:
-    running = wb.Reference(pipe("thirds_and_last"))
+    running = wb.executors.Reference(pipe("thirds_and_last"))
     shown = [running.step(events).outputs["out"] for events in ({"x": 5}, {"x": 6}, END)]
     assert shown == [[5], [], [6]]
     with pytest.raises(PipelineError, match="ended"):
@@ -137,4 +142,4 @@ def test_the_end_as_a_step() -> None:
 def test_what_depends_on_steps_has_no_pull_mode() -> None:
 
     with pytest.raises(Refused, match="pull mode has none"):
-        wb.Reference(pipe("merged")).connect(x=[1], y=[2])
+        wb.executors.Reference(pipe("merged")).connect(x=[1], y=[2])

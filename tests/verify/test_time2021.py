@@ -17,7 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
 from workbench.smv.engines.engine import Query, Task
 from workbench.smv.printer import print_model
-from workbench.verify.answer.problem import equivalent
+from workbench.verify.answer.problem import equiv
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.labels import property_from
@@ -44,7 +44,7 @@ def simulated(
 
 
 def always(text: str) -> Property:
-    return property_from(wb.parse_property(f"always ({text})"))
+    return property_from(wb.properties.parse_property(f"always ({text})"))
 
 
 # --- facts ----------------------------------------------------------------------------------------------------
@@ -63,18 +63,18 @@ def test_with_odd_for_even_it_sums_successive_even_numbers() -> None:
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_5a_and_5b_are_sequence_equivalent_for_even_n_and_not_stepwise(n: int) -> None:
     a, b = load("sum_of_odds"), load("sum_of_odds", "squares")
-    sequence = equivalent(a, b, "sequence", Settings(n=n, q=2))
+    sequence = equiv(a, b, "sequence", Settings(n=n, q=2))
     # the squares are ahead by one output more with every two inputs, so the comparison is bounded by its queue
     assert sequence.outcome is Outcome.WITHIN_BOUNDS
     assert sequence.witness.steps[-1].overflows == ("same.right",)
-    stepwise = equivalent(a, b, "stepwise", Settings(n=n))
+    stepwise = equiv(a, b, "stepwise", Settings(n=n))
     assert stepwise.outcome is Outcome.FAILS
     assert len(stepwise.counterexample.steps) == 1
 
 
 @pytest.mark.parametrize("n", [3, 5])
 def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_it_wraps(n: int) -> None:
-    verdict = equivalent(load("sum_of_odds"), load("sum_of_odds", "squares"), "sequence", Settings(n=n, q=4))
+    verdict = equiv(load("sum_of_odds"), load("sum_of_odds", "squares"), "sequence", Settings(n=n, q=4))
     assert verdict.outcome is Outcome.FAILS
     assert verdict.wraps
     assert verdict.counterexample.replay == "confirmed by execution"
@@ -88,13 +88,13 @@ def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 @pytest.mark.parametrize("n", [2, 5, 256])
 def test_both_window_sums_are_equivalent(file: str, other: str, mode: EquivalenceMode, n: int) -> None:
-    assert equivalent(load(file), load(file, other), mode, Settings(n=n)).outcome is Outcome.HOLDS
+    assert equiv(load(file), load(file, other), mode, Settings(n=n)).outcome is Outcome.HOLDS
 
 
 def test_passthrough_and_delay() -> None:
     now, later = load("passthrough_against_delay"), load("passthrough_against_delay", "delay")
-    assert equivalent(now, later, "sequence").outcome is Outcome.HOLDS
-    assert equivalent(now, later, "stepwise").outcome is Outcome.FAILS
+    assert equiv(now, later, "sequence").outcome is Outcome.HOLDS
+    assert equiv(now, later, "stepwise").outcome is Outcome.FAILS
 
 
 def test_figure_2a_on_the_natural_numbers() -> None:
@@ -104,7 +104,7 @@ def test_figure_2a_on_the_natural_numbers() -> None:
 
 @pytest.mark.parametrize("q", [0, 1, 2, 3, 7])
 def test_figure_2a_overflows_at_every_capacity(q: int) -> None:
-    verdict = wb.check(load("figure_2a"), wb.no_overflow(), Settings(q=q))
+    verdict = wb.check(load("figure_2a"), wb.properties.no_overflow(), Settings(q=q))
     assert verdict.outcome is Outcome.FAILS
     assert verdict.counterexample.steps[-1].overflows == ("add.right",)
     assert verdict.counterexample.replay == "confirmed by execution"
@@ -114,8 +114,8 @@ def test_figure_5a_needs_one_slot_and_5b_none() -> None:
     """Section 4.2: Q >= 1 suffices for Figure 5a, Q >= 0 for Figure 5b."""
     for name, enough in (("sum_of_odds", 1), ("squares", 0)):
         pipeline = load("sum_of_odds", name)
-        assert wb.check(pipeline, wb.no_overflow(), Settings(q=enough)).outcome is Outcome.HOLDS
-    assert wb.check(load("sum_of_odds"), wb.no_overflow(), Settings(q=0)).outcome is Outcome.FAILS
+        assert wb.check(pipeline, wb.properties.no_overflow(), Settings(q=enough)).outcome is Outcome.HOLDS
+    assert wb.check(load("sum_of_odds"), wb.properties.no_overflow(), Settings(q=0)).outcome is Outcome.FAILS
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
@@ -124,7 +124,7 @@ def test_sum_of_ones_is_k_and_live(k: int) -> None:
     for n in (k + 1, 8):
         settings = Settings(n=n)
         assert wb.check(pipeline, always(f"out.present -> out = {k}"), settings).outcome is Outcome.HOLDS
-        assert wb.check(pipeline, wb.liveness(), settings).outcome is Outcome.HOLDS
+        assert wb.check(pipeline, wb.properties.liveness(), settings).outcome is Outcome.HOLDS
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -157,7 +157,13 @@ def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
 def test_what_holds_for_every_n_holds_for_other_n(file: str) -> None:
     """`every N` is claimed where no integer of a chosen domain is left; then the domain cannot matter."""
     pipeline = load(file)
-    for prop in (wb.liveness(), wb.response(), wb.bounded_liveness(2), wb.no_overflow(), wb.no_full_queues()):
+    for prop in (
+        wb.properties.liveness(),
+        wb.properties.response(),
+        wb.properties.bounded_liveness(2),
+        wb.properties.no_overflow(),
+        wb.properties.no_full_queues(),
+    ):
         found = [wb.check(pipeline, prop, Settings(n=n, q=2)) for n in (5, 7, 16)]
         if found[0].for_every_n:
             assert len({verdict.outcome for verdict in found}) == 1
@@ -196,7 +202,7 @@ def test_defects_1_and_5_only_inputs_are_free_variables(file: str) -> None:
 def test_defect_2_a_pipeline_is_equivalent_to_itself_whatever_overflows(file: str, q: int) -> None:
     pipeline = load(file)
     for mode in ("stepwise", "sequence"):
-        verdict = equivalent(pipeline, pipeline, mode, Settings(n=5, q=q))
+        verdict = equiv(pipeline, pipeline, mode, Settings(n=5, q=q))
         assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
         _confirmed(verdict)
 
@@ -227,37 +233,37 @@ def test_defect_5_every_event_is_turned_into_1_before_the_window() -> None:
 @pytest.mark.parametrize("file", ["product_on_window_of_3", "sum_of_ones_on_window", "sum_on_window_of_3"])
 @pytest.mark.parametrize("q", [1, 2])
 def test_defect_6_a_windows_own_memory_is_not_a_queue(file: str, q: int) -> None:
-    assert wb.check(load(file), wb.no_full_queues(), Settings(q=q)).outcome is Outcome.HOLDS
+    assert wb.check(load(file), wb.properties.no_full_queues(), Settings(q=q)).outcome is Outcome.HOLDS
 
 
 def test_defect_7_a_queue_that_is_full_has_lost_nothing() -> None:
     pipeline = load("window_sum_of_2", "trim_sum_of_2")
-    assert wb.check(pipeline, wb.no_full_queues(), Settings(q=1)).outcome is Outcome.FAILS
-    assert wb.check(pipeline, wb.no_overflow(), Settings(q=1)).outcome is Outcome.HOLDS
+    assert wb.check(pipeline, wb.properties.no_full_queues(), Settings(q=1)).outcome is Outcome.FAILS
+    assert wb.check(pipeline, wb.properties.no_overflow(), Settings(q=1)).outcome is Outcome.HOLDS
 
 
 @pytest.mark.parametrize("file", ["passthrough", "sum_of_doubles", "sum_of_odds", "sum_of_ones_on_window"])
 def test_defect_8_liveness_does_not_fail_because_input_may_stop(file: str) -> None:
-    for prop in (wb.liveness(), wb.response()):
+    for prop in (wb.properties.liveness(), wb.properties.response()):
         assert wb.check(load(file), prop).outcome is Outcome.HOLDS
 
 
 def test_defect_8_liveness_and_response_differ() -> None:
     source = wb.parse("pipeline evens(x: int) -> int { return filter(x, even(x)) }")
     pipeline = source.get().pipeline
-    assert wb.check(pipeline, wb.liveness()).outcome is Outcome.HOLDS
-    assert wb.check(pipeline, wb.response()).outcome is Outcome.FAILS
+    assert wb.check(pipeline, wb.properties.liveness()).outcome is Outcome.HOLDS
+    assert wb.check(pipeline, wb.properties.response()).outcome is Outcome.FAILS
 
 
 def test_defect_9_output_if_smaller_than_k_stays_silent_or_the_verdict_names_the_wrap() -> None:
     pipeline = load("output_if_smaller_than_k")
     assert pipeline.denote([[5] * 100]) == ([1, 2, 3],)
-    assert wb.check(pipeline, wb.liveness(), Settings(n=8, integers="saturating")).outcome is Outcome.FAILS
-    modular = wb.check(pipeline, wb.liveness(), Settings(n=8))
+    assert wb.check(pipeline, wb.properties.liveness(), Settings(n=8, integers="saturating")).outcome is Outcome.FAILS
+    modular = wb.check(pipeline, wb.properties.liveness(), Settings(n=8))
     assert modular.outcome is Outcome.HOLDS
     assert modular.wraps
     saturating = load("output_if_smaller_than_k", "output_if_smaller_than_k_saturating")
-    assert wb.check(saturating, wb.liveness(), Settings(n=8)).outcome is Outcome.FAILS
+    assert wb.check(saturating, wb.properties.liveness(), Settings(n=8)).outcome is Outcome.FAILS
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -39,20 +39,20 @@ pipeline neither(x: int) -> int { return filter(x, x > 3 and x < 0) }
 
 def test_pipelines_of_which_nothing_is_compared_are_not_equivalent() -> None:
     left, right = PAIR.get("above"), PAIR.get("neither")
-    found = wb.equivalent(left, right)
+    found = wb.equiv(left, right)
     assert (found.outcome, found.n, found.exit_code) == (wb.Outcome.UNKNOWN, 8, 3)
     assert found.reason.startswith("vacuous: no run on which 'same' compares two events")
-    assert wb.equivalent(left, right, "stepwise").outcome is wb.Outcome.FAILS
-    small = wb.equivalent(left, right, settings=wb.Settings(n=4))
+    assert wb.equiv(left, right, "stepwise").outcome is wb.Outcome.FAILS
+    small = wb.equiv(left, right, settings=wb.Settings(n=4))
     assert small.outcome is wb.Outcome.UNKNOWN
     assert small.to_json()["vacuous"]["bound"] == "N = 4"
-    stepwise = wb.equivalent(left, right, "stepwise", wb.Settings(n=4))
+    stepwise = wb.equiv(left, right, "stepwise", wb.Settings(n=4))
     assert (stepwise.outcome, stepwise.reason[:7]) == (wb.Outcome.UNKNOWN, "vacuous")
 
 
 def test_what_is_the_same_by_construction_needs_no_cases() -> None:
     one = wb.parse("pipeline p(x: int) -> int { return filter(x, x < x) }").get()
-    assert wb.equivalent(one, one).outcome is wb.Outcome.HOLDS
+    assert wb.equiv(one, one).outcome is wb.Outcome.HOLDS
 
 
 def test_an_antecedent_that_is_never_true() -> None:
@@ -153,7 +153,7 @@ def test_only_what_a_larger_n_would_change_is_vacuous(text: str, n: int, outcome
     one, other = (
         wb.parse(f"pipeline p(x: int) -> bool {{ return {each} }}").get().pipeline for each in (text, "x < x")
     )
-    assert wb.equivalent(one, other, "stepwise", wb.Settings(n=n)).outcome == outcome
+    assert wb.equiv(one, other, "stepwise", wb.Settings(n=n)).outcome == outcome
 
 
 def test_terms_that_are_shared_are_looked_at_once() -> None:
@@ -200,10 +200,10 @@ pipeline seventy(x: int) -> bool { return x div 10 = 7 }
 
 def test_nothing_is_equivalent_for_want_of_numbers() -> None:
     filtered, whole = DIVIDED.get("filtered"), DIVIDED.get("whole")
-    assert wb.equivalent(filtered, whole).outcome is wb.Outcome.FAILS  # at 70
-    assert wb.equivalent(filtered, whole, settings=wb.Settings(n=16)).outcome is wb.Outcome.UNKNOWN
+    assert wb.equiv(filtered, whole).outcome is wb.Outcome.FAILS  # at 70
+    assert wb.equiv(filtered, whole, settings=wb.Settings(n=16)).outcome is wb.Outcome.UNKNOWN
     half, nothing = DIVIDED.get("half"), DIVIDED.get("nothing")
-    whole_numbers = wb.equivalent(half, nothing, settings=wb.Settings(floats=(0, 2)))
+    whole_numbers = wb.equiv(half, nothing, settings=wb.Settings(floats=(0, 2)))
     assert (whole_numbers.outcome, whole_numbers.exit_code) == (wb.Outcome.UNKNOWN, 3)
     assert "t = 1.5 is never true" in whole_numbers.reason
 
@@ -253,7 +253,7 @@ def test_what_comes_true_is_not_vacuous() -> None:
 
 
 def test_a_condition_that_contradicts_itself_has_no_bound_to_blame() -> None:
-    found = wb.equivalent(PAIR.get("above"), PAIR.get("neither"))
+    found = wb.equiv(PAIR.get("above"), PAIR.get("neither"))
     assert found.vacuity is not None
     assert "int = 0" not in found.vacuity.bound
 
@@ -336,7 +336,7 @@ def test_equivalence_at_any_n(drawn: list[tuple[str, int, bool]], n: int) -> Non
     n = max(n, *(constant + 1 for _, constant, _ in drawn))
     texts = (f"pipeline p(x: int) -> int {{ return filter(x, {_text(*each)}) }}" for each in drawn)
     one, other = (wb.parse(text).get() for text in texts)
-    found = wb.equivalent(one, other, "stepwise", wb.Settings(n=n))
+    found = wb.equiv(one, other, "stepwise", wb.Settings(n=n))
     same, spoken = True, False
     for x, y in itertools.product(range(n), repeat=2):
         left, right = ([v for v in (x, y) if _says(*each, v)] for each in drawn)

@@ -35,9 +35,11 @@ _HOME = {
     "core.fields": ("FrozenMap", "Map", "Nullable", "Record", "Tuple"),
     "core.function": ("LIBRARY",),
     "errors": ("Overflow",),
-    "faults": ("Delay", "Duplicate", "Lose", "Strike"),
+    "faults.copied": ("Duplicate", "Lose"),
+    "faults.delay": ("Delay",),
+    "faults.unreliable": ("Strike",),
     "processors.moore": ("Transition", "Variable"),
-    "tesla.check": ("rules",),
+    "tesla.check": ("parse_rules",),
     "tesla.occurrence": ("Occurrence",),
     "verify.analyses.certify": ("certify_nodes",),
 }  # fmt: skip

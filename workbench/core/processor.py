@@ -212,7 +212,7 @@ class Machine(NamedTuple):
         except Exception as error:
             raise Refused(
                 f"its step cannot be run on symbols: {type(error).__name__}: {error}",
-                hint="write it in operators, & | and wb.NOT, wb.ite, or refuse it in `refusal`",
+                hint="write it in operators, & | and wb.functions.NOT, wb.functions.ite, or refuse it in `refusal`",
             ) from error
         if wrong:
             raise Refused(wrong, hint=SHAPE)

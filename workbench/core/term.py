@@ -76,15 +76,16 @@ class Overloaded:
     __or__, __ror__ = overload("|")
     __xor__, __rxor__ = overload("^")
     __truediv__, __rtruediv__ = overload("/")
-    __pow__ = __rpow__ = refuse("has no power", "write x * x for x ** 2, or wb.pow(x, 2), which is a float")
+    __pow__ = __rpow__ = refuse("has no power", "write x * x for x ** 2, or wb.functions.pow(x, 2), which is a float")
     __divmod__, __rdivmod__ = overload("divmod")
     __invert__, __neg__ = overload_unary("~"), overload_unary("neg")
     __abs__, __pos__ = overload_unary("abs"), overload_unary("pos")
 
 
 TRUTH = (
-    "write & for and, | for or, wb.NOT(a) for not, (a < b) & (b < c) for a < b < c, wb.ite(c, a, b) for if, "
-    "wb.MAX(a, b) and wb.MIN(a, b) for max and min"
+    "write & for and, | for or, wb.functions.NOT(a) for not, (a < b) & (b < c) for a < b < c, "
+    "wb.functions.ite(c, a, b) for if, "
+    "wb.functions.MAX(a, b) and wb.functions.MIN(a, b) for max and min"
 )
 """What to write where Python would need to know whether something is true."""
 
@@ -124,10 +125,12 @@ class Term(Overloaded):
     error = Refused
     __bool__ = refuse("is a symbolic term, whose truth is not known", TRUTH)
     __iter__ = __len__ = __getitem__ = __contains__ = refuse(
-        "is a symbolic term, which has no items", "of a map: wb.GET(m, key, default), wb.HAS(m, key), wb.SIZE(m)"
+        "is a symbolic term, which has no items",
+        "of a map: wb.functions.GET(m, key, default), wb.functions.HAS(m, key), wb.functions.SIZE(m)",
     )
     __int__ = __float__ = __index__ = __complex__ = __round__ = __trunc__ = refuse(
-        "is a symbolic term, whose number is not known", "compute with it: + - * / // %, wb.ite(c, a, b), wb.MAX(a, b)"
+        "is a symbolic term, whose number is not known",
+        "compute with it: + - * / // %, wb.functions.ite(c, a, b), wb.functions.MAX(a, b)",
     )
 
 

@@ -102,7 +102,7 @@ def load(
     """
     path, name = split_reference(str(reference))
     if path.endswith(".tesla"):
-        raise InputError("these are rules, and no pipeline", where=path, hint="wb.load_rules reads them")
+        raise InputError("these are rules, and no pipeline", where=path, hint="wb.rules.load_rules reads them")
     return read_file(path, include=include, allow_python=allow_python).get(name, **params).faulty(*faults)
 
 

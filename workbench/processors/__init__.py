@@ -12,7 +12,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
@@ -71,5 +71,55 @@ CLASSES = ProcessorTable(_FOUND, _name)
 PROCESSORS = ProcessorTable({key: item for key, item in _FOUND.items() if item.keyword}, attrgetter("keyword"))
 """The processors that the language names."""
 
-__all__ = ["CLASSES", "PROCESSORS", *sorted(item.__name__ for item in _FOUND.values())]
+__all__ = sorted(item.__name__ for item in _FOUND.values())
 globals().update({item.__name__: item for item in _FOUND.values()})
+
+
+def __dir__() -> list[str]:
+    """What users import; the tables are for the package."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
+
+# fmt: off
+# isort: off
+if TYPE_CHECKING:
+    from workbench.processors.apply import ApplyFunction as ApplyFunction
+    from workbench.processors.cast import Cast as Cast
+    from workbench.processors.changes import Changes as Changes
+    from workbench.processors.combine_latest import CombineLatest as CombineLatest
+    from workbench.processors.count_decimate import CountDecimate as CountDecimate
+    from workbench.processors.cumulate import Cumulate as Cumulate
+    from workbench.processors.filter import Filter as Filter
+    from workbench.processors.fork import Fork as Fork
+    from workbench.processors.freeze import Freeze as Freeze
+    from workbench.processors.held.group import Group as Group
+    from workbench.processors.held.history import History as History
+    from workbench.processors.held.quantifiers import Exists as Exists, ForAll as ForAll
+    from workbench.processors.held.reset_last import ResetLast as ResetLast
+    from workbench.processors.held.spawn import EventuallyOf as EventuallyOf, GloballyOf as GloballyOf
+    from workbench.processors.held.window import Window as Window
+    from workbench.processors.insert import Insert as Insert
+    from workbench.processors.keep_last import KeepLast as KeepLast
+    from workbench.processors.lagging import Lagging as Lagging
+    from workbench.processors.moore import Moore as Moore, Transition as Transition, Variable as Variable
+    from workbench.processors.multiplex import Multiplex as Multiplex
+    from workbench.processors.pack import Pack as Pack
+    from workbench.processors.passthrough import Passthrough as Passthrough
+    from workbench.processors.past import (
+        Historically as Historically, Once as Once, Since as Since, Yesterday as Yesterday,
+    )
+    from workbench.processors.prefix import Prefix as Prefix
+    from workbench.processors.sample import Sample as Sample
+    from workbench.processors.slices.slice import Slice as Slice
+    from workbench.processors.slices.slice_last import SliceLast as SliceLast
+    from workbench.processors.stutter import Stutter as Stutter
+    from workbench.processors.stutter_by import StutterBy as StutterBy
+    from workbench.processors.temporal import (
+        Eventually as Eventually, Eventually3 as Eventually3, Globally as Globally, Globally3 as Globally3,
+        Next as Next, Next3 as Next3, Release as Release, Release3 as Release3, Until as Until, Until3 as Until3,
+    )
+    from workbench.processors.trim import Trim as Trim
+    from workbench.processors.turn_into import TurnInto as TurnInto
+    from workbench.processors.unpack import Unpack as Unpack
+# fmt: on
+# isort: on

@@ -21,7 +21,7 @@ from workbench.tesla import tree as t
 from workbench.tesla.aggregate_table import aggregate_row
 from workbench.tesla.check_declarations import check_types, check_unique, collect_declarations
 from workbench.tesla.own_aggregates import GivenAggregates, OwnAggregates, read_declarations, resolve_call
-from workbench.tesla.parser import parse_rules, read_rules, suspend_collection
+from workbench.tesla.parser import parse_rule_file, read_rules, suspend_collection
 from workbench.tesla.remarks import remarks
 from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.scope import RuleScope
@@ -34,7 +34,7 @@ MOST_MISTAKES = 100
 Types = Mapping[str, t.Declaration]
 
 
-def rules(
+def parse_rules(
     text: str,
     name: str = "rules",
     types: Types | None = None,
@@ -56,7 +56,7 @@ def rules(
     LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
     """
     with allow(include):
-        return check_rule_set(parse_rules(text), name, types, aggregates)
+        return check_rule_set(parse_rule_file(text), name, types, aggregates)
 
 
 def load_rules(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import FLOAT, INT, Value
 from workbench.core.units import MICROSECONDS
 from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.tesla.check import rules as read_rules
+from workbench.tesla.check import parse_rules as read_rules
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence, in_units
 from workbench.tesla.rule_set import RuleSet
@@ -31,7 +31,7 @@ Subscriber = Callable[[Composite], object]
 class RunningRules:
     """A rule set that runs.
 
-        running = wb.RunningRules(text, unit="s")
+        running = wb.rules.RunningRules(text, unit="s")
         running.subscribe("Fire", print)
         running.publish("Smoke", time=12, area="hall")
 

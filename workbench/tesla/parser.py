@@ -30,7 +30,7 @@ LONGEST_DURATION = 30
 """The most digits of a duration, before and behind the point: it is reckoned exactly."""
 
 
-def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> t.RuleFile:
+def parse_rule_file(text: str, file: str = "<text>", folder: Path | None = None) -> t.RuleFile:
     """The declarations and rules of a text, and of the files that it includes.
 
     Parameters
@@ -61,7 +61,7 @@ def suspend_collection() -> Iterator[None]:
 def read_rules(path: str | Path) -> t.RuleFile:
     """The declarations and rules of a `.tesla` file, and of those that it includes."""
     with hide_text(Path(path)):
-        return parse_rules(_read_file(Path(path)), str(path), Path(path).parent)
+        return parse_rule_file(_read_file(Path(path)), str(path), Path(path).parent)
 
 
 def _read_file(path: Path, where: Location | str = "") -> str:

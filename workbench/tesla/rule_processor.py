@@ -341,7 +341,7 @@ def _list_units(rules: RuleSet) -> Iterator[bool]:
 
 @cache  # random pipelines ask again and again
 def _samples() -> tuple[RuleSet, ...]:
-    from workbench.tesla.check import rules
+    from workbench.tesla.check import parse_rules
 
     texts = {
         "alarms": """
@@ -365,4 +365,4 @@ from Quiet[$v = v]() and each Quiet() as Before within 5 from Quiet
 emit Twice(v = $v + Before.v)
 """,
     }
-    return tuple(rules(text, name) for name, text in texts.items())
+    return tuple(parse_rules(text, name) for name, text in texts.items())

@@ -111,7 +111,7 @@ class RuleSet(Displayed):
     def subscribe(self, type: str | None, told: Callable[[dict[str, Any]], object], **settings: Any) -> RunningRules:
         """Let the rules run, and have something told of each composite of a type, or of all types for None.
 
-            running = wb.rules(text).subscribe("Fire", print, unit="s")
+            running = wb.rules.parse_rules(text).subscribe("Fire", print, unit="s")
             running.publish("Smoke", time=12, area="hall")
 
         Parameters
@@ -125,7 +125,7 @@ class RuleSet(Displayed):
     def matches(self, data: Any, **options: Any) -> RuleMatches:
         """The matches on a log, looked for as far as they are asked for: which events each of them consists of.
 
-            found = wb.rules(text).matches("log.parquet", time_unit="s")
+            found = wb.rules.parse_rules(text).matches("log.parquet", time_unit="s")
             found.first(3), found.to_arrow()
 
         Parameters
@@ -144,8 +144,8 @@ class RuleSet(Displayed):
     ) -> RuleExplanation:
         """Why composites are there: their matches, with what each part of a rule saw.
 
-            wb.rules(text).explain("log.parquet", event=1234, time_unit="s")
-            wb.rules(text).explain("log.parquet", output="Fire at 12:00:05")
+            wb.rules.parse_rules(text).explain("log.parquet", event=1234, time_unit="s")
+            wb.rules.parse_rules(text).explain("log.parquet", output="Fire at 12:00:05")
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class RuleSet(Displayed):
     def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
         """Why a composite is not there: what stopped the nearest partial matches.
 
-            wb.rules(text).explain_missing("log.parquet", "Fire(area = 1) at 12:00:05")
+            wb.rules.parse_rules(text).explain_missing("log.parquet", "Fire(area = 1) at 12:00:05")
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class RuleSet(Displayed):
     def simplify(self, **settings: Any) -> RuleSimplification:
         """The same with fewer constraints, predicates and rules, and shorter windows; what each step rests on is told.
 
-            found = wb.load_rules("fire.tesla").simplified()
+            found = wb.rules.load_rules("fire.tesla").simplified()
             print(found)
             found.rules
 
@@ -195,7 +195,7 @@ class RuleSet(Displayed):
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
         """The answers to a question about the rules themselves (`Finding`), with shortest streams that show them.
 
-            for each in wb.rules(text).analyse("fires"):
+            for each in wb.rules.parse_rules(text).analyse("fires"):
                 print(each.about, each.says)
 
         Parameters

@@ -24,7 +24,7 @@ from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.gpu.parallel import ParallelGpu
 
 def same(pipeline, *columns):
-    gpu, reference = Batch(pipeline, device="gpu"), wb.Reference(pipeline)
+    gpu, reference = Batch(pipeline, device="gpu"), wb.executors.Reference(pipeline)
     for x in columns:
         ours = gpu.run(x)
         for trace in range(x.shape[1]):

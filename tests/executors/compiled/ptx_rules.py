@@ -9,7 +9,7 @@ from workbench.conformance.compare.rule_engines import same_occurrence
 from workbench.conformance.generate.rule_streams import stream_case
 from workbench.executors.compiled.rules.cuda_device import CudaDevice
 from workbench.executors.compiled.rules.stretches import StretchRules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.occurrence import Facts, Occurrence
 
@@ -31,12 +31,12 @@ RULES = (
 
 def engine(text: str = RULES, facts: Facts | None = None, stretch: int = 30) -> StretchRules:
     """Rules on a device with few threads."""
-    return StretchRules(rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), stretch=stretch)
+    return StretchRules(parse_rules(TYPES + text), facts or {}, EngineSettings(), CudaDevice(2, 4), stretch=stretch)
 
 
 def conformance(seeds: int) -> None:
     """Several rules at once, in blocks and stretches, threads in either order: what `cdp` tells, order included."""
-    made, composites = rules(TYPES + RULES), 0
+    made, composites = parse_rules(TYPES + RULES), 0
     for seed in range(seeds):
         case = stream_case(made, seed, 70)
         Kernel.reverse = seed % 2 == 1

@@ -129,7 +129,7 @@ def meaning(term: Term, known: Mapping[Term, Any]) -> Any:
 def test_what_the_operators_mean_is_what_compiled_code_does(name: str, data: st.DataObject) -> None:
     pipeline = PARSED.get(name).pipeline
     room = dict.fromkeys(flatten(pipeline).queues, 101)  # for two events a step
-    executor = wb.Compiled(pipeline, room, machine=False)
+    executor = wb.executors.Compiled(pipeline, room, machine=False)
     assert executor.system.memories or name == "verdicts"
     directly = Directly(executor.system)
     events = {}

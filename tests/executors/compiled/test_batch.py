@@ -91,7 +91,7 @@ def compared(batch: Batch) -> None:
     for present in ({}, {"x": sometimes}):
         made = batch.run(streams, present)
         for trace in range(7):
-            reference = wb.Reference(pipeline)
+            reference = wb.executors.Reference(pipeline)
             expected: dict[str, list[object]] = {name: [] for name in made}
             for step in range(30):
                 events = {name: array[step, trace].item() for name, array in streams.items()}
@@ -175,7 +175,7 @@ def test_shapes() -> None:
 )
 def test_a_gpu_refuses_what_it_rounds_otherwise(text: str, refused: bool) -> None:
     program = wb.parse(f"pipeline p(x: float) -> any {{ return {text} }}").get()
-    assert (libm_refusal(wb.Compiled(program).system) is not None) == refused
+    assert (libm_refusal(wb.executors.Compiled(program).system) is not None) == refused
 
 
 def test_lists_of_lists() -> None:

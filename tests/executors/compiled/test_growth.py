@@ -210,7 +210,11 @@ def test_a_piece_that_fails_in_a_later_block_leaves_nothing_behind(seed, monkeyp
     }
     pipeline p(e: {kind: {add, drop}, key: str, by: int}) -> int { return sums(e) }
     """
-    chance, running, sums = random.Random(seed), wb.Compiled(wb.parse(text).get("p").pipeline, machine=False), {}
+    chance, running, sums = (
+        random.Random(seed),
+        wb.executors.Compiled(wb.parse(text).get("p").pipeline, machine=False),
+        {},
+    )
     for count, span in ((300, 5), (700, 5000), (200, 300), (700, 5000)):
         events = [
             (chance.choice(["add", "add", "drop"]), f"k{chance.randrange(span)}", chance.randrange(10))

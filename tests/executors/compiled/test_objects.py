@@ -170,7 +170,7 @@ from workbench.verify.decide.explicit.records import Edges, SearchProgress
 pipeline = wb.parse(text).get("p").pipeline
 running = Compiled(pipeline, patience=-1)
 a, b = np.array([900, 100, 900, 5]), np.array([1, 2, 3, 0])
-expected = wb.Reference(pipeline).run([*zip(a.tolist(), b.tolist())])["out"]
+expected = wb.executors.Reference(pipeline).run([*zip(a.tolist(), b.tolist())])["out"]
 assert running.feed((a, b))["out"].array.tolist() == expected, expected
 print(sum(loop.compiled for (_, machine), loop in running.loops.made.items() if machine), "numba" in sys.modules)
 """

@@ -237,7 +237,7 @@ def test_blocks_that_do_not_fit_together(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_managers_that_grant_nothing() -> None:
     pipeline = parsed("cumulate(x, +)")
-    with wb.ThreadManager(0) as manager:
+    with wb.executors.ThreadManager(0) as manager:
         several = plainly(pipeline, manager=manager)
         assert shown(several, EVENTS) == shown(Compiled(pipeline, patience=-1, machine=False), EVENTS)
         assert several.blocks == 3
@@ -253,7 +253,7 @@ def test_schedules(seed: int) -> None:
     schedule = Schedule(seed=seed)
 
     def scheduled() -> Any:
-        with wb.ThreadManager(2, primitives=schedule) as manager:
+        with wb.executors.ThreadManager(2, primitives=schedule) as manager:
             return shown(plainly(pipeline, manager=manager), EVENTS)
 
     assert schedule.run(scheduled) == expected

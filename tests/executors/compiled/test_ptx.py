@@ -80,7 +80,7 @@ def compared(numbers, others, *bodies):
     pipeline = wb.parse(text).get().pipeline
     pairs = list(itertools.product(numbers, others))
     made = Batch(pipeline, device="gpu").run(tuple(np.array([row]) for row in zip(*pairs)))
-    expected = wb.Reference(pipeline).run({"x": pairs})
+    expected = wb.executors.Reference(pipeline).run({"x": pairs})
     for body, name in zip(bodies, expected):
         for trace, pair in enumerate(pairs):
             (ours,), theirs = made[name].events(trace), expected[name][trace]
@@ -114,7 +114,7 @@ for body in bodies:
     pipeline = wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get().pipeline
     x = np.random.default_rng(7).integers(-99, 99, 5000)
     blocks = ParallelGpu(pipeline, blocks=8, shortest=100, patience=-1)
-    ours, theirs = blocks.feed(x, steps=True)["out"], wb.Compiled(pipeline).feed(x, steps=True)["out"]
+    ours, theirs = blocks.feed(x, steps=True)["out"], wb.executors.Compiled(pipeline).feed(x, steps=True)["out"]
     assert blocks.blocks, body
     assert ours.events() == theirs.events() and (ours.steps == theirs.steps).all(), body
 """

@@ -39,7 +39,7 @@ from workbench.executors.compiled.rules.records import (
 )  # fmt: skip
 from workbench.executors.compiled.rules.show import format_tables
 from workbench.executors.compiled.rules.texts import add_texts
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.set_plan import SetPlan
 from workbench.tesla.exact_sums import nearest
 
@@ -49,7 +49,7 @@ KEYED = "rule pairs: from B[$k = x] and each A[$y = y](x == $k) within 9 from B 
 
 def memory(text: str, capacity: int = 4) -> KernelMemory:
     """The arrays of rules, with nothing in them."""
-    return KernelMemory(build_tables(SetPlan(rules(TYPES + text)), hash), capacity, PLAIN)
+    return KernelMemory(build_tables(SetPlan(parse_rules(TYPES + text)), hash), capacity, PLAIN)
 
 
 def events(*rows: tuple[int | None, ...]) -> records.EventWords:

@@ -18,7 +18,7 @@ from workbench.executors.compiled.rules.kernel import nodes, undo
 from workbench.executors.compiled.rules.kernel.search import ScanWindow
 from workbench.executors.compiled.rules.memory import KernelMemory
 from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD, KernelStatus
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.occurrence import Occurrence
 
@@ -139,7 +139,7 @@ AGGREGATES = {
 def test_rules_aggregate_over_long_windows(asked, within):
     parts = " and ".join(f"${n} = {text.format(asked=asked, within=within)}" for n, (text, _) in AGGREGATES.items())
     outputs = ", ".join(f"{name}: {type_}" for name, (_, type_) in AGGREGATES.items())
-    made = rules(TYPED.format(outputs=outputs, parts=parts, values=", ".join(f"{n} = ${n}" for n in AGGREGATES)))
+    made = parse_rules(TYPED.format(outputs=outputs, parts=parts, values=", ".join(f"{n} = ${n}" for n in AGGREGATES)))
     rng, stream = random.Random(3), list[Occurrence]()
     floats = (0.5, -0.0, 0.0, 1e300, math.nan, math.inf, -1.25, None)
     for at in range(80):

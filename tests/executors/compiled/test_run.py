@@ -58,7 +58,7 @@ def test_machine_code_agrees_with_the_reference_executor() -> None:
     random = np.random.default_rng(3)
     x, y, b = random.integers(-50, 50, 1000), random.normal(size=1000), random.random(1000) < 0.5
     present = {"x": np.arange(1000) % 7 != 3, "y": random.random(1000) < 0.3}
-    executor, reference = Compiled(pipeline, patience=-1), wb.Reference(pipeline)
+    executor, reference = Compiled(pipeline, patience=-1), wb.executors.Reference(pipeline)
     full = executor.feed({"x": x, "y": y, "b": b}, steps=True)
     some = executor.feed({"x": x, "y": y, "b": b}, present, steps=True)
     made: dict[str, list[tuple[Any, int]]] = {name: [] for name in full}
@@ -86,7 +86,7 @@ def test_words_do_not_wrap_silently(expression: str, bad: int) -> None:
     pipeline = parsed(f"pipeline p(x: int) -> int {{ return {expression} }}")
     stream = np.full(300, 2)
     stream[7:] = bad
-    reference = wb.Reference(pipeline).run([2] * 3, end=False)["out"]
+    reference = wb.executors.Reference(pipeline).run([2] * 3, end=False)["out"]
     for executor in (Compiled(pipeline, patience=-1), plainly(pipeline)):
         if expression.startswith("cumulate"):
             assert executor.feed(stream[:7])["out"].array.tolist()[:3] == reference
@@ -174,7 +174,7 @@ def test_tuples_are_columns() -> None:
 )
 def test_arrays_of_other_types_are_refused(domain: Any, array: Any, message: str) -> None:
     builder = wb.Builder("p")
-    executor = plainly(builder.build(wb.Trim(1)(builder.input("x", domain))))
+    executor = plainly(builder.build(wb.processors.Trim(1)(builder.input("x", domain))))
     with pytest.raises(InputError, match=message):
         executor.feed(array)
 
@@ -238,7 +238,7 @@ def test_streams_of_different_lengths() -> None:
         "pipeline p(x: int, y: int) -> int { return x + y  capacity queue(add.left) = 5 capacity queue(add.right) = 0 }"
     )
     streams = {"x": [1, 2, 3], "y": [10]}
-    assert plainly(pipeline).run(streams) == wb.Reference(pipeline).run(streams) == {"out": [11]}
+    assert plainly(pipeline).run(streams) == wb.executors.Reference(pipeline).run(streams) == {"out": [11]}
 
 
 def test_inputs_end_one_after_the_other() -> None:
@@ -289,15 +289,15 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
         return builder.build(processor(builder.input("x", domain)))
 
     with pytest.raises(Refused, match="pipe 'x' of pipeline p carries any"):
-        translate(one(ANY, wb.Trim(1)), "compiled")
+        translate(one(ANY, wb.processors.Trim(1)), "compiled")
     with pytest.raises(Refused, match="carries any"):
-        translate(one(Tuple((INT, ANY)), wb.Trim(1)), "compiled")
+        translate(one(Tuple((INT, ANY)), wb.processors.Trim(1)), "compiled")
     opaque = user_function(lambda a: a + 1, result=INT, arity=1, name="next")
     with pytest.raises(
         Refused, match=r"not supported by backend 'compiled': function 'next' has no translation.*reference"
     ):
-        translate(one(INT, wb.ApplyFunction(opaque)), "compiled")
-    for domain, processor in ((FLOAT, wb.Cast(INT)), (FLOAT, wb.Cast(Integer(5)))):
+        translate(one(INT, wb.processors.ApplyFunction(opaque)), "compiled")
+    for domain, processor in ((FLOAT, wb.processors.Cast(INT)), (FLOAT, wb.processors.Cast(Integer(5)))):
         with pytest.raises(Refused, match="makes a fraction int"):
             plainly(one(domain, processor))
     with pytest.raises(Refused, match="any number of events"):
@@ -337,7 +337,7 @@ def test_whole_numbers_that_a_pipeline_writes_on_a_stream_of_floats_are_floats(
 ) -> None:
     pipeline = wb.parse(text).get().pipeline
     stream = [3, -1]
-    results = [plainly(pipeline).run(stream)["out"], wb.Reference(pipeline).run(stream)["out"]]
+    results = [plainly(pipeline).run(stream)["out"], wb.executors.Reference(pipeline).run(stream)["out"]]
     results.append(list(pipeline.denote([stream])[0]))
     assert [[repr(value) for value in found] for found in results] == [[repr(value) for value in expected]] * 3
 
@@ -366,7 +366,7 @@ def test_the_input_whose_type_is_too_large_for_a_word_is_named() -> None:
 def test_the_ends_of_a_word_are_numbers_like_others() -> None:
     pipeline = parsed("pipeline p(x: int) -> bool, bool { return x = 9223372036854775807, x = -9223372036854775808 }")
     stream = [2**63 - 1, -(2**63), 0]
-    assert plainly(pipeline).run(stream) == wb.Reference(pipeline).run(stream)
+    assert plainly(pipeline).run(stream) == wb.executors.Reference(pipeline).run(stream)
 
 
 def test_finite_domains_are_those_of_the_reference_executor() -> None:
@@ -376,7 +376,7 @@ def test_finite_domains_are_those_of_the_reference_executor() -> None:
             with pytest.raises(Overflow, match="step 2"):
                 plainly(pipeline).feed([2, 2, 2])
         else:
-            assert plainly(pipeline).run([2, 2, 2, 4]) == wb.Reference(pipeline).run([2, 2, 2, 4])
+            assert plainly(pipeline).run([2, 2, 2, 4]) == wb.executors.Reference(pipeline).run([2, 2, 2, 4])
 
 
 def test_floats_are_those_of_python() -> None:
@@ -384,7 +384,7 @@ def test_floats_are_those_of_python() -> None:
         "pipeline p(x: float) -> float, float, float, bool { return cumulate(x, +), x div 0.3, x mod 0.3, x = 0.0 }"
     )
     stream = [0.1, 0.2, -0.7, 1e300, float("inf"), 0.0, -0.0]
-    expected = wb.Reference(pipeline).run(stream[:4])
+    expected = wb.executors.Reference(pipeline).run(stream[:4])
     assert Compiled(pipeline, patience=-1).run(stream[:4]) == expected
     assert plainly(pipeline).run(stream[:4]) == expected
     assert FLOAT in dict(pipeline.inputs).values()
@@ -399,7 +399,7 @@ def test_whole_numbers_and_floats_are_compared_exactly() -> None:
     whole = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, 10**18, 10**18 + 1, 2**63 - 1, -(2**63)]
     floats = [0.0, 0.5, -0.5, 2.0**53, -(2.0**53), 2.0**53 + 2, 1e18, 2.0**63, -(2.0**63), 1e300]
     events = list(itertools.product(whole, [*floats, float("inf"), -float("inf"), float("nan")]))
-    expected = wb.Reference(pipeline).run({"e": events})
+    expected = wb.executors.Reference(pipeline).run({"e": events})
     assert expected["out1"][events.index((2**63 - 1, 2.0**63))] is False
     assert plainly(pipeline).run({"e": events}) == expected
     assert Compiled(pipeline, patience=-1).run({"e": events}) == expected
@@ -417,4 +417,4 @@ def test_a_conditional_in_a_state_of_many_parts() -> None:
         pipeline p(x: float) -> {", ".join(["float"] * 41)} {{ return {", ".join(sums)}, rest(x) }}
     """)
     stream = [0.5, 2.0, 0.25, 0.0]
-    assert Compiled(pipeline, patience=-1).run(stream) == wb.Reference(pipeline).run(stream)
+    assert Compiled(pipeline, patience=-1).run(stream) == wb.executors.Reference(pipeline).run(stream)

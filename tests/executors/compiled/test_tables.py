@@ -47,7 +47,7 @@ KEYS = st.lists(st.one_of(st.integers(-3, DIRECT + 3), st.integers(-LARGEST - 1,
 
 
 def executor(name, **options):
-    return wb.Compiled(wb.parse(TEXT).get(name).pipeline, **options)
+    return wb.executors.Compiled(wb.parse(TEXT).get(name).pipeline, **options)
 
 
 def empty(rows):
@@ -195,7 +195,7 @@ def test_slices_emit_in_the_order_of_their_keys(patience):
 
 
 def test_many_traces_with_events_for_all_slices():
-    batch = wb.Batch(wb.parse(TEXT).get("everyone").pipeline, device="cpu")
+    batch = wb.executors.Batch(wb.parse(TEXT).get("everyone").pipeline, device="cpu")
     made = batch.run(np.array([[1, 2], [3, 2], [0, 0], [1, 5]]))["out"]
     assert [dict(found) for found in made.events(0)] == [{1: 1}, {1: 1, 3: 1}, {1: 2, 3: 2}, {1: 3, 3: 2}]
     assert [dict(found) for found in made.events(1)] == [{2: 1}, {2: 2}, {2: 3}, {2: 3, 5: 1}]
@@ -235,7 +235,7 @@ def test_what_is_refused(name, reason):
 
 def test_verdicts_of_positions_that_wait_from_one_piece_to_the_next():
     pipeline = wb.parse("pipeline p(x: bool) -> bool { return globally(x) }").get().pipeline
-    running = wb.Compiled(pipeline, patience=-1)
+    running = wb.executors.Compiled(pipeline, patience=-1)
     assert len(running.feed(np.ones(5000, np.bool_))["out"]) == 0
     made = running.feed(np.array([False, True, False]), steps=True)["out"]
     assert made.array.tolist() == [False] * 5003
@@ -245,4 +245,4 @@ def test_verdicts_of_positions_that_wait_from_one_piece_to_the_next():
 def test_what_reads_verdicts_without_bound_is_refused():
     pipeline = wb.parse("pipeline p(x: bool) -> bool { return once(globally(x)) }").get().pipeline
     with pytest.raises(Refused, match="only functions of one stream"):
-        wb.Compiled(pipeline)
+        wb.executors.Compiled(pipeline)

@@ -44,7 +44,7 @@ class Column(list[Any]):
         super().__setitem__(position, value)
 
 
-def run(one: wb.Compiled, tape: Taped, x: list[int]) -> list[list[Any]]:
+def run(one: wb.executors.Compiled, tape: Taped, x: list[int]) -> list[list[Any]]:
     """What comes out of a trace and its end, in the loops that a GPU would run."""
     form = shape(tape.system)
     kept = {name for name, *_ in form.memories}
@@ -73,12 +73,12 @@ def test_the_same_comes_out(name: str) -> None:
         .get()
         .pipeline
     )
-    one = wb.Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, capacity))
+    one = wb.executors.Compiled(pipeline, dict.fromkeys(flatten(pipeline).queues, capacity))
     tape = tape_system(one.system, dense(one.system))
     assert len({name for name, *_ in shape(tape.system).memories}) == memories
     for length in (0, 1, 8, 9, 10, 11, 12, 13, 25, 40, 61):
         x = np.random.default_rng(length).integers(-9, 10, length).tolist()
-        reference = wb.Reference(pipeline)
+        reference = wb.executors.Reference(pipeline)
         expected = [value for each in x for value in reference.step({"x": each}).outputs["out"]]
         expected += reference.end()["out"]
         made = run(one, tape, x)
@@ -86,7 +86,9 @@ def test_the_same_comes_out(name: str) -> None:
 
 
 def test_it_stands_still_where_nothing_depends_on_it() -> None:
-    one = wb.Compiled(wb.parse("pipeline p(x: int) -> int { return window(x, 12, cumulate(+)) }").get().pipeline)
+    one = wb.executors.Compiled(
+        wb.parse("pipeline p(x: int) -> int { return window(x, 12, cumulate(+)) }").get().pipeline
+    )
     tape = tape_system(one.system, dense(one.system))
     still = [v.name for v in tape.system.variables if v.next is var(v.name, v.domain)]
     assert still == ["window:oldest"]  # where it lay in the memory that is gone
@@ -95,5 +97,5 @@ def test_it_stands_still_where_nothing_depends_on_it() -> None:
 def test_slices_by_any_key_have_tables_that_stay() -> None:
     text = "function key(e) = e pipeline sum(x: int) -> int { return cumulate(x, +) }"
     text += "pipeline p(x: int) -> map(int, int) { return slice(x, key, sum) }"
-    one = wb.Compiled(wb.parse(text).get("p").pipeline)
+    one = wb.executors.Compiled(wb.parse(text).get("p").pipeline)
     assert tape_system(one.system, dense(one.system)) == Taped(one.system)

@@ -223,7 +223,7 @@ def test_a_state_goes_into_another_process(tmp_path: Path) -> None:
     program = (
         "import json, sys, workbench as wb\n"
         f"pipeline = wb.load({str(tmp_path / 'p.pipe')!r} + ':sums')\n"
-        "executor = wb.Compiled(pipeline)\n"
+        "executor = wb.executors.Compiled(pipeline)\n"
         f"executor.restore(open({str(tmp_path / 'state')!r}, 'rb').read())\n"
         "print(json.dumps(dict(executor.feed({'e': [('bob', 1)]})['out'].events()[0])))\n"
     )

@@ -277,15 +277,15 @@ def test_what_is_there_comes_out_before_the_next_step_is_read():
 
 def test_clocked_processors_run_at_every_step(manager):
     """Faults that the log tells of; those of an oracle go step by step."""
-    faulty = wb.faulty(figure, "lose tripled")
+    faulty = wb.faults.faulty(figure, "lose tripled")
     (strike,) = Reference(faulty).flat.oracles
     (said,) = Reference(faulty).flat.domains[strike].values()
     steps = [{**step, strike: said} if i % 3 == 0 else step for i, step in enumerate(STEPS)]
     running = Dataflow(faulty, manager)
     found, expected = outcome(running, [*steps, END]), outcome(Reference(faulty), [*steps, END])
     assert found == expected
-    one = Dataflow(faulty, manager, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
-    other = Reference(faulty, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    one = Dataflow(faulty, manager, oracle=wb.faults.RandomFaults(faulty, seed=3, rate=0.5))
+    other = Reference(faulty, oracle=wb.faults.RandomFaults(faulty, seed=3, rate=0.5))
     assert one.trace([*STEPS, END]) == other.trace([*STEPS, END])
 
 

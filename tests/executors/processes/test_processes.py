@@ -45,7 +45,7 @@ FIVES = f.Function("fives", 1, lambda n: equal(n % 5, 0))
 @wb.pipeline(v=INT, x=INT)
 def later_greater(v, x):
     """Whether the first event that differs from the value is greater: a verdict that waits."""
-    return wb.Filter()(x > v, f.NE(x, v))
+    return wb.processors.Filter()(x > v, f.NE(x, v))
 
 
 @wb.pipeline(v=INT, x=INT)

@@ -76,15 +76,15 @@ def test_what_a_step_gives_is_shown_where_it_is_no_state_and_emissions():
     assert "(emission, ...)" in found.value.hint
     with pytest.raises(PipelineError, match=given):
         list(Reference(around(Bare())).connect(x=[7]))
-    with wb.ThreadManager(1) as manager:
-        pipelined = wb.Pipelined(around(Bare()), manager, wb.vouch(around(Bare()), 1, "the test"))
+    with wb.executors.ThreadManager(1) as manager:
+        pipelined = wb.executors.Pipelined(around(Bare()), manager, wb.executors.vouch(around(Bare()), 1, "the test"))
         with pytest.raises(PipelineError, match=given):
             list(pipelined.connect(x=[7]))
     with pytest.raises(WorkbenchError, match="failed: ValueError: invalid literal"):
         Reference(around(Fails())).push(7)
 
 
-@pytest.mark.parametrize("backend", [wb.Reference, wb.Compiled])
+@pytest.mark.parametrize("backend", [wb.executors.Reference, wb.executors.Compiled])
 def test_the_step_of_an_error_is_a_field(backend):
     """So nobody reads it out of the message, and it stays when the error is told again."""
     source = wb.parse("pipeline p(x: int) -> int { s = x + trim(x, 2)\n capacity queue(s.left) = 1\n return s }")

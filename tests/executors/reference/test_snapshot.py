@@ -30,7 +30,7 @@ TEXTS = {
     "decimate": "pipeline p(x: int) -> int { return decimate(cumulate(x, max), 3) }",
     "labels": "pipeline p(x: {a, b}) -> {a, b} { return trim(x, 2) }",
 }
-BACKENDS = {"reference": wb.Reference, "numba": wb.Compiled}
+BACKENDS = {"reference": wb.executors.Reference, "numba": wb.executors.Compiled}
 
 
 def events(pipeline, count, seed):
@@ -73,10 +73,10 @@ def test_every_model_goes_on():
         try:
             pipeline = pipeline.resolve(wb.Integer(4))
             steps = events(pipeline, 30, str(path))
-            whole = [record.outputs for record in wb.Reference(pipeline).trace(steps)]
+            whole = [record.outputs for record in wb.executors.Reference(pipeline).trace(steps)]
         except WorkbenchError:  # random events are not for every model
             continue
-        first, second = wb.Reference(pipeline), wb.Reference(pipeline)
+        first, second = wb.executors.Reference(pipeline), wb.executors.Reference(pipeline)
         got = [record.outputs for record in first.trace(steps[:13])]
         second.restore(first.snapshot())
         assert got + [record.outputs for record in second.trace(steps[13:])] == whole, path
@@ -161,7 +161,7 @@ OLD = (
 
 
 def test_a_state_of_another_version_says_so():
-    running = wb.Reference(parse(TEXTS["labels"]).get("p").pipeline)
+    running = wb.executors.Reference(parse(TEXTS["labels"]).get("p").pipeline)
     kept = running.snapshot()
     for data, form in ((OLD, 2), (kept[:3] + b"\x01" + kept[4:], 1), (kept[:3] + b"\xff" + kept[4:], 255)):
         with pytest.raises(StateError, match=f"the form {form}, and this version of workbench reads {FORM}") as caught:
@@ -171,7 +171,7 @@ def test_a_state_of_another_version_says_so():
 
 def test_a_state_of_this_form_stays_readable():
     """Where this fails, what states hold or what fingerprints tell is no longer the same: `stored.FORM` goes up."""
-    running = wb.Reference(parse(TEXTS["labels"]).get("p").pipeline)
+    running = wb.executors.Reference(parse(TEXTS["labels"]).get("p").pipeline)
     running.restore(OLD[:3] + bytes([FORM]) + OLD[4:])
     assert [running.step({"x": x}).outputs["out"] for x in "abab"] == [[], ["b"], ["a"], ["b"]]
 
@@ -223,7 +223,7 @@ def test_what_a_function_encloses_tells_it_from_others(one, two):
 
 def test_parameters_of_a_machine_tell_it_from_others():
     text = "machine m<limit = 3>(x: int) -> bool { state low: false state high: true low -> high when x > limit }"
-    one, two, same = (wb.Reference(parse(text).get("m", limit=limit).pipeline) for limit in (3, 5, 3))
+    one, two, same = (wb.executors.Reference(parse(text).get("m", limit=limit).pipeline) for limit in (3, 5, 3))
     same.restore(one.snapshot())
     with pytest.raises(StateError, match="another pipeline"):
         two.restore(one.snapshot())
@@ -231,10 +231,15 @@ def test_parameters_of_a_machine_tell_it_from_others():
 
 def test_python_functions_are_told_apart_by_their_code():
     def pipeline(function):
-        node = wb.Node("f", wb.ApplyFunction(wb.user_function(function, name="f", result=wb.INT)), ("x",), ("y",))
+        node = wb.Node(
+            "f",
+            wb.processors.ApplyFunction(wb.functions.user_function(function, name="f", result=wb.INT)),
+            ("x",),
+            ("y",),
+        )
         return wb.Pipeline("p", (("x", wb.INT),), (node,), (("out", "y"),))
 
-    one, two, same = (wb.Reference(pipeline(f)) for f in (lambda x: x + 1, lambda x: x + 2, lambda x: x + 1))
+    one, two, same = (wb.executors.Reference(pipeline(f)) for f in (lambda x: x + 1, lambda x: x + 2, lambda x: x + 1))
     same.restore(one.snapshot())
     with pytest.raises(StateError):
         two.restore(one.snapshot())
@@ -271,7 +276,7 @@ def test_fingerprints_are_the_same_in_every_process():
         "from workbench.executors.snapshot import describe;"
         "print(describe({'a', 'b', 'c', ('d', 'e')}).replace(' ', ''), end=' ');"
         f"p = parse({TEXTS['window']!r}).get('p').pipeline;"
-        "print(wb.Reference(p).snapshot().hex(), wb.Compiled(p).snapshot().hex())"
+        "print(wb.executors.Reference(p).snapshot().hex(), wb.executors.Compiled(p).snapshot().hex())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

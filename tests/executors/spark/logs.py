@@ -40,7 +40,7 @@ def expected(rows: Sequence[Row], runs: Pipeline, *, end: bool = True) -> list[t
     """Key, step and outputs, as a loop over the keys gives them."""
     found: list[tuple[Any, ...]] = []
     for key in sorted({row[0] for row in rows}):
-        running = wb.Reference(runs)
+        running = wb.executors.Reference(runs)
         for step, (_, _, x, q) in enumerate(row for row in rows if row[0] == key):
             found += _shown(key, step, running.step({n: v for n, v in (("x", x), ("q", q)) if v is not None}).outputs)
         if end:

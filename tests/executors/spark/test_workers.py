@@ -599,6 +599,9 @@ def test_a_pipeline_is_sent_without_what_follows_from_it():
     """Its compiled form is made again where it is needed, once for each pipeline and its capacities."""
     runs = wb.parse("pipeline p(x: int, y: int) -> int { return x + trim(y, 2) }").get().pipeline
     before = cloudpickle.dumps(runs)
-    first, others = wb.Compiled(runs), [wb.Compiled(runs), wb.Compiled(runs, {"add.left": 2})]
+    first, others = (
+        wb.executors.Compiled(runs),
+        [wb.executors.Compiled(runs), wb.executors.Compiled(runs, {"add.left": 2})],
+    )
     assert [first.allocation is other.allocation for other in others] == [True, False]
     assert cloudpickle.dumps(runs) == before

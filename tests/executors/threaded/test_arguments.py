@@ -26,8 +26,8 @@ def doubled(x):
 
 @wb.pipeline(x=wb.INT)
 def windowed(x):
-    last = wb.Window(2, wb.Trim(1))(x)
-    return wb.Window(3, wb.Group(doubled))(last), wb.Cumulate(wb.ADD)(x)
+    last = wb.processors.Window(2, wb.processors.Trim(1))(x)
+    return wb.processors.Window(3, wb.processors.Group(doubled))(last), wb.processors.Cumulate(wb.functions.ADD)(x)
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
@@ -38,8 +38,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a limit in a text": (lambda: ThreadManager("2"), "a limit of '2'"),  # type: ignore[arg-type]
     "a limit that is a truth value": (lambda: ThreadManager(True), "a limit of True"),
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),
-    "a processor is certified": (lambda: certify(cast(Any, wb.Cumulate(wb.ADD))), "Cumulate.* is a processor"),
-    "a processor is pulled": (lambda: PullGroup(cast(Any, wb.Passthrough()), NONE), "is a processor"),
+    "a processor is certified": (
+        lambda: certify(cast(Any, wb.processors.Cumulate(wb.functions.ADD))),
+        "Cumulate.* is a processor",
+    ),
+    "a processor is pulled": (lambda: PullGroup(cast(Any, wb.processors.Passthrough()), NONE), "is a processor"),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
     "copies of what has none": (
         lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"cumulate"}))),

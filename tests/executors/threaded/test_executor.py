@@ -252,12 +252,12 @@ def test_an_error_is_carried_to_who_waits(manager):
 
 def test_faults_strike_as_in_the_reference_executor(manager):
     """They may strike at steps that bring nothing, so such pipelines go step by step."""
-    faulty = wb.faulty(figure, "lose tripled")
-    one = Threaded(faulty, manager, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
-    other = Reference(faulty, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    faulty = wb.faults.faulty(figure, "lose tripled")
+    one = Threaded(faulty, manager, oracle=wb.faults.RandomFaults(faulty, seed=3, rate=0.5))
+    other = Reference(faulty, oracle=wb.faults.RandomFaults(faulty, seed=3, rate=0.5))
     assert one.trace([*STEPS, END]) == other.trace([*STEPS, END])
     with pytest.raises(PipelineError, match="has faults"):
-        wb.certify(wb.faulty(doubled, "lose x"))
+        wb.certify(wb.faults.faulty(doubled, "lose x"))
 
 
 def test_default_placement():

@@ -13,7 +13,7 @@ from workbench.conformance.generate.rule_cases import VALUES, random_case
 from workbench.core.domain import BOOL, FLOAT, INT, STR
 from workbench.errors import Refused
 from workbench.executors.compiled.rules.engine import CompiledRules
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import retained
 from workbench.tesla.engines.facts.database import FactDatabase
@@ -147,7 +147,7 @@ def test_compiled_rules_ask_for_what_a_block_looks_at(tmp_path, monkeypatch, see
     """Of tables that are too large to be kept. Where a block looks at too much it is split, or `cdp` asks."""
     monkeypatch.setattr(retained, "MOST_FACTS", 30)
     monkeypatch.setattr(retained, "MOST_ASKED", (1000, 50, 12)[seed % 3])
-    draw, found = random.Random(seed), rules(BY_BLOCKS)
+    draw, found = random.Random(seed), parse_rules(BY_BLOCKS)
     tables = RandomTables(tmp_path / "f.db", found, random.Random(seed))
     for name, count in (("F", 60), ("G", 40), ("Few", 6)):
         tables.add(name, random_rows(found, name, count, draw))

@@ -16,7 +16,7 @@ import pytest
 from tests.tesla.events import Kind
 from workbench.errors import FactsError, InputError, Refused, StateError
 from workbench.tesla.caches.table import FactCaching
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.engines.engine import EngineSettings, rule_engine
 from workbench.tesla.engines.facts import database as database_module
 from workbench.tesla.engines.facts import retained
@@ -58,7 +58,7 @@ def tables(tmp_path):
     """The facts of the rules in that database, asked in some way."""
 
     def made(text=LINES, caching=None, **settings):
-        found = rules(text)
+        found = parse_rules(text)
         types = {name: declared for name, declared in found.declarations.items() if declared.fact}
         asked = FactSettings(**settings)
         return FactTables(tables_in(types, [FactDatabase(tmp_path / "city.db", asked)]), asked, caching)
@@ -67,7 +67,7 @@ def tables(tmp_path):
 
 
 def engine(facts, name="cdp", text=LINES, **settings):
-    return rule_engine(in_units(rules(text)), name, facts, EngineSettings(**settings))
+    return rule_engine(in_units(parse_rules(text)), name, facts, EngineSettings(**settings))
 
 
 def lines(found):
@@ -303,7 +303,7 @@ def test_an_event_sees_one_state_of_the_facts(file, tables, name):
     from Late[$b = bus] and $x = COUNT(Line(bus == $b)) and $y = CHANGES(Late() within 9 from Late .bus)
     and $z = COUNT(Line(bus == $b)) emit Told(before = $x, changed = $y, after = $z)
     """.replace("CHANGES(Late() within 9 from Late .bus)", "CHANGES(Late().bus within 9 from Late)")
-    found = in_units(rules(text, aggregates={"CHANGES": (changes, 0)}))
+    found = in_units(parse_rules(text, aggregates={"CHANGES": (changes, 0)}))
     facts = tables(text.replace("CHANGES", "SUM"))
     running = rule_engine(found, name, facts)
     running.process(Late(0, 7))
@@ -479,7 +479,7 @@ def test_a_snapshot_names_its_facts(file, tmp_path, tables, name):
         engine({"Line": [(1, "north")]}, name).restore(state)
     with sqlite3.connect(tmp_path / "other.db") as copy:
         file.backup(copy)
-    declared = {"Line": rules(LINES).declarations["Line"]}
+    declared = {"Line": parse_rules(LINES).declarations["Line"]}
     other = FactTables(tables_in(declared, [FactDatabase(tmp_path / "other.db")]))
     with pytest.raises(StateError, match=r"now these are table 'Line' of .*other\.db"):
         engine(other, name).restore(state)
@@ -548,7 +548,7 @@ def test_compiled_rules_ask_for_each_block_between_bounds(file, tables, monkeypa
     made = list(found.process_block(event_block(found.rules, events, found.texts.put), sources=True))
     assert len(made) > 4
     facts = {"Line": list(file.execute("SELECT * FROM Line")), "Step": rows}
-    expected = meaning(rules(text), events, facts)
+    expected = meaning(parse_rules(text), events, facts)
     assert {each.values[0] for each in expected} == {1, 2, 3, 4}
     told = (part if isinstance(part, list) else part.occurrences(found.rules) for part in made)
     assert [each for part in told for each in part] == expected
@@ -572,7 +572,7 @@ def test_rules_that_ask_the_same_have_one_query(file, tables):
     running = engine(facts, text=text)
     given = [Late(0, 1), Named(1, "ring")]
     found = [each for event in given for each in running.process(event)]
-    assert found == meaning(rules(text), given, {"Line": [(1, "north"), (2, "south"), (1, "ring")]})
+    assert found == meaning(parse_rules(text), given, {"Line": [(1, "north"), (2, "south"), (1, "ring")]})
     table = facts["Line"]
     assert isinstance(table, FactTable)
     assert len(facts._queries) == 2  # of the second rule all rows are asked one by one

@@ -16,7 +16,7 @@ from workbench.conformance.generate.rule_cases import random_case
 from workbench.errors import EngineMissing, Overflow, PipelineError, Refused
 from workbench.executors.reference.executor import Reference
 from workbench.smv.engines.sat import COMMANDS, Commands
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.verify import rules as r
 from workbench.verify.answer.check import make_undecided
@@ -85,7 +85,7 @@ def test_what_is_said_of_random_rules_is_so_of_all_short_streams(seed, states):
 @pytest.mark.parametrize("name", ["each", "last", "count", "silence", "times"])
 def test_what_is_said_of_rules_is_so_of_all_short_streams(name):
     """With memory for few states and for more; something is said, and never of as many steps as it takes."""
-    (model,) = build_models([rules(DECLARED + RULES[name], "found")], RuleBounds())
+    (model,) = build_models([parse_rules(DECLARED + RULES[name], "found")], RuleBounds())
     shortest, said = len(check(model, "can(C)", WITH_TIME).counterexample.steps), set()
     for states in (1, 2, 4, 16, 64):
         with searched(states) as settings:
@@ -122,14 +122,14 @@ def test_events_that_are_exchanged_count_once(states, monkeypatch):
     monkeypatch.setattr(rule_order, "_find_two_events", lambda model: ())  # two are tried before the model is asked
     text = "from B[$x = x] and each A(x == $x) within 2 from B emit C(x = $x, n = 1)"
     with searched(states) as settings:
-        (found,) = r.order(RuleSubject(rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))
+        (found,) = r.order(RuleSubject(parse_rules(DECLARED + text), RuleBounds(room=1), settings, deepen=False))
     depth = found.verdict.depth
     assert found.runs or depth is None or depth.steps == 1
 
 
 def test_how_far_one_got_is_told():
     """In a line, for people, and as data."""
-    text = rules(DECLARED + RULES["count"], "found")
+    text = parse_rules(DECLARED + RULES["count"], "found")
     with searched(3) as settings:
         verdict = rule_problem(text, "can(C)", RuleBounds(), settings, deepen=False).decide()
         told = r.fires(RuleSubject(text, RuleBounds(), settings, deepen=False))[0]

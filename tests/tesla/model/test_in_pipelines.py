@@ -181,10 +181,10 @@ def test_pipelines_are_told_apart_by_the_shortest_run(pipe):
     """One more is another value; means keep all temperatures, so that nothing is said beyond the room for them."""
     once = pipe("return found.Fire.value").pipeline
     again = pipe("x = found.Fire.value return x + 1").pipeline
-    verdict = wb.equivalent(once, again, "stepwise", Settings(n=5))
+    verdict = wb.equiv(once, again, "stepwise", Settings(n=5))
     assert str(verdict.outcome) == "fails"
     assert len(verdict.counterexample.steps) == 1
-    assert str(wb.equivalent(once, once, "stepwise", Settings(n=5)).outcome) == "holds-within-bounds"
+    assert str(wb.equiv(once, once, "stepwise", Settings(n=5)).outcome) == "holds-within-bounds"
 
 
 COUNTS = """declare Temp(value: int) declare Smoke(area: string, density: float) declare Fire(value: int)
@@ -199,10 +199,10 @@ def test_nothing_is_said_of_what_rules_emit_where_they_have_no_room_to(pipe, roo
     one, other = (pipe(f"return turn(found.Fire, {each})", rules=COUNTS).pipeline for each in (1, 2))
     asked = pipe("return found.Fire.value", rules=COUNTS)
     given = Settings(room)
-    found = [wb.equivalent(one, other, mode, given), wb.check(asked, "always (out = 2)", given)]
+    found = [wb.equiv(one, other, mode, given), wb.check(asked, "always (out = 2)", given)]
     for verdict in found:
         assert (str(verdict.outcome), verdict.exit_code, verdict.vacuity.bound) == ("unknown", 3, f"Q = {room}")
-    roomier = [wb.equivalent(one, other, mode), wb.check(asked, "always (out = 2)")]
+    roomier = [wb.equiv(one, other, mode), wb.check(asked, "always (out = 2)")]
     assert [(str(each.outcome), len(each.counterexample.steps)) for each in roomier] == [("fails", 6)] * 2
 
 

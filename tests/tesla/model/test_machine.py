@@ -19,9 +19,9 @@ from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.tesla.check import load_rules, rules
+from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.model.build import RuleBounds, align_types, build_models
-from workbench.verify.answer.problem import check, equivalent
+from workbench.verify.answer.problem import check, equiv
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.environment import Environment
@@ -69,7 +69,7 @@ NULLS: dict[tuple[str, str], list[Value | None]] = {
 
 
 def modelled_rules(text, **bounds):
-    (found,) = build_models([rules(DECLARED + text, "found")], RuleBounds(**bounds))
+    (found,) = build_models([parse_rules(DECLARED + text, "found")], RuleBounds(**bounds))
     return found
 
 
@@ -242,10 +242,10 @@ EACH = NEWER.replace("POLICY", "each")
 def test_rules_differ_on_the_shortest_stream(left, right, steps):
     """What tells two rules from each other, as argued beside them; the older grammar says the same as the newer."""
     trex = [1] if right == "trex" else []
-    both = align_types(rules(SMOKE + left, "left"), rules(SMOKE + (left if trex else right), "right"))
+    both = align_types(parse_rules(SMOKE + left, "left"), parse_rules(SMOKE + (left if trex else right), "right"))
     minute = 60 * 10**6
     one, other = build_models(both, RuleBounds(tick=minute, trex=trex))
-    verdict = equivalent(one, other, "stepwise", SETTINGS)
+    verdict = equiv(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
         assert verdict.counterexample is None
@@ -259,7 +259,7 @@ def test_runs_show_what_columns_hold():
     """The events of each, oldest first, with how many ticks ago they came; what is too old is gone."""
     late = "declare A(x: int)\ndeclare Late(x: int)\ndeclare B(x: int)\n"
     text = "from B and first A within 2 .. 3 from B emit Late(x = A.x)"
-    verdict = check(build_models([rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
+    verdict = check(build_models([parse_rules(late + text, "late")], RuleBounds(tick=1))[0], "can(Late)", SETTINGS)
     steps = verdict.counterexample.steps
     assert verdict.counterexample.domains["late.A"].labels == ("age", "x")
     assert [next(iter(step.inputs)) for step in steps] == ["A", "elapsed", "B"]
@@ -276,9 +276,9 @@ declare fact Runs(bus: int, line: string)
 declare Notice(line: string)
 from Late and POLICY Runs(bus == Late.bus) ordered by line asc emit Notice(line = Runs.line)
 """
-    both = [rules(text.replace("POLICY", policy), policy) for policy in ("first", "each")]
+    both = [parse_rules(text.replace("POLICY", policy), policy) for policy in ("first", "each")]
     one, other = build_models(both, RuleBounds(any_facts={"Runs": rows}))
-    verdict = equivalent(one, other, "stepwise", SETTINGS)
+    verdict = equiv(one, other, "stepwise", SETTINGS)
     if steps is None:
         assert verdict.outcome is Outcome.HOLDS
     else:
@@ -308,7 +308,7 @@ def test_rules_that_ask_the_same_facts_twice_have_other_answers_only_in_between(
 def test_texts_of_other_alphabets_have_names_in_a_model():
     """Names in the printed model have letters of ASCII only, and different texts different ones."""
     text = "declare A(s: string)\ndeclare T(s: string)\nfrom A(s == 'é' or s == 'ü') emit T(s = A.s)".replace("'", '"')
-    (model,) = build_models([rules(text, "texts")])
+    (model,) = build_models([parse_rules(text, "texts")])
     inputs = [{"A": (each,)} for each in ("é", "ü", "é")]
     assert [step.pipes["texts_T"] for step in Simulated(model, {}).trace(inputs)] == [("é",), ("ü",), ("é",)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.core.domain import Range
 from workbench.core.term import Term
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.model.attribute_values import ComparedAttributes, comparison_classes, value_tables
 from workbench.tesla.model.build import RuleBounds, build_models
 from workbench.tesla.model.state import VariablePart, compact, fill_in, values_of, variables
@@ -55,7 +55,7 @@ def test_a_template_is_filled_in_order_and_read_back():
 )
 def test_every_variable_of_rules_has_a_value_of_its_own(text):
     """As many names as variables, and a state has their initial values where it is filled with these."""
-    frame = find_modelled(*build_models([rules(DECLARED + text, "found")], RuleBounds(room=2))).frame
+    frame = find_modelled(*build_models([parse_rules(DECLARED + text, "found")], RuleBounds(room=2))).frame
     found = variables(frame.template)
     assert len({each.name for each in found}) == len(found) > 0
     assert all(each.initial in each.domain for each in found)
@@ -75,7 +75,7 @@ def test_a_line_has_no_empty_slot_before_a_full_one(left):
 
 def test_matches_wait_behind_the_others_until_they_are_due():
     """A third one finds no room; a tick makes the first due; one that is gone leaves no gap."""
-    rule = rules(DECLARED + "from A as S and absent B within 2 after S emit C(x = 1)").rules[0]
+    rule = parse_rules(DECLARED + "from A as S and absent B within 2 after S emit C(x = 1)").rules[0]
     line, full = append(waiting(2, 0), YES, WaitingMatch(3, True, 0, (7,)))
     assert there(line) == [(2, 1), (3, 7)]
     assert plain(full) is False
@@ -99,7 +99,7 @@ def test_attributes_are_alike_by_way_of_others():
 
 def test_values_lie_around_what_attributes_are_compared_with():
     """x of B is compared with x of A, and that with 5: both have 5, and a value below and above; y has one value."""
-    found = rules(DECLARED + "from B and last A(x > 5, x == B.x) within 2 from B emit C(x = 1)")
+    found = parse_rules(DECLARED + "from B and last A(x > 5, x == B.x) within 2 from B emit C(x = 1)")
     tables = value_tables([found], None, {})
     assert tables["A", "x"].values == tables["B", "x"].values == (4, 5, 6)
     assert len(tables["A", "y"]) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.conformance.written_tests.counterexamples import to_test
-from workbench.tesla.check import rules
+from workbench.tesla.check import parse_rules
 from workbench.tesla.model.build import RuleBounds
 from workbench.verify.rules.problems import rule_comparison, rule_problem
 
@@ -27,11 +27,11 @@ from A and each Bank[$l = limit](x == A.x) as Found emit Over(x = A.x, limit = $
 
 
 def can(text, prop, **bounds):
-    return rule_problem(rules(text, "found"), prop, RuleBounds(**bounds))
+    return rule_problem(parse_rules(text, "found"), prop, RuleBounds(**bounds))
 
 
 def told_apart(left, right):
-    return rule_comparison(rules(left, "left"), rules(right, "right"))
+    return rule_comparison(parse_rules(left, "left"), parse_rules(right, "right"))
 
 
 CASES = {

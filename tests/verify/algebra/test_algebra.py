@@ -79,7 +79,7 @@ def pipeline(name: str) -> wb.Pipeline:
 )
 def test_identities_hold_for_numbers_of_any_size(left: str, right: str, n: int) -> None:
     """x(x + y) = xx + xy and its like hold in every ring; each side has its own queues, which run ahead by turns."""
-    verdict = wb.equivalent(pipeline(left), pipeline(right), "stepwise", Settings(n=n, q=2, engine="algebra"))
+    verdict = wb.equiv(pipeline(left), pipeline(right), "stepwise", Settings(n=n, q=2, engine="algebra"))
     assert verdict.outcome in ("holds", "holds-within-bounds")
     assert "algebra" in verdict.engine
 
@@ -87,9 +87,7 @@ def test_identities_hold_for_numbers_of_any_size(left: str, right: str, n: int) 
 def test_parities_of_polynomials() -> None:
     """3x + 3 is even just where x + 2 is odd, modulo an even number; modulo 5 it is not: x = 3 gives 2 and 0."""
     for n, holds in ((4, True), (2**32, True), (5, False)):
-        verdict = wb.equivalent(
-            pipeline("parity"), pipeline("other_parity"), "stepwise", Settings(n=n, engine="algebra")
-        )
+        verdict = wb.equiv(pipeline("parity"), pipeline("other_parity"), "stepwise", Settings(n=n, engine="algebra"))
         assert (verdict.outcome == "holds") is holds
 
 
@@ -100,14 +98,14 @@ def test_parities_of_polynomials() -> None:
     [("square", "without_the_middle"), ("once", "thrice"), ("sum_of_products", "summed_apart")],
 )
 def test_what_is_not_so_is_not_proved(left: str, right: str, n: int) -> None:
-    verdict = wb.equivalent(pipeline(left), pipeline(right), "stepwise", Settings(n=n, engine="algebra"))
+    verdict = wb.equiv(pipeline(left), pipeline(right), "stepwise", Settings(n=n, engine="algebra"))
     assert verdict.outcome == "unknown"
     assert "no relation that was found proves it" in verdict.reason
 
 
 def test_numbers_are_compared_by_their_representatives() -> None:
     """x + 1 > x is false where it wraps, so it must not be proved from x + 1 - x = 1 > 0."""
-    prop = wb.property_from(wb.parse_property("always (out)"))
+    prop = wb.properties.property_from(wb.properties.parse_property("always (out)"))
     verdict = wb.check(pipeline("from_below"), prop, Settings(n=256, engine="algebra"))
     assert verdict.outcome == "unknown"
 
@@ -133,10 +131,10 @@ pipeline twice_upper(x: int) -> int { return cumulate(x + 128, +) * 2 }
 """
     parsed = wb.parse(source)
     found = Settings(n=256, engine="algebra")
-    apart = wb.equivalent(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", found)
+    apart = wb.equiv(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", found)
     assert apart.outcome == "unknown"
     explicit = Settings(n=256, engine="pynusmv")
-    apart = wb.equivalent(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", explicit)
+    apart = wb.equiv(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", explicit)
     assert apart.outcome == "fails"
 
 
@@ -144,7 +142,7 @@ pipeline twice_upper(x: int) -> int { return cumulate(x + 128, +) * 2 }
 def test_auto_asks_it() -> None:
     """BDDs do not multiply words of 32 bits in 3 seconds."""
     left, right = pipeline("square"), pipeline("binomial")
-    verdict = wb.equivalent(left, right, "stepwise", Settings(n=2**32, q=2, seconds=60))
+    verdict = wb.equiv(left, right, "stepwise", Settings(n=2**32, q=2, seconds=60))
     assert verdict.outcome == "holds-within-bounds"
     assert "algebra" in verdict.engine
 
@@ -218,8 +216,8 @@ def test_what_it_proves_equivalent_is_so(data: st.DataObject, mode: EquivalenceM
     texts = [f"pipeline {name}(x: int, y: int) -> int {{ return {data.draw(SUMS)} + x * y }}" for name in ("l", "r")]
     parsed = wb.parse("\n".join(texts))
     pair = parsed.get("l").pipeline, parsed.get("r").pipeline
-    if wb.equivalent(*pair, mode, Settings(n=n, q=1, engine="algebra", seconds=1)).outcome != "unknown":
-        assert wb.equivalent(*pair, mode, Settings(n=n, q=1, engine="pynusmv")).outcome != "fails"
+    if wb.equiv(*pair, mode, Settings(n=n, q=1, engine="algebra", seconds=1)).outcome != "unknown":
+        assert wb.equiv(*pair, mode, Settings(n=n, q=1, engine="pynusmv")).outcome != "fails"
 
 
 SUMS = st.recursive(

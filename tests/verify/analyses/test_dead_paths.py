@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import BOOL, Integer, Outcome, Pipeline, Reference, Settings, parse, read_file
+from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
 from workbench.conformance.generate.pipelines import pipelines, values
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
+from workbench.executors import Reference
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import BOOL, Environment, Integer, Pipeline, Settings, bounded_liveness, check, parse, read_file
+from workbench import BOOL, Environment, Integer, Pipeline, Settings, check, parse, read_file
 from workbench.conformance.generate.pipelines import pipelines
 from workbench.processors.held.group import flatten
+from workbench.properties import bounded_liveness
 from workbench.verify.analyses import latencies, latency, longest_silence
 from workbench.verify.analyses.truncate import without_unread
 from workbench.verify.answer.verdict import Outcome

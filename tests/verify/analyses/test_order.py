@@ -9,10 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import Pipeline, Reference, Settings, parse
+from workbench import Pipeline, Settings, parse
 from workbench.conformance.generate.pipelines import pipelines, values
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
+from workbench.executors import Reference
 from workbench.processors.apply import ApplyFunction
 from workbench.verify.analyses import order
 from workbench.verify.analyses.order import Overflows

@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import Pipeline, Reference
+from workbench import Pipeline
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL
 from workbench.core.fields import Tuple
 from workbench.core.processor import END
 from workbench.errors import Overflow
+from workbench.executors import Reference
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagged import UNTAGGED, FirstTag, tag_events
 from workbench.verify.answer.replay import events_of

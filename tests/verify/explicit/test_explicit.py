@@ -73,7 +73,7 @@ def prepared_for(pipeline: Pipeline, prop: Property, found: Settings) -> Prepare
 
 def written(text: str) -> Property:
     """A property as a user writes it."""
-    return property_from(wb.parse_property(text))
+    return property_from(wb.properties.parse_property(text))
 
 
 def nusmv() -> SmvDecider:
@@ -230,7 +230,7 @@ def stretched(layout: StateLayout, words: int) -> None:
 @wb.pipeline(x=wb.INT)
 def last_two(x):
     """Its state: two events, and how many there have been (at most two)."""
-    return x + wb.Trim(1)(x)
+    return x + wb.processors.Trim(1)(x)
 
 
 def test_states_are_counted_by_hand() -> None:
@@ -239,7 +239,7 @@ def test_states_are_counted_by_hand() -> None:
 
     @wb.pipeline(x=wb.INT)
     def total(x):
-        return wb.Cumulate(wb.ADD)(x)
+        return wb.processors.Cumulate(wb.functions.ADD)(x)
 
     prop = written("always (out >= 0)")
     found = Settings(n=3, engine="explicit", count_states=True)
@@ -254,7 +254,7 @@ def test_counterexamples_are_shortest_and_replayed() -> None:
 
     @wb.pipeline(x=wb.BOOL)
     def count(x):
-        return wb.Cumulate(wb.ADD)(wb.TurnInto(1, wb.Integer(16))(x))
+        return wb.processors.Cumulate(wb.functions.ADD)(wb.processors.TurnInto(1, wb.Integer(16))(x))
 
     prop = written("always (out != 6)")
     verdict = wb.check(count, prop, Settings(engine="explicit"))
@@ -376,7 +376,10 @@ def test_states_are_packed_into_fields() -> None:
 
     @wb.pipeline(x=wb.Range(-2, 1), y=wb.Enum(("red", "green", "blue")))
     def joined(x, y):
-        return wb.EQ(wb.Trim(1)(x), wb.Cast(wb.Range(-2, 1))(wb.TurnInto(-1, wb.Range(-2, 1))(y)))
+        return wb.functions.EQ(
+            wb.processors.Trim(1)(x),
+            wb.processors.Cast(wb.Range(-2, 1))(wb.processors.TurnInto(-1, wb.Range(-2, 1))(y)),
+        )
 
     layout = StateLayout(compose(flatten(joined)).variables)
     values = [list(v.domain.values()) for v in layout.variables]

@@ -109,7 +109,7 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
     if isinstance(value, FrozenMap):
         return f"FrozenMap({dict(value)!r})"
     if isinstance(value, RuleSet):
-        return f"wb.rules({str(value)!r}, {value.name!r})"
+        return f"wb.rules.parse_rules({str(value)!r}, {value.name!r})"
     return literal(value) if isinstance(value, Domain) else repr(value)
 
 

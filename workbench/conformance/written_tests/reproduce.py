@@ -70,7 +70,7 @@ def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
     line = f"capacities = {as_source(dict(run.capacities))}"
     each = (f"    {as_source(queue)}: {size}," for queue, size in run.capacities.items())
     yield from [line] if len(line) <= MOST_ON_A_LINE else ["capacities = {", *each, "}"]
-    yield f"running = wb.Reference({pipeline}, capacities)"
+    yield f"running = wb.executors.Reference({pipeline}, capacities)"
     yield from _table("what comes in, what comes out", run, played.inputs, played.outputs)
     yield "seen = [running.step(events) for events, _ in steps]"
     yield "assert [record.outputs for record in seen] == [outputs for _, outputs in steps]"
@@ -241,7 +241,7 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iter
     sides = _sides(run)
     outs = [[_collect_outputs(step, outputs) for step in run.steps] for _, outputs in sides]
     given = [_collect_inputs(run, played, name) for name, _ in sides]
-    yield f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})"
+    yield f"left, right = (wb.executors.Reference(side(), capacities={{}}) for side in ({left}, {right}))"
     if given[0] == given[1]:
         yield from _table("what comes in, what comes out left and right", run, given[0], *outs)
         row, one, two, shown = "events, _, _", "events", "events", "_, ours, theirs"

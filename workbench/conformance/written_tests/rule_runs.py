@@ -49,7 +49,7 @@ def running_rules(model: ModelledRules) -> Recipe:
     facts = {name: [dict(zip(names[name], row, strict=True)) for row in model.frame.facts[name]] for name in names}
     given += f", facts={as_source(facts)}" if facts else ""
     given += ", trex=True" if model.trex else ""
-    result = f"return wb.RunningRules(SOURCE{given})"
+    result = f"return wb.rules.RunningRules(SOURCE{given})"
     return Recipe(identifier(model.rules.name), result, str(model.rules), kind="rules")
 
 

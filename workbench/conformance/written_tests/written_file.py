@@ -63,8 +63,8 @@ class Recipe:
                 place = f", str(Path(__file__).parent / {as_source(_from(folder, subject.source.file))})"
             made = f"wb.parse(SOURCE{place}).get({as_source(subject.name)}{given}).pipeline"
             if subject.added:
-                made = f"wb.faulty({made}, {', '.join(map(as_source, subject.added))})"
-            made = f"wb.faultless({made})" if subject.sound else made
+                made = f"wb.faults.faulty({made}, {', '.join(map(as_source, subject.added))})"
+            made = f"wb.faults.faultless({made})" if subject.sound else made
             name = f"{subject.name} without faults" if subject.sound else subject.name
             doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
             return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)

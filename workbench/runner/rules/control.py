@@ -30,7 +30,7 @@ from workbench.runner.choice import default_row
 from workbench.tesla.check import check_rule_set
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine, rule_engine
 from workbench.tesla.occurrence import in_units
-from workbench.tesla.parser import parse_rules, read_rules
+from workbench.tesla.parser import parse_rule_file, read_rules
 from workbench.tesla.rule_set import RuleSet
 
 ACTIONS: Mapping[str, bool] = {"add": True, "replace": True, "remove": False}
@@ -79,7 +79,7 @@ class RuleChange:
         try:
             with allow(self.folder):
                 path = find_named(self.file, self.folder, self.where) if self.file else None
-                tree = read_rules(path) if path else parse_rules(self.text, self.where, self.folder)
+                tree = read_rules(path) if path else parse_rule_file(self.text, self.where, self.folder)
         except InputError as error:
             raise error.retold(where=self.where) from error
         found = check_rule_set(tree, self.where, there.declarations, there.aggregates)

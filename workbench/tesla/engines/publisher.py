@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from workbench.errors import InputError, LanguageError, PipelineError, did_you_mean
 from workbench.extensions import later
 from workbench.stored import checksum, seal, unseal
-from workbench.tesla.check import rules as read_rules
+from workbench.tesla.check import parse_rules as read_rules
 from workbench.tesla.engines.absences import Absences, DueAbsence
 from workbench.tesla.engines.changes import begin, newcomers
 from workbench.tesla.engines.engine import EngineSettings, RuleCost, RuleEngine

@@ -24,7 +24,7 @@ from workbench.executors.threaded.pulled import graph_of
 from workbench.language import AnyProgram, program_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
-from workbench.verify.answer.problem import equivalent
+from workbench.verify.answer.problem import equiv
 from workbench.verify.answer.settings import Settings
 from workbench.verify.answer.trace import Trace, TraceStep
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -95,7 +95,7 @@ def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Sett
     if pipeline.in_arity > 1:  # a copy is given complete fronts
         settings = replace(settings, environment=Environment("synchronised"))
     try:
-        return equivalent(pipeline, other, "stepwise", settings)
+        return equiv(pipeline, other, "stepwise", settings)
     except PipelineError:
         raise
     except WorkbenchError as error:

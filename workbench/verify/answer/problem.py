@@ -251,7 +251,7 @@ def comparison(
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Problem:
-    """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equivalent` takes."""
+    """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equiv` takes."""
     left, right = program_of(left), program_of(right)
     subject, prop, title = left, equivalent_to(right, mode), f"{left.pipeline.name}, {right.pipeline.name}"
     if COMPARISONS[mode].implies:
@@ -259,7 +259,7 @@ def comparison(
     return Problem(subject, replace(prop, name=COMPARISONS[mode].written.compared), settings or Settings(), title=title)
 
 
-def equivalent(
+def equiv(
     left: Program | str | Path,
     right: Program | str | Path,
     mode: EquivalenceMode = "sequence",

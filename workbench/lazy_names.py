@@ -1,0 +1,48 @@
+"""Names that a module offers and imports on first use.
+
+The rule of this module: such names stand once, under `if TYPE_CHECKING:` of the module that offers them, where type
+checkers read them as they are (`from somewhere import name as name`). At run time each is imported when it is first
+used, so that importing the module is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def lazy_names(module: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Make the `__getattr__` and `__dir__` of a module from what stands under its `if TYPE_CHECKING:`."""
+    import sys
+
+    namespace = vars(sys.modules[module])
+    homes: dict[str, tuple[str, str]] = {}
+
+    def find_homes() -> dict[str, tuple[str, str]]:
+        """The module that has each name, and what it is called there."""
+        if not homes:
+            import ast
+
+            body = ast.parse(namespace["__spec__"].loader.get_source(module)).body
+            listed: Any = next(node for node in body if isinstance(node, ast.If))
+            homes.update((alias.asname, (each.module, alias.name)) for each in listed.body for alias in each.names)
+        return homes
+
+    def offer(name: str) -> object:
+        import importlib
+
+        if name == "__all__":
+            found: object = sorted(find_homes())
+        elif name.startswith("__") or name not in find_homes():
+            raise AttributeError(f"{module} has no '{name}'", name=name, obj=sys.modules[module])
+        else:
+            home, own = homes[name]
+            is_part = home == module
+            found = importlib.import_module(f"{home}.{own}") if is_part else getattr(importlib.import_module(home), own)
+        namespace[name] = found
+        return found
+
+    def list_names() -> list[str]:
+        return sorted({*find_homes(), *(name for name in namespace if name.startswith("__"))})
+
+    return offer, list_names
