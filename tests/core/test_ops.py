@@ -164,7 +164,7 @@ def test_equal_terms_are_one_object():
 
 
 def test_a_symbol_has_no_truth_value():
-    with pytest.raises(Refused, match=r"wb\.ite"):
+    with pytest.raises(Refused, match=r"wb\.functions\.ite"):
         bool(var("c", BOOL))
 
 

@@ -128,7 +128,9 @@ def test_several_streams_can_be_taken_apart():
 
 
 def test_refusals_name_the_stream_and_what_to_write():
-    with pytest.raises(TypingError, match=r"<stream x of .*> is neither true nor false(.|\n)*wb\.ite.*wb\.MAX"):
+    with pytest.raises(
+        TypingError, match=r"<stream x of .*> is neither true nor false(.|\n)*wb\.functions\.ite.*wb\.functions\.MAX"
+    ):
         wb.pipeline(x=INT)(lambda x: not x)
 
 

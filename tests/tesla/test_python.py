@@ -235,7 +235,7 @@ def test_options_for_pipelines_are_refused():
         wb.run(wb.rules.parse_rules(TEXT), ROWS, compat="trx")
     with pytest.raises(Refused, match="not supported by backend 'threaded': it runs pipelines only"):
         wb.run(wb.rules.parse_rules(TEXT), ROWS, backend="threaded")
-    with pytest.raises(InputError, match=r"wb\.load_rules"):
+    with pytest.raises(InputError, match=r"wb\.rules\.load_rules"):
         wb.load("fire.tesla")
     with pytest.raises(InputError, match="not for the gpu backend: --threads"):
         wb.run(wb.rules.parse_rules(TEXT), ROWS, backend="gpu", threads=2)

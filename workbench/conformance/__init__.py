@@ -36,7 +36,7 @@ _HOME = {
     "core.function": ("LIBRARY",),
     "errors": ("Overflow",),
     "faults.copied": ("Duplicate", "Lose"),
-    "faults.delay": ("Delay",),
+    "faults.delayed": ("Delay",),
     "faults.unreliable": ("Strike",),
     "processors.moore": ("Transition", "Variable"),
     "tesla.check": ("parse_rules",),

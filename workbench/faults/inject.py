@@ -16,7 +16,7 @@ from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import PipelineError
 from workbench.faults.copied import Duplicate, Lose
-from workbench.faults.delay import Delay
+from workbench.faults.delayed import Delay
 from workbench.faults.unreliable import Unreliable
 
 

@@ -85,7 +85,7 @@ def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
     file.texts[str(found.case.rules)] = "SOURCE"
     lines = [
         "case = RuleCase(",
-        "    rules(SOURCE),",
+        "    parse_rules(SOURCE),",
         *_format_case(found.case),
         ")",
         "assert compare_to_meaning(case) is None",
