@@ -252,6 +252,11 @@ RULES = [
     "from «3→Smoke» emit Smoke(area = 1)",
     "from Smoke and not Temp within «X→5 min» from Smoke emit Smoke(area = 1)",
     "from Smoke and «→each »Temp within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke and each Temp within 1 «hour→h» from Smoke emit Smoke(area = 1)",
+    "from Smoke and last Temp «as T→»(area == 1) «→as T »within 1 from Smoke emit Smoke(area = 1)",
+    "from Smoke «as S→»[$a = area] «→as S »emit Smoke(area = $a)",
+    "«fact→declare fact» Gate(area: int)",
+    "from Smoke and «last→each» Zone emit Smoke(area = 1)",
     "from Smoke and each Temp «in→within» 5 min from Smoke emit Smoke(area = 1)",
     "from Smoke and each Temp «→within 5 min »from Smoke emit Smoke(area = 1)",
 ]

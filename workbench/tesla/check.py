@@ -245,7 +245,8 @@ class _RuleChecker:
             what, hint = f"'{part.type}' is a fact, which has no time", "leave out its window"
             self.findings.add(LanguageError(what, where=part.window.where, hint=hint))
         if part.policy.single and not part.ordering:
-            hint = f"write ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
+            order = f"ordered by {declared.attributes[0].name if declared.attributes else 'attribute'} asc"
+            hint = f"write {order}; or each {part.type}, for all that fit"
             what = f"facts have no order: which one is the {part.policy.value}?"
             self.findings.add(LanguageError(what, where=part.where, hint=hint))
         for each in part.ordering:

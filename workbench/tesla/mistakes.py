@@ -20,6 +20,12 @@ SLIPS = {
 
 
 def _habit(expected: frozenset[str], found: str) -> str:
+    if "UNIT" in expected and found.strip("'").isalpha() and found not in ("'emit'", "'where'", "'and'"):
+        return "the units are us, ms, s, min, h, d and events"
+    if "EMIT" in expected and found in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
+        return "constraints come before 'as': last TYPE(a == $a) as NAME"
+    if found == "'fact'" and "DECLARE" in expected:
+        return "write 'declare fact'"
     if "LEADING" in expected:
         return "a rule begins with the event that triggers it: from TYPE(...) as NAME and ..."
     if {"INT", "FLOAT", "FOREVER"} <= expected:
