@@ -143,6 +143,16 @@ def test_mistakes(write, names, inputs, value, what):
     assert what in str(error(wb.load, write(pipe(names, inputs, "bool", value)), allow_python=True))
 
 
+def test_only_functions_of_the_file_are_proposed(write, tmp_path):
+    code = "from textwrap import dedent\nclass Rising:\n    n: int\ndef rise(n: int) -> int:\n    return n\n"
+    (tmp_path / "mine.py").write_text(code)
+    of_class = error(wb.load, write(pipe("Rising", "n: int", "bool", "n > 1")), allow_python=True)
+    assert "Rising is a class\n" in str(of_class)
+    assert "use takes functions; a processor is added by a plugin" in of_class.hint
+    unknown = error(wb.load, write(pipe("zzz", "n: int", "bool", "n > 1")), allow_python=True)
+    assert unknown.hint == "its functions are: rise"
+
+
 def test_a_result_of_another_type_is_an_error(write):
     program = wb.load(write(pipe("wrong", "n: int", "bool", "wrong(n)")), allow_python=True)
     assert "wrong(5) = 5 is not in its result domain bool" in str(error(wb.run, program, {"n": [5]}))

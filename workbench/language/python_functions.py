@@ -50,20 +50,24 @@ def _load(used: s.UsedFunction) -> Function:
         hint = "name it as it is seen from the folder of this file, or from one of --include"
         raise used.error(f"there is no file '{used.file}'", hint)
     found = _functions(str(path), path.stat().st_mtime_ns)
+    if inspect.isclass(found.get(used.name)):
+        hint = "use takes functions; a processor is added by a plugin (docs/reference/plugins.md)"
+        raise used.error(f"{used.name} is a class", hint)
     if used.name not in found:
-        hint = did_you_mean(used.name, found, "its functions are: ")
+        own = [name for name, each in found.items() if inspect.isfunction(each) and each.__module__ == path.stem]
+        hint = did_you_mean(used.name, own, "its functions are: ")
         raise used.error(f"'{used.file}' has no function '{used.name}'", hint)
     return _add_types(used, found[used.name])
 
 
 @functools.lru_cache(64)
 def _functions(path: str, changed: int) -> dict[str, Callable[..., Any]]:
-    """The functions that a file defines, run once for each change; pickled with a program, they are written out."""
+    """The functions and classes of a file, run once for each change; pickled with a program, they are written out."""
     del changed
     module = execute_file(path)
     if sys.modules.get(module.__name__) is module:
         del sys.modules[module.__name__]
-    return {name: each for name, each in vars(module).items() if inspect.isfunction(each)}
+    return {name: each for name, each in vars(module).items() if inspect.isfunction(each) or inspect.isclass(each)}
 
 
 def _add_types(used: s.UsedFunction, call: Callable[..., Any]) -> Function:
