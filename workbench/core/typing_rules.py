@@ -111,17 +111,30 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
         both = kind(min(a.lo, b.lo), max(a.hi, b.hi))
         return next((each for each in (a, b) if each == both), both)
     raise TypingError(
-        f"{what} combines values of {a} and of {b}", hint="both sides need the same domain" + _suggest(a, b)
+        f"{what} combines values of {_show_declared(a)} and of {_show_declared(b)}",
+        hint="both sides need the same domain" + _suggest(a, b),
     )
+
+
+def _show_declared(domain: Domain) -> str:
+    """The domain, with the declared type that it stands for in a model."""
+    declared = "float" if isinstance(domain, SomeFloats) else "int" if isinstance(domain, Integer) else ""
+    return f"{declared} ({domain} in a check)" if declared else str(domain)
 
 
 def _null_hint(*domains: Domain) -> str:
     return "a value may be null: write value_or(x, 0)" if any(isinstance(each, Nullable) for each in domains) else ""
 
 
+FLOATS = (Reals, SomeFloats)
+"""What `float` is in a run and in a model."""
+
+
 def _suggest(a: Domain, b: Domain) -> str:
     if hint := _null_hint(a, b):
         return f"; {hint}"
+    if any(isinstance(each, Integer) for each in (a, b)) and any(isinstance(each, FLOATS) for each in (a, b)):
+        return "; a check has other numbers for int than for float: give both a range in the program, such as 0..7"
     if a.numeric and b.numeric:
         return "; declare both with the same type, or convert one with cast(x, TYPE)"
     if isinstance(a, Bool) or isinstance(b, Bool):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
-from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
+from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, SomeFloats, Value, outside
 from workbench.core.fields import fit_value
 from workbench.core.function import TypedFunction, fits, on_values
 from workbench.core.kinds import Functional
@@ -63,7 +63,10 @@ class Cumulate(Functional):
             raise PipelineError(f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)")
         if start not in domain:
             what = f"the start value {start!r} is not in {domain}"
-            raise outside(what, start, domain, "choose a start value in the domain")
+            hint = "choose a start value in the domain"
+            if isinstance(domain, SomeFloats):
+                hint = f"floats are whole numbers in a check, here {domain}: --values float=LOW..HIGH gives others"
+            raise outside(what, start, domain, hint)
         function = specialise_function(self.function, (domain, events)).into(domain)
         if not fits(function.result, domain):
             raise TypingError(
@@ -101,6 +104,8 @@ class Cumulate(Functional):
         return reached if horizon <= FURTHEST else None
 
     def _start(self, domain: Domain) -> Value | None:
+        if isinstance(domain, SomeFloats) and isinstance(self.start, float) and self.start.is_integer():
+            return int(self.start)
         return self._function.start_in(domain) if self.start is None else self.start
 
     def _domain(self, events: Domain) -> Domain:
