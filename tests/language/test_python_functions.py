@@ -143,6 +143,15 @@ def test_mistakes(write, names, inputs, value, what):
     assert what in str(error(wb.load, write(pipe(names, inputs, "bool", value)), allow_python=True))
 
 
+def test_a_function_of_some_texts_says_how_to_name_them_in_a_check(write, tmp_path):
+    (tmp_path / "mine.py").write_text('OF = {"de": 2, "fr": 1}\ndef risk(c: str) -> int:\n    return OF[c]\n')
+    program = wb.load(write(pipe("risk", "c: str", "int", "risk(c)")), allow_python=True)
+    said = str(error(wb.check, program, "liveness", wb.Settings(n=4)))
+    assert "KeyError: 'd'" in said
+    assert "(in a check the texts are a, b, c, d: --values str=de,fr gives others)" in said
+    assert wb.check(program, "liveness", wb.Settings(texts=("de", "fr"))).outcome == "holds"
+
+
 def test_only_functions_of_the_file_are_proposed(write, tmp_path):
     code = "from textwrap import dedent\nclass Rising:\n    n: int\ndef rise(n: int) -> int:\n    return n\n"
     (tmp_path / "mine.py").write_text(code)

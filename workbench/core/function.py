@@ -24,6 +24,7 @@ from workbench.core.domain import (
     Overflowing,
     Range,
     Reals,
+    SomeTexts,
     Value,
 )
 from workbench.core.escape import can_escape, escape_condition
@@ -145,6 +146,9 @@ class Function:
             table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
         except WorkbenchError as error:  # of an event that may never come
             failure = error.what
+            texts = next((domain.labels for domain in domains if isinstance(domain, SomeTexts)), ())
+            if texts and error.__cause__ is not None:
+                failure += f" (in a check the texts are {', '.join(texts)}: --values str=de,fr gives others)"
         return TypedFunction(self, domains, symbols, table, self.result, failure)
 
     def _table(
