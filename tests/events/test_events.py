@@ -1,5 +1,6 @@
 import gzip
 import io
+import json
 import os
 import signal
 import stat
@@ -165,6 +166,28 @@ BAD = [
 def test_bad_rows(tmp_path, name, text, message):
     with pytest.raises(InputError, match=message):
         read(tmp_path, name, text, SMALL, reading=Reading(strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"ms": 950, "dns": 30}, "'dns' is not declared: write {ms: int, dns: int}"),
+        ({"dns": 30}, "the object has no 'ms'; a field that may be missing is declared with a ?, as int?"),
+    ],
+)
+def test_objects_with_other_keys(tmp_path, given, hint):
+    with pytest.raises(InputError, match=r"input 'timing': expected an object \{ms: int\}") as found:
+        read(tmp_path, "a.jsonl", json.dumps({"timing": given}), of(timing=Record((INT,), ("ms",))))
+    assert found.value.hint == hint
+    assert read(tmp_path, "b.jsonl", '{"timing": {"ms": 950, "dns": 30}}', of(timing=Record((INT, INT), ("ms", "dns"))))
+
+
+def test_a_column_in_an_object(tmp_path):
+    reading = Reading(columns={"ms": "timing.ms"})
+    with pytest.raises(InputError, match=r"no row has a key 'timing\.ms'") as found:
+        read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(ms=FLOAT), reading=reading)
+    assert found.value.hint == "where timing is an object, declare timing: {ms: float} and write timing.ms"
+    assert read(tmp_path, "a.jsonl", '{"timing": {"ms": 950}}', of(timing=Record((FLOAT,), ("ms",))))
 
 
 def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):

@@ -90,7 +90,12 @@ class RecordReader(LineReader):
         missing = [key for key in wanted if key not in self._seen]
         fed = any(columns.inputs for columns, _ in self._known.values())
         if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
-            raise InputError(f"no row has a key '{missing[0]}'", hint=did_you_mean(missing[0], self._seen))
+            hint, (outer, _, field) = did_you_mean(missing[0], self._seen), missing[0].partition(".")
+            if field and outer in self._seen:
+                name = next((name for name, key in self.reading.columns.items() if key == missing[0]), "")
+                declared = f"{outer}: {{{field}: {self.domains.get(name, 'int')}}}"
+                hint = f"where {outer} is an object, declare {declared} and write {missing[0]}"
+            raise InputError(f"no row has a key '{missing[0]}'", hint=hint)
 
     def whose(self, column: int, path: str) -> str:
         del column

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -202,6 +202,9 @@ def _member(value: Value, domain: Domain) -> Value:
             raise UnreadableError(value.expected)
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
+        if isinstance(domain, Words) and isinstance(value, dict | list):
+            hint = "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
+            raise UnreadableError(describe_domain(domain), hint)
         raise UnreadableError(describe_domain(domain), "declare the input as float" if fraction else "")
     return value
 
@@ -257,7 +260,7 @@ def _read_structured(data: Any, domain: Domain) -> Value:
             raise UnreadableError(describe_domain(domain))
         given = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
         if given.keys() != fields.keys():
-            raise UnreadableError(describe_domain(domain))
+            raise UnreadableError(describe_domain(domain), _compare_keys(given, domain))
         return tuple(from_json(given[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
         if not isinstance(data, list) or len(data) != len(domain.fields):
@@ -270,6 +273,15 @@ def _read_structured(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Nullable):
         return None if data is None else from_json(data, domain.of)
     return _hashable(data)
+
+
+def _compare_keys(given: Mapping[str, Any], domain: Record) -> str:
+    """What to do about an object that has other keys than a record: first about one that it lacks."""
+    if lacking := [label for label in domain.labels if label not in given]:
+        return f"the object has no '{lacking[0]}'; a field that may be missing is declared with a ?, as int?"
+    more = next(key for key in given if key not in domain.labels)
+    kind = {bool: "bool", int: "int", float: "float", str: "str"}.get(type(given[more]), "any")
+    return f"'{more}' is not declared: write {str(domain)[:-1]}, {more}: {kind}}}"
 
 
 def _hashable(data: Any, level: int = 0) -> Value:
