@@ -204,6 +204,14 @@ def test_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["key", "carry"])
+def test_objects_are_neither_keys_nor_carried(option: str) -> None:
+    program = wb.parse("pipeline p(x: int) -> int { return x }").get()
+    with pytest.raises(InputError, match=r"'request': expected a text or a number, not \{'id': 3\}") as found:
+        wb.run(program, [{"x": 1, "request": {"id": 3}}], **{option: "request"})  # type: ignore[call-overload]
+    assert found.value.hint == "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
+
+
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_run_that_stops_and_goes_on(backend: str, tmp_path: Path) -> None:
     rows = log(5)
