@@ -65,14 +65,15 @@ def limited(limit: str, **settings: Any) -> wb.Verdict:
 
 def test_a_limit_of_time_is_raised_or_the_model_made_smaller() -> None:
     assert limited("time", n=8, q=3).advice == (
-        "fewer integers: -N 4 (N = 8 now)", "shorter queues: -Q 1 (3 now)", "more time: --timeout 600"
+        "state ranges: x: 0..9 in place of int", "fewer integers: -N 4 (N = 8 now; a smaller question)",
+        "shorter queues: -Q 1 (3 now; a smaller question)", "more time: --timeout 600",
     )  # fmt: skip
     assert limited("memory", n=8, q=3, memory_mb=1000).advice[-1] == "more memory: --memory 2000"
     going = replace(limited("time", n=8, q=3), reached=(Reached("bmc", "no counterexample of up to 9 steps"),))
     first, *_, last = going.advice
     assert first == "all the time for a short counterexample or proof: --engine bmc"
     assert last == "more time: --timeout 600"
-    assert len(going.advice) == 3
+    assert len(going.advice) == 4
 
 
 def test_queues_that_there_are_not_cannot_be_shorter() -> None:
@@ -81,7 +82,10 @@ def test_queues_that_there_are_not_cannot_be_shorter() -> None:
         asked = wb.problem(wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get(), "liveness")
         asked = replace(asked, settings=wb.Settings(seconds=2.0))
         verdict = replace(asked.make_undecided("time limit of 2 s met while composing the model"))
-        assert verdict.advice[-hints:] == ("shorter queues: -Q 1 (2 now)", "more time: --timeout 20")[-hints:]
+        assert (
+            verdict.advice[-hints:]
+            == ("shorter queues: -Q 1 (2 now; a smaller question)", "more time: --timeout 20")[-hints:]
+        )
         assert len(verdict.advice) == hints
 
 
@@ -133,6 +137,11 @@ def test_advice_is_printed_below_the_verdict() -> None:
     text = block(replace(undecided(n=8), reached=(Reached("explicit", "states seen: 1,234"),)))
     assert "    try every engine in turn: --engine auto" in text
     assert "    so far: explicit: states seen: 1,234" in text
+
+
+def test_an_engine_that_reports_nothing_gave_no_answer_in_its_time() -> None:
+    assert deciders._describe_end("time limit of 0.04 s") == "no answer within 0.04 s"
+    assert deciders._describe_end("the model is too large") == "the model is too large"
 
 
 def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What to do about a property that was not decided: the two or three things that are likeliest to help.
+"""What to do about a property that was not decided: the few things that are likeliest to help.
 
 The rule of this module: a hint names an option with a value, and leads somewhere; what cannot be changed is not named.
 """
@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.budget import Budget
-from workbench.core.domain import Integers
+from workbench.core.domain import INT, Integers
 from workbench.errors import WorkbenchError
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.verdict import Verdict
 
-MOST = 3
+MOST = 4
 """The most hints that are given."""
 _NAMED = 3
 """How many of the largest parts of a state are named."""
@@ -68,13 +68,15 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
     """What makes the model smaller."""
     n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and verdict.ground("N") else None
     if n is not None:
-        yield f"fewer integers: -N {n} (N = {verdict.n} now)"
+        if name := next((name for name, domain in problem.subject.pipeline.inputs if domain == INT), ""):
+            yield f"state ranges: {name}: 0..9 in place of int"
+        yield f"fewer integers: -N {n} (N = {verdict.n} now; a smaller question)"
     queues = verdict.ground("queues")
     if queues is None and any(flatten(each.pipeline).queues for each in problem.sides):  # it was not composed
         queues = {"": verdict.q} if isinstance(verdict.q, int) else verdict.q
     largest = max((queues or {}).values(), default=0)
     if largest > 1:
-        yield f"shorter queues: -Q 1 ({largest} now)"
+        yield f"shorter queues: -Q 1 ({largest} now; a smaller question)"
 
 
 def _find_smaller_n(problem: Problem, now: int) -> int | None:
