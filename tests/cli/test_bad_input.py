@@ -245,6 +245,7 @@ def test_a_map_that_is_refused_for_its_own_reason(
         (["run", GOOD, "--input", "-", "--backend", "gpuu"], "did you mean 'gpu'?"),
         (["run", GOOD, "--inptu", "-"], "--inptu\n  hint: did you mean '--input'?"),
         (["check", GOOD, "--enginne", "bmc"], "did you mean '--engine'?"),
+        (["lab", "report", "x", "--format", "pdf"], "--format pdf\n  hint: see workbench lab report --help"),
         (["lab", "run", "x", "--jbs=2"], "did you mean '--jobs'?"),
         (["demo", "--models", "no/such/folder"], "no .pipe file"),
     ],

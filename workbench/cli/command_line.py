@@ -97,8 +97,11 @@ class _Parser(PagedParser):
         name = word.partition("=")[0]
         if name in elsewhere:
             return f"other commands have {name}; see {self.prog.partition(' ')[0]} COMMAND --help"
-        likely = did_you_mean(name, self._spellings(), "")
-        return f"{likely}; see {self.prog} --help" if likely.startswith("did") else f"see {self.prog} --help"
+        known = {each.lstrip("-"): each for each in self._spellings()}  # dashes make any two alike
+        from difflib import get_close_matches
+
+        close = get_close_matches(name.lstrip("-"), known, n=1)
+        return f"did you mean '{known[close[0]]}'?; see {self.prog} --help" if close else f"see {self.prog} --help"
 
     def _spellings(self) -> Iterator[str]:
         """The options of this command, and of those below it."""
