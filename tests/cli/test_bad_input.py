@@ -199,6 +199,15 @@ def test_start_values_that_are_floats(workbench: Run, pipe: Pipe) -> None:
     assert "floats are whole numbers in a check, here 0..12" in done.err
 
 
+def test_a_bool_that_a_property_compares_with_a_number(workbench: Run, pipe: Pipe) -> None:
+    file = pipe("pipeline hot(t: 0..9) -> bool { return t > 3 }")
+    done = workbench("check", file, "-p", "always(out > 3)")
+    rejected(done, "'>' needs numbers, not values of bool")
+    assert "hint: out is true or false: write it by itself, as always(out)" in done.err
+    assert "hint: write (if x then 1 else 0)" in workbench("check", file, "-p", "always(out + 1 = 2)").err
+    assert workbench("check", file, "-p", "always(out)", "--quiet").code == 1
+
+
 SEEN = """machine m(x: KEYS) -> int {
     var seen: map(KEYS, VALUES)
     state a: 1
