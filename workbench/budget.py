@@ -317,13 +317,9 @@ _IMPORT = "<frozen importlib._bootstrap>"
 _UNINTERRUPTIBLE = {Budget.__exit__.__code__}
 
 
-TIME_LIMIT = "time limit of "
-"""How the reason for an end begins."""
-
-
 def time_limit(seconds: float) -> str:
     """A limit of time in words."""
-    return f"{TIME_LIMIT}{round(seconds, 2) or seconds:g} s"
+    return f"time limit of {round(seconds, 2) or seconds:g} s"
 
 
 def memory_limit(megabytes: int) -> str:

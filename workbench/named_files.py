@@ -65,11 +65,9 @@ def read_text(path: str | Path, hint: Callable[[], str], where: Location | str =
 
 def describe_other(path: str | Path) -> str:
     """What a file is that is no program, by its name, and what to do with it; empty where the name does not tell."""
-    if not Path(path).is_file():
-        return ""
-    if Path(path).suffix == ".py":
-        return f"{path} is Python: run it with python"
-    return f"{path} is a log: give the program first" if Path(path).suffix in LOGS else ""
+    kinds = {".py": "Python: run it with python", **dict.fromkeys(LOGS, "a log: give the program first")}
+    found = kinds.get(Path(path).suffix) if Path(path).is_file() else None
+    return f"{path} is {found}" if found else ""
 
 
 def follow_links(path: Path) -> Path:

@@ -276,8 +276,8 @@ def test_hints_about_data_are_python() -> None:
         (total, frame.set_index("b"), {"key": "b"}, "key=NAME (frame.reset_index() makes one of an index)"),
         (total, frame, {"time": "when"}, "its columns are: x, b; say which column has the times: time=NAME"),
         (rules, frame, {}, 'add one: frame.assign(type="A")'),
-        (total, frame["x"], {}, "give it one: {'x': data}"),
-        (total, frame["x"].to_numpy(), {}, "give it one: {'x': data}"),
+        (total, frame["x"], {}, "give this one column a name: {'x': data}"),
+        (total, frame["x"].to_numpy(), {}, "give this one column a name: {'x': data}"),
         (total, type("LazyFrame", (), {})(), {}, "collect() it"),
     ]
     for program, data, options, hint in cases:

@@ -140,8 +140,13 @@ def test_advice_is_printed_below_the_verdict() -> None:
 
 
 def test_an_engine_that_reports_nothing_gave_no_answer_in_its_time() -> None:
-    assert deciders._describe_end("time limit of 0.04 s") == "no answer within 0.04 s"
-    assert deciders._describe_end("the model is too large") == "the model is too large"
+    part = prepare(
+        wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain), wb.liveness(), wb.Settings(n=2)
+    ).main
+    nothing = Decision(dict.fromkeys(part.asked, Answer(None)), "")
+    met = Decision(dict.fromkeys(part.asked, Answer(None, reason="time limit of 0.04 s")), "pynusmv")
+    (answer, *_) = deciders._join(part, nothing, met, "pynusmv").answers.values()
+    assert list(map(str, answer.reached)) == ["pynusmv: no answer within 0.04 s"]
 
 
 def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,8 +70,7 @@ def _capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | Ma
         pairs |= item
     number = pairs.pop("", None)
     if not pairs:
-        stated = flatten(pipeline).capacities if number is not None else {}
-        if stated := {name: size for name, size in stated.items() if size != number}:
+        if stated := {name: n for name, n in flatten(pipeline).capacities.items() if number not in (None, n)}:
             listed = ", ".join(f"{name} = {size}" for name, size in stated.items())
             note(f"capacities that the program states stay ({listed}); -Q {next(iter(stated))}={number} sets one")
         return Settings.q if number is None else number
@@ -167,11 +166,8 @@ def _suggest_values(args: argparse.Namespace, pipeline: Pipeline) -> str:
     types = {input: str(domain) for input, domain in pipeline.inputs if not name or input == name.strip()}
     known = [each for each in TYPES if each in types.values()]
     if len(known) == 1:
-        about = f"{name} is a {known[0]}: " if name else ""
-        return f"{about}write --values {known[0]}={listed}"
-    if "int" in types.values():
-        return "which integers there are is said by -N: -N 31 for 0..30"
-    return "say what a type is: --values str=a,b or float=0..6"
+        return f"{name} is a {known[0]}: " * bool(name) + f"write --values {known[0]}={listed}"
+    return "say what a type is: --values str=a,b or float=0..6; -N gives the integers, -N 31 for 0..30"
 
 
 def _values_of_inputs(args: argparse.Namespace) -> list[str]:

@@ -146,8 +146,9 @@ class Function:
             table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
         except WorkbenchError as error:  # of an event that may never come
             failure = error.what
-            texts = next((domain.labels for domain in domains if isinstance(domain, SomeTexts)), ())
-            if texts and error.__cause__ is not None:
+            if error.__cause__ is not None and (
+                texts := next((d.labels for d in domains if isinstance(d, SomeTexts)), ())
+            ):
                 failure += f" (in a check the texts are {', '.join(texts)}: --values str=de,fr gives others)"
         return TypedFunction(self, domains, symbols, table, self.result, failure)
 

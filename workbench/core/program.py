@@ -28,8 +28,7 @@ class Port:
     optional: whether a log may go without it.
     clock: whether the time of each step comes in here, and what its numbers count: `us`; `numbers` where that is for
         the log to say, and nobody asks; `any` where it makes no difference. Empty: it is no clock.
-    remedy, data_remedy: what to do where a log has no column for it, a file or Python's data, if not what is done for
-        any input.
+    remedy, data_remedy: what to do where a file, or Python's data, has no column for it; empty: the usual.
     """
 
     name: str

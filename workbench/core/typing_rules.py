@@ -126,14 +126,10 @@ def _null_hint(*domains: Domain) -> str:
     return "a value may be null: write value_or(x, 0)" if any(isinstance(each, Nullable) for each in domains) else ""
 
 
-FLOATS = (Reals, SomeFloats)
-"""What `float` is in a run and in a model."""
-
-
 def _suggest(a: Domain, b: Domain) -> str:
     if hint := _null_hint(a, b):
         return f"; {hint}"
-    if any(isinstance(each, Integer) for each in (a, b)) and any(isinstance(each, FLOATS) for each in (a, b)):
+    if a.numeric and b.numeric and {Reals, SomeFloats} & {type(a), type(b)}:
         return "; a check has other numbers for int than for float: give both a range in the program, such as 0..7"
     if a.numeric and b.numeric:
         return "; declare both with the same type, or convert one with cast(x, TYPE)"
@@ -147,6 +143,8 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
     for arg in args:
         if not arg.domain.numeric:
             text, truth = "to_int(x) and to_float(x) make a number of a text", "write (if x then 1 else 0)"
+            if op.result is order:
+                truth = f"it is true or false: write it by itself, as always(out), or {truth.removeprefix('write ')}"
             hint = truth if isinstance(arg.domain, Bool) else text if is_text(arg.domain) else _null_hint(arg.domain)
             raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}", hint=hint)
     domain = args[0].domain

@@ -202,10 +202,10 @@ def _member(value: Value, domain: Domain) -> Value:
             raise UnreadableError(value.expected)
         if isinstance(domain, Word) and type(value) is int:
             raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
+        hint = "declare the input as float" if fraction else ""
         if isinstance(domain, Words) and isinstance(value, dict | list):
             hint = "a key, or a column that is carried (--carry), holds texts and numbers, no objects"
-            raise UnreadableError(describe_domain(domain), hint)
-        raise UnreadableError(describe_domain(domain), "declare the input as float" if fraction else "")
+        raise UnreadableError(describe_domain(domain), hint)
     return value
 
 

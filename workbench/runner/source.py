@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from workbench.core.domain import BOOL, INT, Domain
-from workbench.core.program import Ported, Ports
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.account import Reporter
 from workbench.events.data import ArraysReader, RowsReader, TableReader
@@ -26,6 +26,9 @@ from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words
 from workbench.executors.session import BATCH
 from workbench.runner.options import LOG
+
+NAME_COLUMN = "name the one to read: columns={'%s': NAME}"
+"""What to do in Python where data have no column for an input."""
 
 
 class LogSource(ABC):
@@ -85,11 +88,10 @@ class DataSource(LogSource):
     """The rows of a table, a frame, arrays or lists by name, or of mappings."""
 
     def __init__(self, data: Any) -> None:
-        if type(data).__name__ == "LazyFrame":
-            raise InputError("data is a LazyFrame", hint="collect() it")
-        if hasattr(type(data), "dtype"):
-            kind = type(data).__name__
-            raise InputError(f"data is one column, a {kind}, without a name", hint="give it one: {'x': data}")
+        kind = type(data).__name__
+        if kind == "LazyFrame" or hasattr(type(data), "dtype"):
+            hint = "collect() it" if kind == "LazyFrame" else "give this one column a name: {'x': data}"
+            raise InputError(f"data is a {kind}", hint=hint)
         self._data = data
         self.rereadable = not answers_as_it_comes(data)
         self.columns = not isinstance(data, Sequence | Iterator)
@@ -100,7 +102,8 @@ class DataSource(LogSource):
 
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
         reader: RowReader
-        program = _advise_in_python(program.ports)
+        inputs = [replace(port, remedy=port.data_remedy or NAME_COLUMN % port.name) for port in program.ports.inputs]
+        program = replace(program.ports, inputs=tuple(inputs))
         if isinstance(self._data, Mapping):
             reader = ArraysReader(program, reading, reporter, self._data)
         elif (found := record_batches(self._data)) is not None:
@@ -128,15 +131,6 @@ class DataSource(LogSource):
             first = begun[0].get(name) if begun else None
         first = cast(Any, first).item() if hasattr(first, "item") else first
         return {bool: BOOL, int: INT, str: Words()}.get(type(first))
-
-
-def _advise_in_python(ports: Ports) -> Ports:
-    """The ports, whose remedies for missing columns are Python."""
-    inputs = (
-        replace(port, remedy=port.data_remedy or f"name the one to read: columns={{'{port.name}': NAME}}")
-        for port in ports.inputs
-    )
-    return replace(ports, inputs=tuple(inputs))
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:

@@ -96,22 +96,23 @@ class _FactFiles:
 
     def add(self, given: str) -> None:
         """A file, with the type that it is of, or without."""
-        from workbench.tesla.engines.facts.database import FactDatabase, is_database, refuse_duckdb
+        from workbench.tesla.engines.facts.database import FactDatabase, is_database
 
         name, equals, path = given.partition("=")
         if name not in self.types and (Path(given).exists() or not equals) and is_database(given):
             self.databases.append(FactDatabase(given, self.settings))
             return
         file, table = self._database(path if name in self.types else given)
-        if not (is_sqlite := is_database(file)):
-            refuse_duckdb(file)
+        if file.endswith(".duckdb"):
+            hint = "copy the table to Parquet (COPY t TO 't.parquet'), and give that: --facts TYPE=t.parquet"
+            raise InputError("this is a DuckDB database, and facts are read from SQLite", where=file, hint=hint)
         if not equals or name not in self.types:
             hint = did_you_mean(name, self.types) or "the rules declare no facts"
             if self.types and not equals and table is not None:
                 hint = f"say which type that table is: --facts {next(iter(self.types))}={given}"
             what = f"--facts {given}: expected TYPE=FILE, with a type of facts, or a SQLite database"
             raise InputError(what, hint=hint)
-        if not is_sqlite:
+        if not is_database(file):
             paths, rows = self.rows.setdefault(name, ([], []))
             paths.append(path)
             rows.append(_rows_of(self.types[name], path))

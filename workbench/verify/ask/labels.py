@@ -16,7 +16,7 @@ from workbench.core.fields import parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic
-from workbench.errors import LanguageError, TypingError, did_you_mean
+from workbench.errors import LanguageError, did_you_mean
 from workbench.ir.system import System
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, at
@@ -135,14 +135,7 @@ class Labels(Evaluator):
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         with at(e.where):
-            try:
-                return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
-            except TypingError as error:
-                operands = e.operands if isinstance(e, s.Operation) and e.operator in ("<", "<=", ">", ">=") else ()
-                pairs = zip(operands, arguments, strict=False)
-                if name := next((each for each, of in pairs if isinstance(getattr(of, "domain", None), Bool)), None):
-                    error.hint = f"{name} is true or false: write it by itself, as always({name})"
-                raise
+            return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
 
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.budget import TIME_LIMIT, phase
+from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
 from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
@@ -133,7 +133,8 @@ def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
             raise _make_disagreement(part, role, (found.engine, known), (name, answer))
         if known.truth is None and answer.truth is None:
             said = f"{known.reason}; " if known.reason else ""
-            met = answer.reached or (Reached(name, _describe_end(answer.reason), further=False),)
+            end = answer.reason.replace("time limit of", "no answer within", 1)
+            met = answer.reached or (Reached(name, end, further=False),)
             answers[role] = Answer(
                 None, reason=f"{said}{name}: {answer.reason}", reached=_keep_latest(known.reached, met)
             )
@@ -147,11 +148,6 @@ def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
         found.cpu_seconds + more.cpu_seconds,
         reachable_states=more.reachable_states if found.reachable_states is None else found.reachable_states,
     )
-
-
-def _describe_end(reason: str) -> str:
-    """How far an engine came that reports nothing but why it ended."""
-    return f"no answer within {reason.removeprefix(TIME_LIMIT)}" if reason.startswith(TIME_LIMIT) else reason
 
 
 def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:

@@ -71,17 +71,6 @@ def is_database(path: str | Path) -> bool:
         return False
 
 
-def refuse_duckdb(path: str | Path) -> None:
-    """Raise InputError where a file is a DuckDB database."""
-    if not Path(path).is_file():
-        return
-    with Path(path).open("rb") as file:
-        begins = file.read(12)
-    if begins.endswith(b"DUCK"):
-        hint = "copy the table to Parquet (COPY t TO 't.parquet'), and give that: --facts TYPE=t.parquet"
-        raise InputError("this is a DuckDB database, and facts are read from SQLite", where=str(path), hint=hint)
-
-
 class FactDatabase:
     """A database file, or one in memory.
 
