@@ -4,8 +4,11 @@ from decimal import Decimal
 
 import pytest
 
+from workbench.cli.model_values import read_time
 from workbench.core.domain import INT
+from workbench.core.units import SPELLINGS
 from workbench.errors import InputError, LanguageError
+from workbench.events.clock import Clock
 from workbench.language.mistakes import name_terminals
 from workbench.tesla.check import load_rules, parse_rules
 from workbench.tesla.mistakes import TESLA, WORDS
@@ -328,6 +331,15 @@ def test_remarks_about_what_excludes_itself(rule, words):
     ).warnings
     assert [words in each.what for each in found] == ([True, False] if words else [])
     assert not words or found[1].what.startswith("nothing can emit C")
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_units_are_read_as_people_write_them_and_shown_short(spelling):
+    found = parse_rules(f"declare A() from A and each A as B within 60 {spelling} from A emit A")
+    assert str(found.rules[0].predicates[0].window.most) == f"60 {SPELLINGS[spelling]}"
+    clock = Clock(unit=spelling, late=f"30 {spelling}")
+    assert (clock.unit, clock.duration(f"30 {spelling}")) == (SPELLINGS[spelling], 30 * clock.scale)
+    assert read_time(f"30 {spelling}", "--tick") == 30 * clock.scale
 
 
 def test_windows_in_the_unit_of_times():

@@ -40,17 +40,17 @@ def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] |
 
 def read_time(text: str, option: str) -> int:
     """A time, in microseconds if it has a unit."""
-    from workbench.core.units import MICROSECONDS
+    from workbench.core.units import MICROSECONDS, SPELLINGS
 
     text = text.strip()
     number = text[: len(text) - len(text.lstrip("0123456789"))]
     unit = text.removeprefix(number).strip()
-    if not number or not int(number) or (unit and unit not in MICROSECONDS):
+    if not number or not int(number) or (unit and unit not in SPELLINGS):
         example = "--tick '1 min'" if option == "--tick" else "--rate 'Temp=3/1 min'"
         raise InputError(
             f"{option} {text} is no time", hint=f"write {example}, or a number where windows have no units"
         )
-    return int(number) * MICROSECONDS.get(unit, 1)
+    return int(number) * MICROSECONDS.get(SPELLINGS.get(unit, ""), 1)
 
 
 def read_rate(text: str) -> tuple[str, RuleRate]:

@@ -9,6 +9,10 @@ ELAPSED = "elapsed"
 """The input on which a model has how many ticks have passed, where a pipeline has the time."""
 MICROSECONDS = {"us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 24 * 3600 * 10**6}
 """The units, and how many microseconds each has."""
+_SHORT = {"us": "us", "ms": "ms", "s": "s", "sec": "s", "secs": "s", "min": "min", "mins": "min", "h": "h", "d": "d"}
+_WORDS = {"microsecond": "us", "millisecond": "ms", "second": "s", "minute": "min", "hour": "h", "day": "d"}
+SPELLINGS = _SHORT | _WORDS | {f"{word}s": unit for word, unit in _WORDS.items()}
+"""The unit that each spelling means."""
 
 
 def largest_unit(microseconds: int) -> str:

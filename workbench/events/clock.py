@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
-from workbench.core.units import MICROSECONDS
+from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import InputError, did_you_mean
 from workbench.events.date_formats import AUTO, FINEST, DateReader, UntimedError
 
@@ -62,6 +62,7 @@ class Clock:
 
     def __post_init__(self) -> None:
         self.reader = DateReader(self.column, self.format, self.year)
+        self.unit = SPELLINGS.get(self.unit or "", self.unit)
         if self.unit is not None and self.unit not in MICROSECONDS:
             raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
@@ -107,7 +108,7 @@ class Clock:
         ------
         InputError: it is none, has a unit where times have none, or has none where times are dates.
         """
-        found = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(MICROSECONDS)})?\s*", text)
+        found = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
         if found is None:
             raise InputError(
                 f"'{text}' is no duration", hint="write 10s, 1.5 min, or a number in the unit of the times"
@@ -116,7 +117,7 @@ class Clock:
             raise InputError(f"{text.strip()} of what?", hint=f"times are dates: write {found[1]}s")
         if found[2] and self.unit is None and not self.dates:
             raise InputError(f"{text} of which times?", hint="say what the numbers of the log count: --time-unit s")
-        return int(-(-Decimal(found[1]) * MICROSECONDS.get(found[2] or self.unit or "", 1) // 1))
+        return int(-(-Decimal(found[1]) * MICROSECONDS.get(SPELLINGS.get(found[2]) or self.unit or "", 1) // 1))
 
 
 def instant(clock: Clock, text: str) -> int:

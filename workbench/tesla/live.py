@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import FLOAT, INT, Value
-from workbench.core.units import MICROSECONDS
+from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.tesla.check import parse_rules as read_rules
 from workbench.tesla.engines.engine import EngineSettings, RuleEngine, rule_engine
@@ -68,6 +68,7 @@ class RunningRules:
     ) -> None:
         found = read_rules(rules) if isinstance(rules, str) else rules
         table = self._facts(found, facts or {}, asking, caching)
+        unit = SPELLINGS.get(unit or "", unit)
         if unit is not None and unit not in MICROSECONDS:
             raise InputError(f"'{unit}' is no unit of time", hint=did_you_mean(unit, MICROSECONDS))
         self._scale = MICROSECONDS.get(unit or "", 1)

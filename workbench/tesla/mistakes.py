@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.core.units import MICROSECONDS, SPELLINGS
 from workbench.language.mistakes import COMMON, COMMON_SLIPS, Vocabulary
 
 WORDS = {
@@ -22,6 +23,9 @@ SLIPS = {
 def _habit(expected: frozenset[str], found: str) -> str:
     if "UNIT" in expected and found.strip("'").isalpha() and found not in ("'emit'", "'where'", "'and'"):
         return "the units are us, ms, s, min, h, d and events"
+    if "PLUS" in expected and (unit := SPELLINGS.get(found.strip("'"))):
+        shown = f"1 {unit} is {MICROSECONDS[unit]}"
+        return f"numbers have no units here; TIME counts microseconds where times have a unit: {shown}"
     if "EMIT" in expected and found in ("'('", "'['") and expected.isdisjoint(("AS", "PLUS", "COMMA")):
         return "constraints come before 'as': last TYPE(a == $a) as NAME"
     if found == "'fact'" and "DECLARE" in expected:

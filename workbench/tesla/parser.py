@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from lark import Token
 
+from workbench.core.units import SPELLINGS
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language.front import EXPRESSIONS, Dialect, SemanticAction, TreeBuilder, of_type, read
 from workbench.language.lalr import Extent
@@ -297,7 +298,7 @@ class _RuleBuilder(TreeBuilder):
 
 def _read_unit(text: str) -> str:
     unit = text.rstrip(".")
-    return t.EVENTS if unit == "event" else unit
+    return t.EVENTS if unit == "event" else SPELLINGS.get(unit, unit)
 
 
 LANGUAGE = Dialect(
