@@ -221,8 +221,7 @@ class _Matching:
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
     """The error for a column, or key, that is not among these names, of which some are for other paths."""
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
-    if not likely.startswith("did"):
-        likely = f"its {what}s are: {listed(names)}" if names else ""
+    likely = likely if likely.startswith("did") else f"its {what}s are: {listed(names)}" * bool(names)
     usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"
     hint = "; ".join(filter(None, (likely, remedy or usual)))
     return InputError(f"there is no {what} '{path}'", hint=hint)

@@ -45,9 +45,9 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
         return known[found]
     if not found or (name.exists() and not name.is_file()):
         return None
-    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: {option} csv"
     from workbench.tesla.engines.facts.database import is_database
 
+    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: {option} csv"
     if is_database(path) and option == "--format":
         hint = f"facts are read from a database, --facts {path}, and events from files; {hint}"
     raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)

@@ -28,7 +28,6 @@ from workbench.executors.session import BATCH
 from workbench.runner.options import LOG
 
 NAME_COLUMN = "name the one to read: columns={'%s': NAME}"
-"""What to do in Python where data have no column for an input."""
 
 
 class LogSource(ABC):
