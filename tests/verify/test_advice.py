@@ -141,7 +141,7 @@ def test_advice_is_printed_below_the_verdict() -> None:
 
 def test_an_engine_that_reports_nothing_gave_no_answer_in_its_time() -> None:
     part = prepare(
-        wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain), wb.liveness(), wb.Settings(n=2)
+        wb.parse(SOURCE).get().pipeline.resolve(wb.Settings(n=2).domain), wb.properties.liveness(), wb.Settings(n=2)
     ).main
     nothing = Decision(dict.fromkeys(part.asked, Answer(None)), "")
     met = Decision(dict.fromkeys(part.asked, Answer(None, reason="time limit of 0.04 s")), "pynusmv")
