@@ -154,6 +154,9 @@ PIPES = [
     "machine m(x: int) «→-> int »{ state a: x }",
     "machine m(x: int) { var n: int = 0\n state a\n a -> a / «nn→n» := x }",
     "machine m(x: int) { state a\n a -> a «if→when» x > 1 }",
+    "machine m(x: int) -> bool { state a«→:» true }",
+    "machine m(x: int) { var n: int = 0\n state a\n a -> a when x = 1 / n «=→:=» n + 1 }",
+    "machine m(x: int) { state a\n «*→a» -> a when x > 1 }",
     # properties
     "pipeline p(x: int) -> int { return x }\ncheck «livenes→liveness»",
     "pipeline p(x: int) -> int { return x }\ncheck always«→(x > 0)»",

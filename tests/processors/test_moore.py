@@ -171,14 +171,15 @@ def test_capacities_and_drawing():
 
 
 MISTAKES = {
-    "no such state": ("state a: x\n§a -> b", "no state 'b'"),
     "never taken": ("state a: x\na -> a\n§a -> a when x > 1", "is never taken"),
     "no condition": ("state a: x\n§a -> a when x", "'x' is a condition, and gives int"),
     "unknown name": ("state a: §y", "there is no 'y' here"),
     "unknown variable": ("state a: x\na -> a / §n := 1", "there is no variable 'n'"),
     "unknown field": ("state a: x\na -> a when r.§k = 1", "has no field 'k'"),
     "unknown function": ("state a: §g(x)", "there is no function 'g'"),
-    "two states": ("state a: x\nstate a: x", "two states called 'a'"),
+    "no such target": ("state a: x\na -> §b", "no state 'b'"),
+    "no such source": ("state a: x\n§b -> a", "no state 'b'"),
+    "two states": ("state a: x\nstate §a: x", "two states called 'a'"),
     "two values": ("var n: int = 0\nstate a: x\n§a -> a / n := 1, n := 2", "gives 'n' two values"),
     "taken": ("var §x: int = 0\nstate a: x", "the name 'x' is taken"),
     "too wide": ("var n: 0..3 = 0\nstate a: x\n§a -> a / n := n + 4", "'n' of 0..3 gets 4..7"),
@@ -187,6 +188,10 @@ MISTAKES = {
     "silent": ("state a", "no state of machine m emits anything"),
     "wrong output": ("state a: true", "state a emits bool, not int"),
     "no state": ("", "has no state"),
+    "no colon": ("state a §true", "expected ':'"),
+    "no colon before a label": ("state a p\n§state b q", "expected '->'"),
+    "no :=": ("var n: int = 0\nstate a: x\na -> a when x = 1 / n §= 2", "expected"),
+    "no := and no guard": ("var n: int = 0\nstate a: x\na -> a §/ n = 2", "expected"),
     "if": ("state a: x\na -> a §if x > 1", "expected"),
 }
 

@@ -95,7 +95,7 @@ class _Machine:
         findings.refuse()
         if len(guard) + len(updates) < 1 + len(t.updates):
             raise FollowUp
-        return Transition(t.source, t.target, guard[0], updates, t.where)
+        return Transition(t.source, t.target, guard[0], updates, t.where, t.target_at)
 
     def _update(self, update: s.UpdateSyntax) -> tuple[str, Function]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []

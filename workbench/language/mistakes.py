@@ -55,6 +55,7 @@ SLIPS = {
     ":=": "a name is given with =",
     ";": "statements end with the line; leave out the ;",
     "'": 'texts stand in double quotes: "..."',
+    "* ->": "a transition begins with a state; there is no wildcard: write one for each state",
     "**": "there is no power operator: multiply, or write pow(x, 2) for floats",
 }
 """What people write out of habit, and what it is here. Longer ones come first in the search."""
@@ -166,6 +167,11 @@ def _slip(shown: str, column: int, slips: Mapping[str, str]) -> str:
 def _habit(expected: frozenset[str], found: str) -> str:
     if expected == {"ARROW"} and found == "'{'":
         return "say the type of what comes out: -> int {"
+    unlabelled = expected == {"ARROW"} and found in ("'state'", "'}'")
+    if unlabelled or ({"COLON", "STATE"} <= expected and found in ("'true'", "'false'")):
+        return "a ':' is missing before what a state emits: state idle: 0"
+    if {"STATE", "_UPDATES"} <= expected and found in ("'='", "'/'"):
+        return "an update is written n := n + 1, and begins with /; comparisons do not chain"
     if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
         return "comparisons do not chain: write a < b and b < c"
     if found == "'if'" and "WHEN" in expected:

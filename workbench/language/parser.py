@@ -59,7 +59,9 @@ _ROWS: dict[str, SemanticAction] = {
     "output": lambda c, extent, at: s.PortSyntax(c[0] and str(c[0]), c[1], where=at(extent)),
     "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
     "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
-    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _without_none(c[5:]), where=at(c[0])),
+    "transition": lambda c, _, at: s.TransitionSyntax(
+        str(c[0]), str(c[2]), c[4], _without_none(c[5:]), at(c[2]), where=at(c[0])
+    ),
     "use": lambda c, _, at: tuple(s.UsedFunction(str(each), str(c[0])[1:-1], where=at(each)) for each in c[1:]),
     "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], where=at(c[0])),
     "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),

@@ -348,6 +348,7 @@ class TransitionSyntax(Placed):
     target: str
     guard: Expression | None
     updates: tuple[UpdateSyntax, ...]
+    target_at: Location = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class Transition:
     updates: tuple[tuple[str, Action], ...] = ()
     where: Location | str = field(default="", compare=False)
     """Where the user wrote it."""
+    target_at: Location | str = field(default="", compare=False)
+    """Where the user wrote its target."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Moore(Processor):
         for kind, found in (("state", names), ("variable", tuple(v.name for v in self.variables))):
             twice = next((name for i, name in enumerate(found) if name in found[:i]), None)
             if twice is not None:
-                raise PipelineError(f"the machine has two {kind}s called '{twice}'", hint="rename one")
+                what, where = f"the machine has two {kind}s called '{twice}'", self.places.get(twice, "")
+                raise PipelineError(what, where=where, hint="rename one")
         if not names:
             raise PipelineError("a machine has at least one state")
         closed: set[str] = set()
@@ -110,11 +113,10 @@ class Moore(Processor):
 
     def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
         shown, where = f"the transition {transition.source} -> {transition.target}", transition.where
-        for name in (transition.source, transition.target):
+        for name, place in ((transition.source, where), (transition.target, transition.target_at or where)):
             if name not in names:
-                raise PipelineError(
-                    f"{shown}: there is no state '{name}'", where=where, hint=did_you_mean(name, names, "states are: ")
-                )
+                what, hint = f"{shown}: there is no state '{name}'", did_you_mean(name, names, "states are: ")
+                raise PipelineError(what, where=place, hint=hint)
         if transition.source in closed:
             raise PipelineError(
                 f"{shown} is never taken: one above it, from the same state, has no guard",
