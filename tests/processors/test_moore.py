@@ -207,6 +207,28 @@ def test_mistakes(body, message):
         assert (where.line, where.column) == (before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
+@pytest.mark.parametrize(
+    ("type", "update", "hint", "followed"),
+    [
+        ("0..3", "n + 7", "keep it inside, e.g. min(n + 7, 3), or declare n: int", ("0..3", "min(n + 7, 3)")),
+        ("2..3", "1", "keep it inside, e.g. max(1, 2), or declare n: int", ("int", "1")),
+        ("0..3", "e", "e is a label, and n a number: write if e = p then 1 else 0", ("0..3", "if e = p then 1 else 0")),
+        ("0..3", "b", "b is a condition, and n a number: write if b then 1 else 0", ("0..3", "if b then 1 else 0")),
+        ("int mod 4", "6", "declare int mod 7", ("int mod 7", "6")),
+        ("int mod 4", "n + 7", "declare int mod 8 where the type is written, else -N 8", ("int mod 8", "n + 7")),
+    ],
+)
+def test_hints_about_updates_out_of_range(type, update, hint, followed):
+    def read(type, update):
+        start = type[0] if type[0].isdigit() else 0
+        parse(f"machine m(e: {{p, q}}, b: bool) {{ var n: {type} = {start} state a a -> a / n := {update} }}").get()
+
+    with pytest.raises((TypingError, DomainError)) as caught:
+        read(type, update)
+    assert caught.value.hint.endswith(hint)
+    read(*followed)
+
+
 def test_mistakes_in_python():
     with pytest.raises(PipelineError, match="at least one state"):
         Moore((), ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -358,7 +358,8 @@ def sort_key(value: Value | None) -> tuple[Any, ...]:
 
 def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int = 0) -> DomainError:
     """The error about a constant that a domain does not have: the N with it (and `more`), or what to do `otherwise`."""
-    needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None
-    return DomainError(
-        what, hint=f"choose a larger domain, e.g. -N {needs + more}" if needs else otherwise, needs=needs
-    )
+    if not (isinstance(domain, Integer) and _is_int(value) and value >= 0):
+        return DomainError(what, hint=otherwise)
+    larger = replace(domain, n=value + 1 + more)
+    hint = f"choose a larger domain: declare {larger} where the type is written, else -N {larger.n}"
+    return DomainError(what, hint=hint, needs=value + 1)

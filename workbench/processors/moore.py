@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, ModelScope, Range, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, ModelScope, Range, Value
 from workbench.core.fields import fit_value, resolve
 from workbench.core.findings import Findings
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
@@ -217,11 +217,8 @@ class Moore(Processor):
             name, given = named
             found = _type_action(given, domains, shown, t.where).into(own[name], known, checked=True)
             if not fits(found.result, own[name]):
-                raise TypingError(
-                    f"{shown}: '{name}' of {own[name]} gets {found.result}",
-                    where=t.where,
-                    hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
-                )
+                what = f"{shown}: '{name}' of {own[name]} gets {found.result}"
+                raise TypingError(what, where=t.where, hint=_advise(name, own[name], found))
             return name, found
 
         updates = Findings().all(t.updates, update)
@@ -364,6 +361,20 @@ def _on_values(action: Action | None, gives: str = "", where: Location | str = "
             raise Overflow(f"{gives} {action.function(*given)}", where=where, hint=OBLIGATION_HINT) from error
 
     return run
+
+
+def _advise(name: str, own: Domain, given: TypedFunction) -> str:
+    """What to do about an update of a variable, of which not all values are in its domain."""
+    got = given.result
+    if own.numeric and isinstance(got, Enum | Bool):
+        kind, asked = ("a label", f" = {got.labels[0]}") if isinstance(got, Enum) else ("a condition", "")
+        return f"{given.name} is {kind}, and {name} a number: write if {given.name}{asked} then 1 else 0"
+    if isinstance(own, Integer) and isinstance(got, Range) and got.lo >= 0:
+        return f"declare {replace(own, n=got.hi + 1)}"
+    if isinstance(own, Range) and isinstance(got, Range):
+        inside = f"min({given.name}, {own.hi})" if got.hi > own.hi else f"max({given.name}, {own.lo})"
+        return f"ranges are exact: keep it inside, e.g. {inside}, or declare {name}: int"
+    return ""
 
 
 def _check_start(variable: Variable) -> None:
