@@ -463,6 +463,18 @@ def test_one_trace_without_a_gpu(workbench: Run, tmp_path: Path) -> None:
     assert (done.out, done.err) == ("out\n6\n", "workbench: runs on the CPU, since no NVIDIA GPU answers\n")
 
 
+def test_bad_rows_are_counted_by_reason(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("5 1\n3 2\nnothing\n6 3\n4 4\n7 5\n")
+    pattern = ("--pattern", r"(?P<t>\d+) (?P<x>\d+)", "--bad-rows", "skip", "--time", "t")
+    (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
+    done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "a.log", *pattern)
+    assert done.out.splitlines() == ["t,out", "5,1", "6,3", "7,5"]
+    told = (
+        "3 of 6 rows were passed over; 2: column 't': expected a time from, 1: the line does not match --pattern; the"
+    )
+    assert told in done.err
+
+
 def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "a.csv")

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 from itertools import islice
 
@@ -127,6 +128,18 @@ def test_a_state_goes_on_in_files_that_have_been_rotated_since(log, tmp_path) ->
     rotate(log, 6)
     log.with_name("log.csv.1").unlink()
     assert resume(log, out, 1) == "total\n1\n3\n6\n10\n15\n21\n"
+
+
+def test_a_state_waits_for_the_file_that_was_rotated_away(log, tmp_path) -> None:
+    out = tmp_path / "out.csv"
+    append(log, 1, 2)
+    assert resume(log, out, 2) == "total\n1\n3\n"
+    log.rename(log.with_name("log.csv.1"))
+    begin = threading.Timer(0.05, lambda: log.write_text("x\n3\n"))
+    begin.start()
+    assert resume(log, out, 1) == "total\n1\n3\n6\n"
+    with pytest.raises(InputError, match=r"did you mean 'log\.csv'"):
+        run(SUMS, log.with_name("log.cvs"), follow=True, head=1)
 
 
 def test_a_state_counts_the_bad_rows_of_each_file(log, tmp_path) -> None:

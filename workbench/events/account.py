@@ -6,6 +6,7 @@ program counts the rest, and a run whose account does not balance ends with an e
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
 """Why rows are ignored."""
+MOST_KINDS = 4
+"""The most kinds of bad rows of which it is said how many there are."""
 _REPORTING = Lock()
 """Held while something is reported once, which several threads may meet at the same time."""
 
@@ -31,6 +34,12 @@ class BadRow(NamedTuple):
     number: int
     reason: str
     text: str
+
+    @property
+    def kind(self) -> str:
+        """The reason without what is of this row alone."""
+        found = re.match(r"((column|input) '[^']*': )?[^:'\"\d]*", self.reason)
+        return found[0].strip(" ,(") if found else ""
 
 
 @dataclass
@@ -46,6 +55,7 @@ class Account:
     earlier: those that earlier runs have computed or reported, from whose state this one goes on.
     events_in, events_out: the events that have come in and out.
     first_bad: the first of the bad rows.
+    reasons: how many bad rows there are of each kind.
     is_exact: whether all rows are read, and their number is known before they are decoded.
     rows_are_events: whether a row is one event, as for rules, and not one for each of its cells.
     """
@@ -62,6 +72,7 @@ class Account:
     is_exact: bool = True
     rows_are_events: bool = False
     earlier: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Account) -> Account:
         """The account of two parts of a log, one after the other."""
@@ -70,6 +81,7 @@ class Account:
             self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
             self.events_out + other.events_out, self.first_bad or other.first_bad, self.is_exact and other.is_exact,
             self.rows_are_events or other.rows_are_events, self.earlier + other.earlier,
+            self.reasons + other.reasons,
         )  # fmt: skip
 
     def add(self, other: Account) -> None:
@@ -91,6 +103,23 @@ class Account:
                 f" {self.bad:,} are bad, {self.late:,} came too late, {ignored:,} were ignored",
                 hint="do not use the output; this is a defect of workbench, please report it with the command",
             )
+
+    def describe_bad(self) -> str:
+        """How many rows are bad, of which kinds, and the first one; empty if none is."""
+        if self.first_bad is None:
+            return ""
+        kinds = ", ".join(f"{count:,}: {kind}" for kind, count in self.reasons.most_common(MOST_KINDS))
+        first = f"{self.first_bad.file}:{self.first_bad.number}: {self.first_bad.reason}"
+        return "; ".join(
+            filter(
+                None,
+                (
+                    f"{self.bad:,} of {self.rows:,} rows were passed over",
+                    kinds * (len(self.reasons) > 1),
+                    f"the first one: {first}",
+                ),
+            )
+        )
 
     def progress(self) -> str:
         """How far it is, for a line of progress; empty before the first row."""
@@ -155,6 +184,7 @@ class Reporter:
             account.earlier += 1
             return
         account.bad += 1
+        account.reasons[row.kind] += 1
         account.first_bad = account.first_bad or row
         self.keep(row)
 

@@ -96,7 +96,8 @@ def _files(
     if reading.follow is None:
         streams = ((file, open_bytes(file, stdin)) for file in log_files(path))
     else:
-        (name,) = log_files(path)
+        # between a rotation and the first line behind it there is no file of that name
+        (name,) = [reading.follow.path] if reading.follow.older else log_files(path)
         streams = ((name, io.BufferedReader(file, BUFFER)) for file in reading.follow.files())
     while not enough(reading, account) and (found := next(streams, None)) is not None:
         yield found

@@ -205,7 +205,7 @@ def _add_lost(account: Account, logs: Sequence[Account]) -> None:
     account.add(
         Account(
             read=found.read - account.read, rows=found.rows - account.rows, bad=found.bad, ignored=found.ignored,
-            first_bad=found.first_bad, is_exact=found.is_exact,
+            first_bad=found.first_bad, reasons=found.reasons, is_exact=found.is_exact,
         )
     )  # fmt: skip
 

@@ -101,9 +101,7 @@ def execute(args: argparse.Namespace) -> int:
         raise
     account = reporter.account
     if account.first_bad:
-        first = account.first_bad
-        place = f"{first.file}:{first.number}"
-        o.note(f"{account.bad:,} of {account.rows:,} rows were passed over; the first one: {place}: {first.reason}")
+        o.note(account.describe_bad())
     if account.rows and (args.progress or sys.stderr.isatty()):
         o.note(reporter.summary(time.monotonic() - begun))
     return 0

@@ -53,26 +53,32 @@ class ParquetReader(TypedReader):
 
             found = parquet.ParquetFile(file).metadata
         self.named(found.schema.to_arrow_schema().names, shown)
-        start = skipped = rows = packed = 0
-        for number in range(found.num_row_groups):
-            group = found.row_group(number)
+        groups = [found.row_group(number) for number in range(found.num_row_groups)]
+        packing = file.seek(0, io.SEEK_END) / max(1, sum(group.total_byte_size for group in groups))
+        start = skipped = rows = 0
+        packed = 0.0
+        for number, group in enumerate(groups, 1):
             rows += group.num_rows
-            packed += sum(group.column(i).total_compressed_size for i in range(group.num_columns))
-            if packed >= size or number + 1 == found.num_row_groups:
-                yield FilePart(groups=(start, number + 1), skipped=skipped)
-                start, skipped, packed = number + 1, rows, 0
+            packed += group.total_byte_size * packing
+            if packed >= size or number == len(groups):
+                yield FilePart(groups=(start, number), skipped=skipped)
+                start, skipped, packed = number, rows, 0.0
 
 
 def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int:
-    """How many rows are read at a time: fewer where they are long in the first row groups, or all together."""
+    """How many rows are read at a time: fewer where they are long in the first row groups, or all together.
+
+    The metadata of a column chunk are asked for when some of it has been read: where they are damaged, pyarrow ends the
+    process, and reading ends with an error.
+    """
     found = typed.LARGE
+    paths = (f"{file.schema.column(i).path}." for i in range(len(file.schema)))
+    ours = [i for i, path in enumerate(paths) if any(path.startswith(f"{name}.") for name in names)]
     for number in groups[:SAMPLED]:
         group = file.metadata.row_group(number)
-        chunks = map(group.column, range(group.num_columns))
-        ours = (each for each in chunks if any(f"{each.path_in_schema}.".startswith(f"{name}.") for name in names))
-        found = rows_at_once(found, group.num_rows, sum(each.total_uncompressed_size for each in ours))
         for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
             found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
+            found = rows_at_once(found, group.num_rows, sum(group.column(i).total_uncompressed_size for i in ours))
     return found
 
 
