@@ -12,7 +12,9 @@ import pytest
 import workbench as wb
 from workbench.cli.main import main
 from workbench.errors import InputError, LanguageError
-from workbench.language.properties import PROPERTIES
+from workbench.language.properties import PROPERTIES, parse_property
+from workbench.tesla.check import parse_rules
+from workbench.verify.rules.problems import rule_problem
 
 TEXT = """
 pipeline a(x: int) -> y: bool { y = x >= 0 fault lose y at most 1 return y }
@@ -71,3 +73,51 @@ def test_what_is_misspelt_is_told(case: str, file: str) -> None:
     do, message = WRONG[case]
     with pytest.raises((InputError, LanguageError, AttributeError), match=f"(?s){message}"):
         do(wb.load(file))
+
+
+RULES = """
+declare Temp(area: string, value: int) declare Alarm(area: string) declare Fire(area: string)
+from Temp(value > 1) emit Alarm(area = Temp.area)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint", "followed"),
+    [
+        ("always (Alarm -> Fire)", "write Alarm.present for", "always (Alarm.present -> Fire.present)"),
+        ("always (Temp.value > 1 -> Alarm)", "write Alarm.present", "always (Temp.value > 1 -> Alarm.present)"),
+        ("always (not Alarm)", "write Alarm.present for", "always (not Alarm.present)"),
+        ("ltl(G (Temp -> F Alarm))", "write Temp.present for", "ltl(G (Temp.present -> F Alarm.present))"),
+        ('always (Alarm.area != "zz")', "--values TYPE.ATTRIBUTE=a,b,zz", 'always (Alarm.area != "b")'),
+    ],
+)
+def test_of_events_it_is_asked_whether_they_come(asked: str, hint: str, followed: str) -> None:
+    rules = parse_rules(RULES)
+    with pytest.raises(LanguageError) as caught:
+        rule_problem(rules, asked).decide()
+    assert hint in caught.value.hint
+    assert rule_problem(rules, followed).decide().outcome in ("holds", "fails")
+
+
+def test_a_field_may_be_called_value() -> None:
+    rules = parse_rules(RULES)
+    asked = ("always (Temp.value > 1 -> Alarm.present)", "always (Temp.value > 0 -> Alarm.present)")
+    assert [rule_problem(rules, each).decide().outcome for each in asked] == ["holds", "fails"]
+    assert rule_problem(rules, asked[0].replace("value", "value.value")).decide().outcome == "holds"
+
+
+def test_a_text_that_no_stream_of_the_model_has() -> None:
+    program = wb.parse("pipeline p(x: str) -> str { return x }").get()
+    with pytest.raises(LanguageError, match="no text of the model is 'zz'") as caught:
+        wb.check(program, 'always (out != "zz")')
+    assert caught.value.hint.endswith("--values str=a,b,c,d,zz")
+
+
+@pytest.mark.parametrize("name", ["bounded-response", "response"])
+def test_a_response_to_an_event_is_a_formula(name: str) -> None:
+    with pytest.raises(LanguageError) as caught:
+        parse_property(f"{name}(Temp, Alarm, 5)")
+    assert caught.value.hint == "write ltl(G (Temp.present -> F Alarm.present))"
+    with pytest.raises(LanguageError) as caught:
+        parse_property("bounded-overflow(x, 5)")
+    assert "always" not in caught.value.hint

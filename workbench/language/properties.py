@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,10 @@ def elaborate(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynta
 
 def suggest_property(text: str) -> str:
     """A hint for a condition that stands for a property, with or without its name; empty where it would be none."""
+    if events := re.match(r"[\w-]*response\s*\(\s*([\w.]+)\s*,\s*([\w.]+)", text):
+        return f"write ltl(G ({events[1]}.present -> F {events[2]}.present))"
+    if re.match(r"[a-z]+(-[a-z]+)+\s*\(", text):
+        return ""  # the name of a property, and no difference
     word, _, rest = text.partition(" ")
     text = f"{word} ({rest})" if (row := PROPERTIES.get(word)) and row.argument else f"always ({text})"
     return f"write {text}" if is_property(text) else ""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Bool, Domain, Enum
+from workbench.core.domain import Bool, Domain, Enum, SomeTexts
 from workbench.core.fields import parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
@@ -69,7 +69,7 @@ class Labels(Evaluator):
     def _find_pipe(self, e: s.Expression) -> str | None:
         """The pipe that an expression names, and that stands for its events; None where it is none."""
         pipe = self.pipes.get(join_dotted(e) or "")
-        is_value = self.system.kind == "pipeline" and isinstance(self.system.domains_of_pipes.get(pipe or ""), Bool)
+        is_value = not self._of_rules and isinstance(self.system.domains_of_pipes.get(pipe or ""), Bool)
         return None if is_value else pipe
 
     def _satisfy(self, e: s.Expression) -> Term:
@@ -130,12 +130,37 @@ class Labels(Evaluator):
         if isinstance(value, bool):
             value = const(value, Bool())
         if not isinstance(value, Term) or not isinstance(value.domain, Bool):
+            self._refuse_event(e, value)
             raise LanguageError(f"'{e}' is not a condition", where=e.where, hint="compare it, e.g. y >= 0")
         return value
 
+    def _refuse_event(self, e: s.Expression, value: Any) -> None:
+        """An event of rules that stands for a condition."""
+        if self._of_rules and self._find_pipe(e) and not (isinstance(value, Term) and isinstance(value.domain, Bool)):
+            what = f"'{e}' is an event, and not a condition"
+            raise LanguageError(what, where=e.where, hint=f"write {e}.present for whether it comes")
+
+    @property
+    def _of_rules(self) -> bool:
+        return self.system.kind != "pipeline"
+
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        if isinstance(e, s.Operation) and e.operator in ("and", "or", "not", "->"):
+            for operand, value in zip(e.operands, arguments, strict=True):
+                self._refuse_event(operand, value)
+        if isinstance(e, s.Operation) and e.operator in ("=", "!="):
+            self._refuse_text(arguments, e)
         with at(e.where):
             return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
+
+    def _refuse_text(self, arguments: list[Any], e: s.Expression) -> None:
+        """A comparison with a text that the model does not have."""
+        kinds = [each.domain for each in arguments if isinstance(each, Term) and isinstance(each.domain, Enum)]
+        texts = [each for each in arguments if type(each) is str and kinds and each not in kinds[0]]
+        if texts and (self._of_rules or isinstance(kinds[0], SomeTexts)):
+            of = "TYPE.ATTRIBUTE" if self._of_rules else "str"
+            hint = f"name the texts of the model: --values {of}={','.join((*kinds[0].labels, texts[0]))}"
+            raise LanguageError(f"no text of the model is '{texts[0]}'", where=e.where, hint=hint)
 
     def value(self, e: s.Expression) -> Any:
         path = join_dotted(e)
@@ -167,7 +192,8 @@ class Labels(Evaluator):
         if all(slot.present is not each for each in (TRUE, *self.mentioned)):
             self.mentioned.append(slot.present)
         value, domain = slot.value, self.system.domains_of_pipes[pipe]
-        for label in rest[1:] if rest[:1] == ["value"] else rest:
+        is_field = rest[1:2] != ["value"] and "value" in dict(parts(domain))
+        for label in rest[1:] if rest[:1] == ["value"] and not is_field else rest:
             value, domain = _part(e, pipe, value, domain, label)
         return value
 
