@@ -158,7 +158,7 @@ def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
     [
         ("float=a..b", "a model has whole numbers in place of floats"),
         ("float=3..1", "there are no such numbers"),
-        ("int=3", "which integers there are is said by -N"),
+        ("int=3", "-N sets the integers of a model"),
         ("u=1", "hint: say what a type is: --values str=a,b or float=0..6"),
     ],
 )

@@ -114,7 +114,7 @@ def test_the_page_says_where_it_comes_from(demo: tuple[Ended, Path]) -> None:
     for phrase in ("workbench demo --models", "NuSMV", "Q = 2, N = 4, modular integers", "cores"):
         assert phrase in text
     assert "confirmed by execution" in text
-    assert "an event arrives and finds no room" in text
+    assert "an event arrives at a full queue" in text
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no graphviz")

@@ -73,6 +73,6 @@ def test_who_follows_the_hint_of_a_command_comes_to_one_that_runs(hint, case, he
 def test_spark_names_the_columns_that_may_be_the_key(here: Path, workbench: Run):
     pytest.importorskip("pyspark")
     done = workbench("run", "p.pipe:p", "--input", "two.csv", "--column", "x=y", "--backend", "spark")
-    assert done.err.endswith("say which column tells the streams apart: --key z\n")
+    assert done.err.endswith("name the column that separates the streams: --key z\n")
     done = workbench("run", "p.pipe:p", "--input", "log.csv", "--backend", "spark")
-    assert "add a column that tells the streams apart" in done.err
+    assert "add a column that separates the streams" in done.err

@@ -78,7 +78,7 @@ def test_rules_change_as_time_passes(workbench, files, engine):
     assert told[3] == ":4: at 14 rule 'rule 3' is added: complete at once"
     assert told[-2:] == [
         "workbench: rows of types that are not declared are passed over: N (1)",
-        ": a change lies behind the last event, and nothing came of it (--until moves time)",
+        ": a change lies behind the last event, and had no effect (--until moves time)",
     ]
     until = workbench(*given, "--backend", engine, "--until", "99")
     assert ":8: at 99 rule 'twice' is removed" in until.err

@@ -146,7 +146,7 @@ def test_what_is_given_up_is_told(run, city, workbench):
     done = workbench(
         "run", city / "r.tesla", "--input", city / "in.jsonl", "--facts", city / "city.db", "--on-facts-failure", "drop"
     )
-    assert (done.out, "1 match given up, for facts Fine were not told" in done.err) == ("", True)
+    assert (done.out, "1 match given up, for facts Fine were not found" in done.err) == ("", True)
 
 
 def test_indexes_are_shown_and_made(workbench, city):

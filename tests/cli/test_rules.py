@@ -31,9 +31,9 @@ def test_a_plan_tells_what_predicates_find_in_a_log(workbench, tmp_path):
     (tmp_path / "log.csv").write_text("\n".join(["type,x,s,t,time", *rows, ""]))
     plan = ("rules", "plan", tmp_path / "r.tesla", "--input", tmp_path / "log.csv")
     told = workbench(*plan).out
-    assert "in 6 events asked for 3 partial matches, of which come 1\n" in told
+    assert "in 6 events searched for 3 partial matches, found 1\n" in told
     # s: 1 + 2 + 2 of 7; x + $x: of 1, 4 and null 0 + 1 + 2; x: 1 + 2 + 2; all: that of the last B and the first A
-    assert "2.3 candidates each, of which fit 14.3 %" in told
+    assert "2.3 candidates each, fitting 14.3 %" in told
     assert "(s >= $t: 71.4 %; x + $x > 3: 42.9 %; x != 9: 71.4 %)" in told
     assert "what takes least first: x + $x > 3; s >= $t" in told
     few = workbench(*plan, "--head", "2", "--json").out

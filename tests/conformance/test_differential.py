@@ -237,7 +237,7 @@ class Interrupted(Running):
         try:
             raise KeyboardInterrupt
         except KeyboardInterrupt:
-            raise Deadlock("nobody can go on") from None
+            raise Deadlock("no thread can go on") from None
 
 
 def test_an_interrupt_is_no_difference():

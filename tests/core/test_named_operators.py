@@ -248,7 +248,7 @@ def test_compiled_code_and_python_give_the_same_bits() -> None:
 def test_compiled_code_refuses_texts_that_are_made_and_auto_takes_another_backend() -> None:
     for text in ("lower(s)", 'contains(s, "a")', "to_text(length(s))"):
         program = wb.parse(f"pipeline p(s: str) -> any {{ return {text} }}").get()
-        with pytest.raises(WorkbenchError, match=r"can only tell them apart|cannot hold"):
+        with pytest.raises(WorkbenchError, match=r"only compares them|cannot hold"):
             wb.run(program, {"s": ["A"]}, backend="compiled")
     program = wb.parse('pipeline p(s: str, n: int) -> str { return lower(s) + ":" + to_text(n) }').get()
     assert wb.run(program, {"s": ["A", "bC"], "n": [1, 2]}) == {"out": ["a:1", "bc:2"]}

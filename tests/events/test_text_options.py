@@ -98,7 +98,7 @@ def test_the_meaning_and_the_texts_of_nulls() -> None:
     assert nulls_of("zero") == ("zero", ())
     assert nulls_of(["NA", "error", r"\N"]) == ("error", ("NA", r"\N"))
     assert nulls_of("n/a") == ("absent", ("n/a",))
-    with pytest.raises(InputError, match="two things"):
+    with pytest.raises(InputError, match="two meanings"):
         nulls_of(["zero", "error"])
     with pytest.raises(InputError, match="no meaning 'zeros'"):
         nulls_of("zeros")
@@ -158,7 +158,7 @@ def test_lines_are_numbered_as_in_the_file(tmp_path) -> None:
         outputs(NAMES, log, **options)
     assert found.value.where == f"{log}:8"
     pyarrow.parquet.write_table(pa.table({"id": [1], "name": ["a"]}), tmp_path / "log.parquet")
-    with pytest.raises(InputError, match="says nothing of this file"):
+    with pytest.raises(InputError, match="names no column of this file"):
         outputs(NAMES, tmp_path / "log.parquet", **options)
 
 

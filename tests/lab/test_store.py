@@ -328,8 +328,8 @@ def test_points_are_found_by_the_keys_of_their_results(store):
 @pytest.mark.parametrize(
     ("number", "what", "remedy"),
     [
-        (errno.ENOSPC, "the disk is full", "make room"),
-        (errno.EFBIG, "too large", "make room"),
+        (errno.ENOSPC, "the disk is full", "free some space"),
+        (errno.EFBIG, "too large", "free some space"),
         (errno.EROFS, "Read-only", "--data"),
     ],
 )
@@ -342,7 +342,7 @@ def test_a_full_disk_says_so_and_keeps_what_there_was(store, monkeypatch, number
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LabError, match=what) as caught:
         store.add([result("b")])
-    assert "kept" in caught.value.hint
+    assert "earlier results stay" in caught.value.hint
     assert remedy in caught.value.hint
     assert len(store.results()[0]) == 1
     assert len(list(store.folder.iterdir())) == 1

@@ -113,7 +113,7 @@ def test_labels_and_fields_that_look_like_oracles() -> None:
         ("fault lose y at most 0", 24, "from 1 on"),
         ("fault delay y by x", 20, "there is no 'x' here"),
         ("fault lose y when y + 1", 23, "is not a condition"),
-        ("fault lose y when x > 1", 21, "looks at its event, not at 'x'"),
+        ("fault lose y when x > 1", 21, "reads its event, not 'x'"),
         ("fault lose y when y and true", 23, "bool"),
         ("fault lose y most 2", 21, "found '2'"),
     ],

@@ -274,7 +274,7 @@ def test_a_page_says_who_did_it(tmp_path, capsys, bashes):
     assert main([*run, "--html", str(log)]) == 2
     assert "--html would take the place of what is read" in capsys.readouterr().err
     assert main([*run, "--why", "--key", "status"]) == 2
-    assert "--why looks at one run" in capsys.readouterr().err
+    assert "--why explains one run" in capsys.readouterr().err
 
 
 STATES = "{WALKER, BLOCKER, BASHER, GONE}"

@@ -44,7 +44,7 @@ def test_nothing_is_shown_as_the_data_class_that_it_is() -> None:
     assert repr(wb.parse(LATE)) == "<<text>: late>"
     assert repr(wb.problem(late(), "no-overflow")) == "<no-overflow of late, not decided>"
     assert fails.run is not None
-    assert repr(fails.run.steps[0]) == "<x = 0, no room in add.left>"
+    assert repr(fails.run.steps[0]) == "<x = 0, full: add.left>"
     assert repr(wb.longest_silence(late())) == "<silence: 1 step>"
     assert repr(wb.constants(late())) == "(<trim: varies>, <add: varies>)"
     assert repr(wb.dead_paths(late())) == "<dead paths of late: nothing can be deleted>"

@@ -350,7 +350,7 @@ def test_what_has_no_trigger_is_told_down_to_the_log():
     assert text.startswith("Fire at 100 is there: #1\n")
     assert len(found.composites) == 1
     _, text, _ = why_missing(LOG, "Fire(readings = 4) at 100")
-    assert "it has told Fire #1 with readings = 3" in text
+    assert "it has emitted Fire #1 with readings = 3" in text
 
 
 def test_first_and_last_take_what_leads_nowhere():
@@ -392,7 +392,7 @@ def test_an_engine_that_is_wrong_is_found_out(wrong):
         assert (found.value.rule, found.value.trigger, found.value.exit_code) == ("r", 0, 3)
     else:
         record = RunRecord(case.rules, order_of(case.rules, case.events, told), {})
-        with pytest.raises(EngineGap, match="told no composite of r at 1"):
+        with pytest.raises(EngineGap, match="emitted no composite of r at 1"):
             trigger_reason(RuleView(record, 0, 2))
 
 

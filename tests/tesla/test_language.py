@@ -121,7 +121,7 @@ def test_a_type_may_be_called_as_an_aggregate_is():
 def test_the_type_of_what_is_emitted_is_told_by_rules():
     declared = parse_rules(OLDER).declarations["RepA"]
     assert declared.domains == {"Times": INT, "Val": INT}
-    with pytest.raises(LanguageError, match="nothing tells the type of 'n' of X"):
+    with pytest.raises(LanguageError, match="nothing shows the type of 'n' of X"):
         parse_rules("define X(n) from X() where n = X.n")
 
 
@@ -299,7 +299,7 @@ def test_remarks():
     text = "declare A(x: int)\nfrom A(x > 3) and each A(x < 1, x > 2) as B within forever from A emit A(x = 1)"
     assert [warning.what.partition(":")[0] for warning in parse_rules(text).warnings] == [
         "nothing satisfies this predicate about A",
-        "all events of type A are kept",
+        "all events of type A are retained",
         "nothing can emit A",
         "a cascade of these rules may not end",
     ]

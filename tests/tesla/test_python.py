@@ -189,8 +189,8 @@ def test_the_clock_moves():
     running.publish("A", 1)
     assert running.advance(5) == []
     assert [each["time"] for each in running.advance(6)] == [6]
-    with pytest.raises(InputError, match="'sec' is no unit"):
-        wb.rules.RunningRules("", unit="sec")
+    with pytest.raises(InputError, match="'lap' is no unit"):
+        wb.rules.RunningRules("", unit="lap")
 
 
 def test_what_a_command_would_say_is_said(tmp_path, caplog):

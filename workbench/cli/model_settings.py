@@ -129,7 +129,7 @@ def _bounds_inside(args: argparse.Namespace, pipeline: Pipeline) -> RuleBounds |
         _refuse_bounds(args, pipeline)
         return None
     if len(_values_of_inputs(args)) < len(getattr(args, "values", [])):
-        what = f"{pipeline.name} has rules in it, and --values says there what inputs carry"
+        what = f"{pipeline.name} has rules in it, and there --values sets what inputs carry"
         raise InputError(what, hint="name an input, or a field of one: --values temp=44..46")
     from workbench.core.fields import Record
     from workbench.processors.held.group import flatten
@@ -182,7 +182,7 @@ def _facts(args: argparse.Namespace, rule_sets: Sequence[RuleSet]) -> Mapping[st
                 continue
             if any(rules.declarations[name].fact for rules in rule_sets if name in rules.declarations):
                 hint = f"give them: --facts bank.db, or --facts {name}=FILE.csv; or ask for any: --facts-any {name}=2"
-                raise InputError(f"rules look at facts, {name}", hint=hint)
+                raise InputError(f"the rules use facts, {name}", hint=hint)
         return {}
     from workbench.executors.table import Start
     from workbench.runner.rules.facts import read_named_facts

@@ -34,7 +34,7 @@ def read_types(given: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, int] |
             if floats[0] > floats[1]:
                 raise InputError(f"--values {text}: there are no such numbers", hint=f"write float={high}..{low}")
         elif name.strip() == "int":
-            raise InputError(f"--values {text}: which integers there are is said by -N", hint="write -N 4")
+            raise InputError(f"--values {text}: -N sets the integers of a model", hint="write -N 4")
     return texts, floats
 
 
@@ -105,7 +105,7 @@ def read_any_facts(args: argparse.Namespace) -> tuple[dict[str, int], frozenset[
             if not most.isdigit():
                 raise InputError(f"{option} {text}: at most how many rows?", hint=f"write {option} Line=3")
             if name in found:
-                raise InputError(f"{option} {text}: how many rows it has was said before", hint="say it once")
+                raise InputError(f"{option} {text}: its number of rows is given twice", hint="say it once")
             found[name] = int(most)
     changing = (text.partition("=")[0].strip() for text in getattr(args, "facts_change", None) or [])
     return found, frozenset(changing)

@@ -61,7 +61,7 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FAULT",
-        help="what may go wrong, besides what the file says: 'lose y', 'duplicate y at most 2', "
+        help="what may go wrong, besides the faults of the file: 'lose y', 'duplicate y at most 2', "
         "'delay y by 3 when y > 2' (repeatable)",
     )
 
@@ -150,7 +150,7 @@ def model_options(parser: argparse.ArgumentParser) -> None:
     fact_files(parser)
     parser.add_argument(
         "--facts-any", action="append", default=[], metavar="TYPE=ROWS",
-        help="of rules: for every table of a type of facts with at most so many rows, as Line=3 (repeatable)",
+        help="of rules: for every table of facts of a type with at most N rows, as Line=3 (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--facts-change", action="append", default=[], metavar="TYPE=ROWS",
@@ -162,7 +162,7 @@ def rate_option(parser: argparse.ArgumentParser) -> None:
     """How often events come in it."""
     parser.add_argument(
         "--rate", action="append", default=[], metavar="[TYPE=]COUNT/TIME",
-        help="of rules: at most so many events of a type, or on a pipeline's input, come in any stretch of a time, as "
+        help="of rules: at most COUNT events of a type, or on a pipeline's input, come within any such time, as "
         "'Temp=3/1 min' (repeat; without a name: of each other one)",
     )  # fmt: skip
 

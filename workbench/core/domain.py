@@ -325,7 +325,7 @@ class ModelScope:
         return domain
 
 
-LOOKED_AT = "a value is looked at that the model does not have"
+LOOKED_AT = "the model does not have a value that is read here"
 LOOKS = "of what rules emit a model has numbers, truth values and names: no times, and nothing that may be null"
 
 

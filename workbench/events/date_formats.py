@@ -197,7 +197,7 @@ def _ambiguous(day: int, month: int, year: str, text: str) -> UntimedError:
     rest = _CLOCK_TEXT.sub(_directives, text[found.end("year") :].removesuffix(found["zone"] or ""))
     rest += "%z" if found["zone"] else ""
     formats = (f"'%{one}{found[2]}%{other}{found[2]}%Y{rest}'" for one, other in ("dm", "md"))
-    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it tells)"
+    what = f"a date that has one meaning (this is {' or '.join(readings)}, and no row near it decides)"
     return UntimedError(what, f"write --time-format {' or --time-format '.join(formats)}")
 
 

@@ -102,7 +102,7 @@ def _files(given: LogPath) -> list[LogPath]:
     if glob.has_magic(path):
         matched: list[LogPath] = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
         if not matched:
-            raise InputError("no file matches this pattern", where=path, hint=f"see what there is: ls {_folder(path)}")
+            raise InputError("no file matches this pattern", where=path, hint=f"list the folder: ls {_folder(path)}")
         return sorted(matched, key=natural)
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)

@@ -87,7 +87,9 @@ def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
         if (hint := did_you_mean(text, get_args(Null))).startswith("did"):
             raise InputError(f"there is no meaning '{text}' of nulls", hint=hint)
     if len(set(meanings)) > 1:
-        raise InputError(f"--null says two things of empty cells: {' and '.join(meanings)}", hint="leave one out")
+        raise InputError(
+            f"--null is given two meanings for empty cells: {' and '.join(meanings)}", hint="leave one out"
+        )
     return (meanings[0] if meanings else "absent"), texts
 
 

@@ -373,7 +373,7 @@ def to_text(value: Value, domain: Domain) -> str:
     if isinstance(data, str) and not isinstance(domain, Anything | Nullable):
         if not data.strip():
             raise InputError(
-                f"the text {data!r} cannot be told from an empty cell of CSV", hint="write JSON lines instead"
+                f"the text {data!r} cannot be distinguished from an empty cell of CSV", hint="write JSON lines instead"
             )
         return data
     if isinstance(data, float) and not isinstance(domain, Anything):

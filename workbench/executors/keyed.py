@@ -68,7 +68,7 @@ class Partition:
     def key(self) -> Port:
         """The column."""
         domain = self.ports.domains.get(self.column) or self.domain
-        what, index = "say which column tells the streams apart: ", "(frame.reset_index() makes one of an index)"
+        what, index = "name the column that separates the streams: ", "(frame.reset_index() makes one of an index)"
         return Port(self.column, domain, remedy=f"{what}--key NAME", data_remedy=f"{what}key=NAME {index}")
 
     @property

@@ -57,7 +57,7 @@ def _inject_fault(pipeline: Pipeline, fault: Fault) -> Pipeline:
         raise PipelineError(
             f"nothing bounds how many events pipe '{pipe}' carries in one step, so it cannot be faulty",
             where=fault.where,
-            hint="bound the stream that says how many, e.g. 0..3",
+            hint="bound the stream of the counts, e.g. 0..3",
         )
     processor = unreliable(fault, width)
     oracles = tuple(fresh(f"{fault.pipe}.{processor.participle}") for _ in range(width))

@@ -70,7 +70,7 @@ class Comparison:
         parts = [f"{self.points} points in both runs, {len(self.changes)} changes"]
         parts += [f"{self.only_before} only in the first"] * bool(self.only_before)
         parts += [f"{self.only_after} only in the second"] * bool(self.only_after)
-        parts += [f"{self.once} measured once, where only a factor of two is told from noise"] * bool(self.once)
+        parts += [f"{self.once} measured once, where only a factor of two stands out from noise"] * bool(self.once)
         parts += [f"{self.unreliable} on a loaded machine, whose timings were not compared"] * bool(self.unreliable)
         return "; ".join(parts)
 

@@ -67,7 +67,7 @@ class Region:
         """Without the points at which the condition is true: `region.excluding(lambda q, n: q > n)`."""
         unknown = names_of(condition) - set(self.axes)
         if unknown:
-            raise SuiteError(f"the condition looks at '{sorted(unknown)[0]}', which is no axis of the region")
+            raise SuiteError(f"the condition reads '{sorted(unknown)[0]}', which is no axis of the region")
         return Region._of(Product(part.axes, (*part.excluded, condition)) for part in self._parts)
 
     def where(self, **chosen: Scalar | Iterable[Scalar]) -> Region:

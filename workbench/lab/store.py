@@ -160,10 +160,10 @@ class ResultStore:
     def _unwritable(self, error: OSError) -> LabError:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         what = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        remedy = "make room" if full else "see to it that it can be written, or choose another folder with --data"
+        remedy = "free some space" if full else "see to it that it can be written, or choose another folder with --data"
         return LabError(
             f"results cannot be stored: {what}", where=str(self.folder),
-            hint=f"what was stored before is kept; {remedy}, and run the same command again to go on",
+            hint=f"earlier results stay; {remedy}, and run the same command again to go on",
         )  # fmt: skip
 
     # --- reading --------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
     for part in s.walk(e):
         if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
             hint = did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels], "the names here are: ")
-            raise part.error(f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'", hint)
+            raise part.error(f"a fault of '{syntax.pipe}' reads its event, not '{part.name}'", hint)
 
 
 class _Condition(FunctionBody):

@@ -172,7 +172,7 @@
       const unknown = round > 0 && this.run.varies.includes(queue);
       const of = capacity === undefined ? "" : ` of ${capacity}`;
       const words = unknown ? `${queue}: differs from round to round` :
-        `${queue}: ${length}${of} waiting${length ? `, oldest first: ${held(values, length)}` : ""}${over ? "; an event arrives and finds no room" : ""}`;
+        `${queue}: ${length}${of} waiting${length ? `, oldest first: ${held(values, length)}` : ""}${over ? "; an event arrives at a full queue" : ""}`;
       if (words === tip.textContent && parts.drawn) return;
       parts.drawn = true;
       tip.textContent = words;
@@ -226,7 +226,7 @@
         const text = row.cells[column], over = row.over?.[column];
         const names = [mark(column), text === NONE || (row.kind === "queue" && text === "0") ? "none" : "", over ? "over" : ""];
         if (column > 0 && row.cells[column] !== row.cells[column - 1]) names.push("changed");
-        const title = over ? "an event arrives and finds no room" : text.length > 24 ? text : null;
+        const title = over ? "an event arrives at a full queue" : text.length > 24 ? text : null;
         const cell = make("td", { class: names.filter(Boolean).join(" ") || null, title }, cut(text, 24) + (over ? "!" : ""));
         cells?.get(column).push(cell);
         line.append(cell);

@@ -88,7 +88,7 @@ def pieces(found: RuleExplanation) -> list[ToldPiece]:
     if found.event is not None:
         count = len(found.composites) + found.more
         what = f"is part of {plural(f'{count:,}', 'composite')}"
-        lines = () if count else ("it is bound in no match; --missing tells why something did not come",)
+        lines = () if count else ("it is bound in no match; --missing explains why something did not come",)
         told.append(ToldPiece(f"{tell.event(found.event)} {what}", lines))
     told += [tell.composite(each) for each in found.composites]
     if found.more:
@@ -198,7 +198,7 @@ class _Teller:
         if found.stopped > told:
             lines.append(f"{found.stopped:,} partial matches were stopped; the nearest {told}:")
         if not found.complete:
-            lines.append("there are more partial matches, which have not been looked at")
+            lines.append("there are more partial matches, which were not examined")
         heading = f"triggered by {self.fit(found.trigger)}"
         return ToldPiece(heading, tuple(lines), (), tuple(self.reason(each) for each in found.reasons))
 

@@ -112,14 +112,12 @@ def _describe_sample(step: dict[str, Any]) -> Iterator[str]:
     if "sample" not in step:
         return
     found = step["sample"]
-    asked = f"asked for {found['asked']:,} partial matches, of which come {found['found']:,}"
+    asked = f"searched for {found['asked']:,} partial matches, found {found['found']:,}"
     yield f"    in {found['events']:,} events {asked}"
     if found["candidates"]:
         told = "; ".join(f"{each['constraint']}: {_part(each['candidates'], found)}" for each in found["passed"])
         each = found["candidates"] / found["looked"]
-        yield f"    {each:,.1f} candidates each, of which fit {_part(found['fitting'], found)}" + f" ({told})" * bool(
-            told
-        )
+        yield f"    {each:,.1f} candidates each, fitting {_part(found['fitting'], found)}" + f" ({told})" * bool(told)
     if len(step["asked"]) > 1:
         yield f"    asked in this order, what takes least first: {'; '.join(step['asked'])}"
 
@@ -190,7 +188,7 @@ def _split_lines(found: dict[str, Any]) -> Iterator[str]:
         )
         yield f"{len(groups)} groups of rules do not feed each other: {shown}{' | ...' * (len(groups) > 8)}"
     if found["keys"]:
-        yield f"events can be told apart by {', '.join(f'{type}.{key}' for type, key in found['keys'].items())}"
+        yield f"events can be partitioned by {', '.join(f'{type}.{key}' for type, key in found['keys'].items())}"
     time = found["time"]
     if time["reason"]:
         yield from () if found["reason"] else (f"time cannot be cut: {time['reason']}",)

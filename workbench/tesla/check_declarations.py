@@ -71,7 +71,7 @@ def check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> No
     for each in declared.values():
         for part in each.attributes:
             if part.domain is None:
-                what = f"nothing tells the type of '{part.name}' of {each.name}"
+                what = f"nothing shows the type of '{part.name}' of {each.name}"
                 findings.add(LanguageError(what, where=part.where, hint=f"write it: {part.name}: int"))
 
 

@@ -1,4 +1,4 @@
-"""Whether events can be told apart by a key, so that no match has events of two keys, and what the key of each type is.
+"""Whether events can be partitioned by a key, so that no match has events of two keys; and the key of each type.
 
 The rule of this module: what it allows is certain. The parts of a rule are joined by equations that hold whenever a
 candidate is taken; what a condition behind them says (`where`) comes too late, since the candidate has been chosen.

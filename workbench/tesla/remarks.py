@@ -34,7 +34,7 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
                 odd.add(rule.name)
         for part in rule.parts:
             if part.window is not None and part.window.before and part.window.most is None:
-                what = f"all events of type {part.type} are kept: their window is forever"
+                what = f"all events of type {part.type} are retained: their window is forever"
                 yield LanguageError(what, where=part.where, hint="bound it where memory matters")
     for each in rules.aggregates.values():
         if what := not_neutral(each):

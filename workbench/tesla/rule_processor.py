@@ -200,8 +200,8 @@ class RuleProcessor(FileProcessor):
 
     def refusal(self, form: str) -> str:
         if form != Form.VALUES:
-            return "rules keep events, and nothing bounds how many"
-        return f"it looks at facts, {self.looks_up[0]}, and --facts gives none" if self.without else ""
+            return "rules retain events, and nothing bounds how many"
+        return f"it uses facts, {self.looks_up[0]}, and --facts gives none" if self.without else ""
 
     @cached_property
     def looks_up(self) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ class RuleProcessor(FileProcessor):
             given.append(name)
         looked_at = {name for rule in rules.rules for name in rule.types}
         if missing := [name for name in types if name in looked_at and name not in given]:
-            what = f"rules of {rules.name} look at '{missing[0]}', and no stream is given for it"
+            what = f"rules of {rules.name} read '{missing[0]}', and no stream is given for it"
             raise PipelineError(what, hint=f"give it behind the others, or by name: {missing[0]} = STREAM")
         fed = [name for name in rules.events if name in given]
         return cls(rules, tuple(fed)), [given.index(name) for name in fed]

@@ -110,7 +110,7 @@ def check_bounds(window: EventWindow, findings: Findings) -> None:
     """Both bounds are of one kind, whole where they are counted, and in their order."""
     least, most = window.least, window.most
     if window.after and window.counts_events:
-        what = "what is absent is told when a time has passed: no event need come that ends a count"
+        what = "an absence is reported when a time has passed: no event need come that ends a count"
         hint = f"write a time: within 5 min after {window.of}"
         findings.add(LanguageError(what, where=window.bounds[0].where, hint=hint))
     elif window.counts_events:

@@ -230,13 +230,13 @@ def command(files, *more):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ([], "tells the streams apart: --key "), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        ([], "separates the streams: --key "), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
         (["--key", "k", "--steps"], "not for the spark backend: --steps"),
         (["--key", "k", "--once"], "for a stream only: --once"),
         (["--key", "k", "--stream"], "add --checkpoint DIR"),
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),
-        ([*STREAM, "--head", "3"], "has no first rows: --head"), ([*STREAM, "--bad-rows", "bad.csv"], "are not kept"),
+        ([*STREAM, "--head", "3"], "has no first rows: --head"), ([*STREAM, "--bad-rows", "bad.csv"], "are not stored"),
         ([*STREAM, "--input", "a", "--input", "b"], "reads one folder"),
         (["--key", "k", "--output", "y.arrow"], "does not write arrow"),
         (["--order", "t", "--backend", "compiled"], "add --backend spark"),

@@ -553,7 +553,7 @@ def test_what_a_worker_cannot_write_comes_back_as_it_was():
         list(lines(iter([pa.RecordBatch.from_pydict({"out": ["a", "\r"]})])))
     with pytest.raises(InputError) as caught, bring_back():
         raise Py4JError(f"An exception was thrown from the Python worker: {sent.value}")
-    assert caught.value.what == "the text '\\r' cannot be told from an empty cell of CSV"
+    assert caught.value.what == "the text '\\r' cannot be distinguished from an empty cell of CSV"
     assert "JSON lines" in caught.value.hint
 
 

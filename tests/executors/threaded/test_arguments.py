@@ -31,10 +31,10 @@ def windowed(x):
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "no room in a pull group": (lambda: PullGroup(doubled, NONE, capacity=0), "room for at least one event, not for 0"),
-    "no copies ahead": (lambda: Pipelined(doubled, NONE, certify(doubled), ahead=0), "not for 0"),
-    "no steps ahead": (lambda: Threaded(doubled, NONE, ahead=0), "not for 0"),
-    "half an event": (lambda: PullGroup(doubled, NONE, capacity=1.5), "not for 1.5"),  # type: ignore[arg-type]
+    "no room in a pull group": (lambda: PullGroup(doubled, NONE, capacity=0), "capacity of at least one event, not 0"),
+    "no copies ahead": (lambda: Pipelined(doubled, NONE, certify(doubled), ahead=0), "not 0"),
+    "no steps ahead": (lambda: Threaded(doubled, NONE, ahead=0), "not 0"),
+    "half an event": (lambda: PullGroup(doubled, NONE, capacity=1.5), "not 1.5"),  # type: ignore[arg-type]
     "a limit in a text": (lambda: ThreadManager("2"), "a limit of '2'"),  # type: ignore[arg-type]
     "a limit that is a truth value": (lambda: ThreadManager(True), "a limit of True"),
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),

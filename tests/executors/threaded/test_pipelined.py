@@ -216,7 +216,7 @@ def test_somebodys_word_is_taken_and_may_be_false(manager):
     assert Reference(sums).run([1, 2, 3]) == {"out": [1, 3, 6]}
     with pytest.raises(PipelineError, match="at least one event"):
         vouch(sums, 0, by="Ann")
-    with pytest.raises(PipelineError, match="somebody has to answer"):
+    with pytest.raises(PipelineError, match="needs somebody who vouches"):
         vouch(sums, 1, by=" ")
 
 

@@ -346,7 +346,7 @@ def test_a_locked_database(file, tables, failure, name):
     else:
         assert running.process(Late(1, 1)) == []
         assert list(facts.told()) == [
-            "1 match given up, for facts Line were not told: another program has the database locked"
+            "1 match given up, for facts Line were not found: another program has the database locked"
         ]
     file.execute("ROLLBACK")
     assert len(running.process(Late(2, 1))) == 2

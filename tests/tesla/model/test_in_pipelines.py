@@ -131,9 +131,7 @@ def test_verdicts_rest_on_what_they_say(pipe):
     assert step.inputs["temp"] in (3, 4)
     assert float(step.inputs["smoke"][1]) > 0.2
     assert verdict.counterexample.replay == "confirmed by execution"
-    assert (
-        "times are multiples of 2 min, and longer pauses than 2 of them do what one of so many does" in verdict.rests_on
-    )
+    assert "times are multiples of 2 min, and longer pauses than 2 of them count as one of 2" in verdict.rests_on
     assert verdict.n == 5
     never = Settings(n=5, rules=RuleBounds(values={("temp", ""): [0, 1, 2]}))
     assert str(wb.check(pipe("return found.Fire"), "never(out)", never).outcome) == "holds-within-bounds"
@@ -142,7 +140,7 @@ def test_verdicts_rest_on_what_they_say(pipe):
 def test_queues_behind_rules_are_bounded_only_where_columns_have_room_for_all(pipe):
     """Means keep all temperatures; without them the newest is enough, and the queues of a sum grow for ever."""
     body = "return found.Fire.value + temp"
-    with pytest.raises(Refused, match="may keep more events than there is room for"):
+    with pytest.raises(Refused, match="may retain more events than fit"):
         wb.buffers(pipe(body), Settings(n=5))
     newest = wb.buffers(pipe(body, rules=RULES.partition("rule mean")[0].replace("declare Mean(value: float)\n", "")))
     assert [str(each.status) for each in newest.queues] == ["unbounded", "unbounded"]
@@ -213,7 +211,7 @@ def test_nothing_is_said_of_what_rules_emit_where_they_have_no_room_to(pipe, roo
         ("return changes(found.Fire)", {}, "=.*no times"),
         ("return value_or(found.Mean.value, 0.0)", {}, "is_null.*nothing that may be null"),
         ("return found.Fire, time + temp", {"inputs": f"time: int, {INPUTS}", "outputs": "any, any"},
-         "looks at what time it is: a model has only how much time has passed"),
+         "reads the time of day: a model knows only how much time has passed"),
         ("return found.Fire", {"inputs": f"elapsed: int, {INPUTS}"},
          "an input is called 'elapsed'"),
     ],

@@ -96,7 +96,7 @@ def _find_columns(args: argparse.Namespace) -> int:
         queues = [{"queue": each.about, "status": _status(each), **each.to_json()} for each in found]
         print(json.dumps({"rules": rules.name, "queues": queues, "max": args.most}), flush=True)
     elif not found:
-        print(f"{rules.name} keeps nothing: no rule looks for events", flush=True)
+        print(f"{rules.name} retains nothing: no rule searches for events", flush=True)
     else:
         lines = _list_capacities(found, None if args.quiet else format_streams)
         print("\n".join([*lines, *([] if args.quiet else [list_unconfirmed(found)])]).rstrip(), flush=True)

@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--missing", metavar="NAME", help='why it is not there: "Fire at 12:00:05", "Fire(area = 1) at 12:00:05"'
     )
     parser.add_argument(
-        "--most", type="positive", metavar="N", default=10, help="composites that are told (default: 10)"
+        "--most", type="positive", metavar="N", default=10, help="composites that are reported (default: 10)"
     )
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--html", metavar="FILE", help="write the answer as a page")

@@ -45,7 +45,7 @@ def options(parser: PagedParser) -> None:
     )
     parser.add_argument(
         "--output", action="append", metavar="[NAME=]FILE",
-        help="a file, whose name tells its format (default: standard output); NAME=FILE: for this output (repeatable)",
+        help="a file; its name gives the format (default: standard output); NAME=FILE: for this output (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--columns", dest="list_columns", action="store_true",

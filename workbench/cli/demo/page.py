@@ -160,7 +160,7 @@ def _cell(row: Row, step: int, mark: str) -> str:
     classes = [mark] * bool(mark)
     classes += ["none"] * (text == NO_EVENT or (row.kind == "queue" and text == "0"))
     if step in row.overflows:
-        return f"<td{_class([*classes, 'over'])} title='an event arrives and finds no room'>{escape(text)}!</td>"
+        return f"<td{_class([*classes, 'over'])} title='an event arrives at a full queue'>{escape(text)}!</td>"
     return f"<td{_class(classes)}>{escape(text)}</td>"
 
 

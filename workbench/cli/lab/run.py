@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--again", action="store_true", help="also what has been measured already")
     parser.add_argument("--retry", action="append", default=[], metavar="STATUS", help="also what ended so: crash, ...")
-    parser.add_argument("--repeat", type=int, metavar="N", help="measure every point so many times")
+    parser.add_argument("--repeat", type=int, metavar="N", help="measure every point N times")
     parser.add_argument("--jobs", type=int, metavar="N", help="measurements at once (default: one for each two cores)")
     parser.add_argument("--json", action="store_true", help="one JSON object per measurement, and nothing else")
 
@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
         with _results(args, lab, plan.todo, origin, jobs) as results:
             _follow(results, pace, lab.options, as_json=args.json)
     except KeyboardInterrupt:
-        going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
+        going = "stored results stay, but --again begins anew" if args.again else "the same command goes on"
         print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise
     if not args.json and plan.todo:

@@ -27,7 +27,7 @@ EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
 def place_options(parser: argparse.ArgumentParser) -> None:
     """Where suites and results are."""
     parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
-    parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are kept")
+    parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are stored")
 
 
 def engine_options(parser: argparse.ArgumentParser) -> None:

@@ -156,7 +156,7 @@ class Schedule:
         if able:
             return self._random.choice(able) if self._switches is None else able[0]
         waiting = ", ".join(f"{fiber.name} for {fiber.blocked}" for fiber in self._fibers)
-        self._die(f"nobody can go on; waiting: {waiting}")
+        self._die(f"no thread can go on; waiting: {waiting}")
         return None
 
     def _die(self, why: str) -> None:
@@ -256,7 +256,7 @@ class ScheduledLock:
 
     def release(self) -> None:
         """Give it up."""
-        assert self._owner is not None, "release of a lock that nobody has"
+        assert self._owner is not None, "release of a lock that is not held"
         self._owner = None
         self._schedule.unblock(self)
 

@@ -105,7 +105,7 @@ class _Asking:
         if can_tell_apart(one, two):
             return None
         if any(one.declarations[name].fact for rule in one.rules for name in rule.types):
-            self.refused[key] = "it looks at facts, whose values a model does not have"
+            self.refused[key] = "it uses facts, whose values a model does not have"
             return None
         try:
             with Budget(self.seconds, None):

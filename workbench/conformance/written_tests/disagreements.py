@@ -90,7 +90,7 @@ def rule_disagreement(found: RuleDisagreement, command: str = "") -> str:
         ")",
         "assert compare_to_meaning(case) is None",
     ]
-    file.test("test_engines_tell_what_the_rules_mean", "All engines tell what the formulas have", lines)
+    file.test("test_engines_tell_what_the_rules_mean", "All engines emit what the formulas define", lines)
     return str(file)
 
 

@@ -63,7 +63,7 @@ def rule_run(run: Trace, function: str, model: ModelledRules) -> Iterator[str]:
     yield "]"
     yield f"seen = [{_write_send('running', rows)} for event, _ in steps]"
     yield "assert seen == [emitted for _, emitted in steps]"
-    yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
+    yield f"# so {run.shows}" if run.shows else "# the model has no capacity for more"
 
 
 def rule_difference(run: Trace, functions: Sequence[str], models: Sequence[ModelledRules]) -> Iterator[str]:
@@ -187,7 +187,7 @@ def write_timed_run(run: Trace, function: str, side: Pipeline) -> Iterator[str]:
     steps = tuple(replace(run.steps[number], inputs=row) for number, row in rows)
     known = {queue: size for queue, size in run.capacities.items() if queue in flat.queues}
     yield from write_replay(replace(run, steps=steps, loop=None, pipeline=flat, capacities=known), function)
-    yield f"# so {run.shows}" if run.shows else "# the model has no room for more"
+    yield f"# so {run.shows}" if run.shows else "# the model has no capacity for more"
 
 
 def _iterate_timed_rows(run: Trace, side: Pipeline) -> Iterator[tuple[int, Mapping[str, Value]]]:

@@ -31,7 +31,7 @@ def _make(pipeline: Program, start: Start) -> Backend:
     if count := start.options.processes:
         if most:
             raise InputError(
-                "--why looks at the quantifiers of one process", hint="leave --processes or --why and --html out"
+                "--why explains the quantifiers of one process", hint="leave --processes or --why and --html out"
             )
         from workbench.executors.processes.executor import Processes
 
@@ -72,7 +72,7 @@ def _open_keyed(pipeline: Program, start: Start, partition: Partition) -> Sessio
     from workbench.executors.reference.keyed import KeyedRowSession
 
     if start.options.why or start.options.html:
-        raise InputError("--why looks at one run, and --key makes many", hint="leave --key or --why and --html out")
+        raise InputError("--why explains one run, and --key makes many", hint="leave --key or --why and --html out")
     if start.options.processes:
         raise InputError(
             "--processes divides one run, and --key makes many", hint="add --backend spark, or leave one out"

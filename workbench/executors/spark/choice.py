@@ -65,7 +65,7 @@ def choose(pipeline: Program, backend: str = "auto") -> Choice:
     running: Compiled | Reference
     try:
         if backend == "reference":
-            raise Refused("the reference executor was asked for")
+            raise Refused("the reference executor was requested")
         running = Compiled(pipeline, maps=False)
     except Refused as error:
         if ALIASES.get(backend, backend) == Compiled.name:

@@ -82,7 +82,7 @@ def refuse_key(name: str, kind_of: str) -> None:
     """Refuse a column as key: of floats, which are seldom equal, or of no scalars."""
     if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
         raise InputError(
-            f"the key '{name}' is of type {kind_of}, which does not tell streams apart", hint="cast it to string"
+            f"the key '{name}' is of type {kind_of}, which does not separate streams", hint="cast it to string"
         )
 
 

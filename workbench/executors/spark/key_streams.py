@@ -255,7 +255,7 @@ class KeyStreams(GroupRun):
         names, shown = ", ".join(self.layout.orders), self.layout.format_order(two)
         if one == two:
             what = f"two rows have the same {names} ({shown}), and Spark does not say which comes first"
-            error = InputError(what, hint="name another column that tells them apart: order=['time', 'number']")
+            error = InputError(what, hint="name another column that orders them: order=['time', 'number']")
         else:
             error = InputError(f"the rows are not in the order of {names or 'the log'} at {shown}")
         return self.layout.located(key, two, error)

@@ -100,7 +100,7 @@ def follow_log(
     first = None if remote else first_file(name)
     format = reading.format or (format_of(first) if first else None)
     if first is None and not remote and (format is None or not format_row(format).text):
-        what = "there is no file yet, and so nothing tells "
+        what = "there is no file yet that shows "
         raise InputError(
             what + ("what its columns are" if format else "the format of the input"), where=name,
             hint="put one there first" if format else "add --format csv",

@@ -47,8 +47,8 @@ def _propose_key(pipeline: Program, args: RunOptions) -> str:
         for file in look(args.input, pipeline, args.reading(pipeline)):
             names += [each.name for each in file.columns if not each.inputs]
     if not names:
-        return "add a column that tells the streams apart, and name it: --key COLUMN; or use --backend compiled"
-    return f"say which column tells the streams apart: {listed([f'--key {name}' for name in dict.fromkeys(names)])}"
+        return "add a column that separates the streams, and name it: --key COLUMN; or use --backend compiled"
+    return f"name the column that separates the streams: {listed([f'--key {name}' for name in dict.fromkeys(names)])}"
 
 
 @dataclass

@@ -196,7 +196,7 @@ def check_files(args: RunOptions) -> None:
         if args.head is not None:
             raise InputError("a stream that goes on has no first rows: --head", hint="leave --stream out")
         if args.bad_rows not in ("error", "skip"):
-            what = f"the bad rows of a stream are not kept, which may never end: --bad-rows {args.bad_rows}"
+            what = f"the bad rows of a stream, which may never end, are not stored: --bad-rows {args.bad_rows}"
             raise InputError(what, hint="--bad-rows skip passes them over, and counts them")
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")

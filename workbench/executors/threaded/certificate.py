@@ -79,7 +79,7 @@ class Certificate:
                 hint="declare the inputs as the domain that was checked, or certify the pipeline as it is run",
             )
         raise Refused(
-            f"nobody has established what the certificate of `{processor}` says: it was made or changed by hand",
+            f"it was not established what the certificate of `{processor}` says: it was made or changed by hand",
             hint="workbench.certify(pipeline), or workbench.vouch(pipeline, history, by=NAME) to answer for it",
         )
 
@@ -131,7 +131,9 @@ def vouch_for(processor: Processor, inputs: tuple[Domain, ...], history: int, by
     if type(history) is not int or history < 1:
         raise PipelineError(f"a processor depends on at least one event, the present one, not on {history!r}")
     if not by.strip():
-        raise PipelineError("somebody has to answer for a certificate that was not established", hint="by='your name'")
+        raise PipelineError(
+            "a certificate that was not established needs somebody who vouches for it", hint="by='your name'"
+        )
     return Certificate(processor, domains_of(processor, inputs), history, "", trusted_by=by)
 
 

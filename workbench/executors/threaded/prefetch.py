@@ -28,7 +28,7 @@ def check_room(capacity: int) -> int:
     """The capacity; PipelineError where no event would ever fit."""
     if type(capacity) is not int or capacity < 1:
         raise PipelineError(
-            f"a queue of what is computed ahead has room for at least one event, not for {capacity!r}",
+            f"a queue of results that are computed ahead needs a capacity of at least one event, not {capacity!r}",
             hint=f"give it a whole number from 1 on, or leave it out: it is {CAPACITY} then",
         )
     return capacity

@@ -322,7 +322,7 @@ class ForAll(SingleHolder, Divisible, Deferring):
                 )
                 return state, (event(broken if self.breaks else negate(broken)),)
             if isinstance(values, Change):
-                raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of what there is")
+                raise Refused(f"{self} ranges over a table of slices", hint="let a machine keep a map of the keys")
             for there, value in _elements(values, element):
                 with when(there):
                     _, said = advance(inner, initial, nothing, (value, *front))

@@ -195,7 +195,7 @@ class RuleControl:
         """What has not been done."""
         if self._changes:
             many = f"{len(self._changes):,} changes lie" if len(self._changes) > 1 else "a change lies"
-            self._start.say(f"{self._shown}: {many} behind the last event, and nothing came of it (--until moves time)")
+            self._start.say(f"{self._shown}: {many} behind the last event, and had no effect (--until moves time)")
 
     def _agree(self) -> None:
         if self._clock.dates not in (None, self._of_log.dates):

@@ -234,7 +234,7 @@ class RecordingSession(RuleSession):
         missing = missing_reason(record, named.type, self._read_time(named.time), named.values)
         if asked.missing is None:
             if not missing.there:
-                hint = f'--missing "{asked.output}" tells why'
+                hint = f'--missing "{asked.output}" explains why'
                 raise InputError(f"there is no {asked.output}", hint=hint)
             return self._of(record, missing.there)
         found = self._of(record, missing.there)

@@ -90,7 +90,7 @@ class _FactFiles:
         given = self._start.options
         policy, rows, shared = given.facts_cache, given.facts_cache_rows, given.facts_cache_shared
         if not policy and (rows or shared):
-            what = "how large a cache of facts is, or who shares it, is told, and not which one"
+            what = "the size or the sharing of a cache of facts is given, but not its policy"
             raise InputError(what, hint="--facts-cache gds")
         return FactCaching(policy, rows or ROWS, shared) if policy else None
 
@@ -139,7 +139,7 @@ class _FactFiles:
     def facts(self) -> Facts:
         """Of each type its rows, or its table."""
         if self.databases and not self.types:
-            self._start.say("--facts is not looked at: the rules declare no facts")
+            self._start.say("--facts is not read: the rules declare no facts")
         found: dict[str, Any] = dict(self.tables)
         for name, (paths, rows) in self.rows.items():
             if name in found:
@@ -175,7 +175,7 @@ class _FactFiles:
             return store_rows(self.types[name], itertools.chain(few, rows), ", ".join(paths))
         except (OverflowError, UnicodeEncodeError) as error:
             what = f"facts of type '{name}': a whole number has more than 64 bits, or a text cannot be written"
-            hint = f"so many rows (more than {len(few) - 1:,}) are put into a database, which has no such values"
+            hint = f"large tables (more than {len(few) - 1:,} rows) are put into a database, which has no such values"
             raise InputError(what, where=", ".join(paths), hint=hint) from error
 
     def _is_ranged(self, name: str) -> bool:

@@ -161,12 +161,12 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
     options = opened.start.options
     wanted, limit, numbers = options.matches, options.first, options.matches == ROWS
     if wanted not in (COUNT, ROWS):
-        raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' tells their events")
+        raise InputError(f"matches are not '{wanted}'", hint=f"'{COUNT}' counts them, '{ROWS}' lists their events")
     threads = "--threads" if (options.threads or 1) > 1 else ""
     if foreign := options.given("--with-sources", "--rules-control", "--key") or threads:
         raise InputError(f"{foreign} and --matches do not go together", hint="leave one out")
     if limit is not None and not numbers:
-        raise InputError("the first matches are told, not counted", hint=f"add --matches {ROWS}")
+        raise InputError("the first matches are listed, not counted", hint=f"add --matches {ROWS}")
     opened.engine = _engine(opened, numbers)
     return MatchSession(opened, numbers=numbers, limit=limit, show=show)
 

@@ -44,7 +44,7 @@ class MatchedRules:
         found = []
         for rule in self.rules.rules:
             if rule.emits in readers:
-                found.append(f"{readers[rule.emits]} looks at {rule.emits}")
+                found.append(f"{readers[rule.emits]} reads {rule.emits}")
             elif counting is not None:
                 found.append(f"{counting} counts all events, composites among them")
             else:

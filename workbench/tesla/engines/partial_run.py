@@ -146,7 +146,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
     """Refused, with a hint, where an absence is told because one was told before, so that places have no bounds."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
-            what = f"rule '{rule.name}' leads back to itself, so that what it tells has no place among all"
+            what = f"rule '{rule.name}' leads back to itself, so that what it emits has no place in the order"
             raise Refused(what, hint=hint)
 
 

@@ -77,7 +77,7 @@ class RulePool(FixedRules):
 
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, make: Callable[[], Publisher]) -> None:
         if fact_tables(facts) is not None:
-            what = "facts in a database, or so many that they are put into one, are for one process"
+            what = "facts in a database, or too many for memory, are for one process"
             raise Refused(what, hint="leave --threads out")
         refuse_circles(rules, "absences that cause each other in a circle run in one process: leave --threads out")
         self.rules = rules

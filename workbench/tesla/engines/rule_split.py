@@ -1,8 +1,8 @@
 """How a rule set can be run in parts: independent rules, events by key, time slices.
 
 The rule of this module: parts meet in nothing but the order of what they publish. What an event causes in a time slice
-is said by the events of the reach before it, and by nothing else: whatever a rule remembers of what it has told is in
-the way.
+follows from the events of the lookback before it, and from nothing else: a rule that remembers what it has emitted
+cannot be split.
 
 Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
 (DEBS 2013), of time slices.
@@ -80,7 +80,7 @@ def rule_split(rules: RuleSet) -> RuleSplit:
             return RuleSplit([range(len(rules.rules))], time=TimeSplit(reason=why), counted=why, in_turn=why)
     groups, found = rules.graph.groups, rule_partition(rules)
     again = next(_find_led_back(rules), "")
-    why = f"rule '{again}' waits for what must not come since an absence was told" if again else ""
+    why = f"rule '{again}' waits for what must not come since an absence was reported" if again else ""
     reasons = (*found.reasons, *filter(None, [why]))
     keys, time = {} if reasons else found.keys, time_split(rules)
     in_turn = ""
@@ -118,7 +118,7 @@ def _find_memories(rules: RuleSet) -> Iterator[str]:
         if rule.consuming:
             yield f"{name} consumes events"
         if rule.pause is not None:
-            yield f"{name} is silent after what it has told"
+            yield f"{name} is silent after what it has emitted"
         if rule.absence is not None:
             yield f"{name} waits for what must not come"
         if rule.counts_events:

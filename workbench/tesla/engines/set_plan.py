@@ -299,7 +299,7 @@ def find_dependences(plan: SetPlan) -> Mapping[str, str]:
 def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
     """Why the matches of a rule depend on those of other triggers."""
     if reader := next((each.name for each in rules.rules if plan.rule.emits in each.types), ""):
-        yield f"'{reader}' looks at what it emits"
+        yield f"'{reader}' reads what it emits"
     if plan.consumed_slots:
         yield "it consumes events"
     if plan.pause is not None:

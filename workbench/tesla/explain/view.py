@@ -375,9 +375,9 @@ def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
     record, label = view.record, view.order.label(view.trigger.number)
     shown = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
     engine = f"the engine {record.engine}" if record.engine else "the engine"
-    what = f"{engine} has told a composite of {shown}, and the rules have none"
+    what = f"{engine} has emitted a composite of {shown}, and the rules have none"
     if composite is None:
-        what = f"{engine} has told no composite of {shown}, and the rules have one"
+        what = f"{engine} has emitted no composite of {shown}, and the rules have one"
     return EngineGap(
         f"DEFECT OF WORKBENCH: {what}. Please report this.",
         hint="were facts the same, and none dropped? `workbench run --backend cdp` is another engine",

@@ -297,7 +297,7 @@ def _explain_other_values(
         return []
     number = view.composites[place] if place < len(view.composites) else -1
     shown = ", ".join(f"{name} = {format_value(each)}" for name, each in other.items())
-    what = f"it has told {view.rule.emits} {view.order.label(number)} with {shown}"
+    what = f"it has emitted {view.rule.emits} {view.order.label(number)} with {shown}"
     return [_Stop(len(view.rule.parts), match, (Hindrance(VALUE, what, events=(number,)),))]
 
 

@@ -338,7 +338,7 @@ def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
             if not degree.known or degree.count:
                 if (rule.emits, each.name) in read:
                     raise Refused(
-                        f"{rule.emits}.{each.name} is a time, and rules look at it: a model has only ages of events",
+                        f"{rule.emits}.{each.name} is a time, and rules read it: a model has only ages of events",
                         where=each.where,
                         hint="compare times by windows: within 5 min from ...",
                     )
@@ -365,7 +365,7 @@ def _refuse_unknown(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> None:
     for name in bounds.changing:
         if name not in bounds.any_facts:
             hint = did_you_mean(name, bounds.any_facts)
-            raise InputError(f"how many rows '{name}' has at most is not said, and it changes", hint=hint)
+            raise InputError(f"how many rows '{name}' has at most is not stated, and it changes", hint=hint)
     shown = [(rules, name) for rules in rule_sets for name in (*rules.primitives, *bounds.any_facts)]
     known = [f"{name}.{a}" for rules, name in shown for a in rules.declarations[name].domains]
     for name in map(".".join, bounds.values):

@@ -90,7 +90,7 @@ def _assume_rates(found: Pipeline, rates: Mapping[str, EventRate], tick: int, un
 def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
     if bounds.any_facts:
         raise InputError(
-            "rules in a pipeline look at facts that are given",
+            "rules in a pipeline use facts that are given",
             hint="write --facts; --facts-any and --facts-change are for a .tesla file",
         )
     inputs = {name: domain for each in flat for name, domain in each.inputs}
@@ -162,7 +162,7 @@ def _time_input(flat: Pipeline) -> str:
     (time,) = clocks or (ELAPSED,)
     for node in flat.nodes:
         if time in (node.inputs[1:] if node in timed else node.inputs):
-            what = f"{node.processor} looks at what time it is: a model has only how much time has passed"
+            what = f"{node.processor} reads the time of day: a model knows only how much time has passed"
             raise Refused(what, hint="leave it out, or ask about the rules by themselves", where=node.where)
     if time in dict(flat.outputs).values():
         raise Refused("an output is the time: a model has only how much has passed", hint="leave it out")
@@ -213,7 +213,7 @@ def _model_rules(
     facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
     for name in rules.looks_up:
         if name not in facts:
-            raise InputError(f"{rules} looks at facts, {name}", hint=f"give them: --facts {name}=FILE.csv")
+            raise InputError(f"{rules} uses facts, {name}", hint=f"give them: --facts {name}=FILE.csv")
     tick = bounds.tick or 1
     tables: dict[tuple[str, str], ValueTable] = {}
     for name, shape in zip(rules.fed, shapes[1:], strict=True):

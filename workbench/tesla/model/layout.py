@@ -278,7 +278,7 @@ def _refuse_endless(role: Role) -> Refused:
     return Refused(
         f"what {window} reaches lies back by a time and by a number of events, and has no finite model",
         where=window.where,
-        hint="let windows that hang on each other all measure times, or all count events",
+        hint="let windows that depend on each other all measure times, or all count events",
     )
 
 

@@ -147,7 +147,7 @@ class RuleMatching:
         if most is None:
             raise Refused(
                 f"TIME({part.name}): a model does not know how long ago it was", where=part.where,
-                hint="give it a window of time that hangs on the trigger: within 5 min from ...",
+                hint="give it a window of time that depends on the trigger: within 5 min from ...",
             )  # fmt: skip
         age = self.line.slots[slot].age
         return GuardedValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))

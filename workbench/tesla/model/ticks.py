@@ -112,7 +112,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them do what one of so many does"
+        longest = "" if self.most == 1 else f", and longer pauses than {self.most} of them count as one of {self.most}"
         values = [
             f"{name}.{attribute} is {self._input_encodings[name, attribute].domain}"
             for name in self._types
@@ -227,7 +227,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             if waits[rule.name] > self.frame.waits[rule.name]:
                 queue = waiting_of(rule)
                 what = f"queue '{queue}' overflows: its capacity is {self.frame.waits[rule.name]} and more matches wait"
-                raise Overflow(what, hint=f"give it more room: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
+                raise Overflow(what, hint=f"give it more capacity: -Q NAME.{queue}={waits[rule.name]}", queue=queue)
         for each, chain in _measure_chains(found):
             if chain > self.frame.depth and each.type in self.frame.types_read:
                 raise Overflow(
@@ -258,7 +258,9 @@ class RulesInTicks(RuleProcessor, Keeping):
         kept = tuple(each for each in kept if key is None or each[0].type != event.type or each[1] != key)
         if sum(each[0].type == event.type for each in kept) >= column.room:
             what = f"queue '{event.type}' overflows: its capacity is {column.room} and more events would be kept"
-            raise Overflow(what, hint=f"give it more room: -Q NAME.{event.type}={column.room + 1}", queue=event.type)
+            raise Overflow(
+                what, hint=f"give it more capacity: -Q NAME.{event.type}={column.room + 1}", queue=event.type
+            )
         return (*kept, (event, key))
 
     # --- events and values ---

@@ -222,7 +222,7 @@ LAWS = (
     Law("counted twice", "aggregates over the same events have the same value", of_a_rule(_count_twice)),
     Law(
         "earlier",
-        "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is looked at",
+        "a condition on what the trigger or an `each` brings is a constraint of that one, for all of it is examined",
         of_a_rule(_earlier),
     ),
     Law(
@@ -238,7 +238,7 @@ LAWS = (
     ),
     Law(
         "sooner",
-        "a `not` or an aggregate that hangs on nothing an `each` brings says the same before it, once",
+        "a `not` or an aggregate that depends on nothing an `each` brings can stand before it, once",
         of_a_rule(_sooner),
     ),
     Law(

@@ -112,7 +112,7 @@ class _Examination:
     def _examine_vacuity(self) -> Iterator[Ground]:
         cases = self.prepared.question.exercised
         if not cases:
-            yield _report("vacuity", Reliance.UNKNOWN, "no condition is known without which it says nothing")
+            yield _report("vacuity", Reliance.UNKNOWN, "no condition is known without which it is vacuous")
         for words, _ in cases:
             verdict = check(self.pipeline, self._never(words), self.settings)
             if verdict.outcome is Outcome.FAILS and verdict.counterexample:
@@ -183,7 +183,7 @@ class _Examination:
 
     def _examine_values(self) -> Iterator[Ground]:
         if self.verdict.for_every_n:
-            yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is looked at")
+            yield _report("every N", Reliance.CONFIRMED, "the same for every N: no value of type int is read")
             return
         yield self._examine_one_value_more()
         enough = self._find_enough(self.settings)

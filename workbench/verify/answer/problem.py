@@ -294,7 +294,7 @@ def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
         kept = isinstance(node.processor, Keeping) and not isinstance(node.processor, Deferring)
         if kept and check(_alone(flat, node), no_overflow(), free).outcome is not Outcome.HOLDS:
             raise Refused(
-                f"{node.processor} may keep more events than there is room for, and what waits behind is not known",
+                f"{node.processor} may retain more events than fit, and what waits behind is not known",
                 where=node.where,
                 hint="`check -p no-overflow` answers within bounds; proofs are of rules that ask for the newest events",
             )

@@ -43,7 +43,7 @@ class TraceStep:
     def __repr__(self) -> str:
         carried = [f"{name} = {value}" for name, value in self.pipes.items() if value is not None]
         waiting = [f"{count} in {name}" for name, count in self.queues.items() if count]
-        full = [f"no room in {name}" for name in self.overflows]
+        full = [f"full: {name}" for name in self.overflows]
         return f"<{', '.join([*carried, *waiting, *full]) or 'nothing comes'}>"
 
 
@@ -227,7 +227,7 @@ class Waiting(Sequence[Value]):
     def __getitem__(self, place: int | slice) -> Value | Waiting:
         if isinstance(place, slice):
             start, stop, step = place.indices(len(self))
-            assert step == 1, "a queue is looked at in its order"
+            assert step == 1, "a queue is read in its order"
             return Waiting(self._line, self._start + start, self._start + max(start, stop))
         return self._line[range(self._start, self._stop)[place]]
 

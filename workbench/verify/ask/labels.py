@@ -122,7 +122,7 @@ class Labels(Evaluator):
             self._condition(e)
         if not given and not self.mentioned:
             return ()
-        words = " and ".join(f"'{part}'" for part in given) or "the pipes it looks at carry events"
+        words = " and ".join(f"'{part}'" for part in given) or "the pipes it reads carry events"
         return ((words, conjunction([*self.mentioned, *terms])),)
 
     def _condition(self, e: s.Expression) -> Term:

@@ -62,7 +62,9 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
 def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
     """Whether never more positions wait than this."""
     text = f"more than {capacity} positions wait in queue({queue})"
-    room = invariant(f"{queue} has room", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True)
+    room = invariant(
+        f"{queue} has capacity left", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True
+    )
     return check(with_room(part, {queue: capacity}), room, settings)
 
 

@@ -160,7 +160,7 @@ def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
 
 
 def _report_exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
-    """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
+    """What to say where no engine decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
         role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
@@ -239,7 +239,7 @@ def _make_disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> Engi
 
 
 def _choose_best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
-    """The answer with the shortest run, if there is one; else why nobody decided."""
+    """The answer with the shortest run, if there is one; else why no engine decided."""
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
@@ -251,7 +251,7 @@ def _describe_agreement(part: Part, found: dict[str, Decision]) -> str:
     """Who decided all that was asked, and who did not."""
     done = [n for n, each in found.items() if all(each.answers[role].truth is not None for role in part.required)]
     silent = [name for name in found if name not in done]
-    agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "nobody decided"
+    agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "no engine decided"
     return agree + (f" ({', '.join(silent)} did not decide)" if silent and done else "")
 
 

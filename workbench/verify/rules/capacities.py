@@ -50,7 +50,7 @@ MOST_KEPT = 64
 """The largest capacity that is asked about when nothing else is said."""
 VALUED = ", with these values"
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
-FEW_KINDS = "counting: so many kinds of events are kept, of each the one that counts"
+FEW_KINDS = "counting: the kinds of events that are retained, one event of each"
 
 
 CAPACITY = {**RULES, **{name: name for name in ("capacity", "at_least", "growth")}}

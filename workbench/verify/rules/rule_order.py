@@ -64,7 +64,7 @@ def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
     before, (one, other), behind = rules.rules[:place], rules.rules[place : place + 2], rules.rules[place + 2 :]
     about = f"{one.name}, {other.name}"
     if {one.emits, other.emits}.isdisjoint(name for rule in rules.rules for name in rule.types):
-        yield Finding(about, ANSWERS[1], "their order does not matter: no rule looks at what they emit")
+        yield Finding(about, ANSWERS[1], "their order does not matter: no rule reads what they emit")
     elif one.trigger.type != other.trigger.type and not (one.absence and other.absence):
         yield Finding(about, ANSWERS[1], "their order does not matter: no event triggers both")
     else:

@@ -146,7 +146,7 @@ def _is_private(found: os.stat_result, path: Path, is_kind: Callable[[int], bool
         what = f"others own {path}, or may write there (chmod 700 it)"
     else:
         return True
-    _warn(f"machine code is not kept, and none is loaded: {what}")
+    _warn(f"machine code is not cached, and none is loaded: {what}")
     return False
 
 
@@ -216,7 +216,7 @@ class ObjectFunction:
         made = (ctypes.c_int64 * 2)()
         result = ctypes.addressof(made)
         if self._code(result, result + 8, words):  # other threads go on meanwhile
-            raise MemoryError("a loop has no room for what it sorts")
+            raise MemoryError("there is no memory for what a loop sorts")
         return int(made[0])
 
 

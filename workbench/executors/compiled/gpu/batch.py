@@ -336,7 +336,7 @@ class Batch:
             raise PipelineError(
                 f"input '{name}' carries {odd}: an array that is on the GPU already is taken for int (int64), float"
                 " (float64) and bool only",
-                hint="give an array of numpy, whose values are looked at",
+                hint="give a numpy array, whose values are checked",
             )
         shape = parts[0].shape
         flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts), None, self._texts)

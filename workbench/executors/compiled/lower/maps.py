@@ -244,7 +244,7 @@ class _Tabled:
             raise Refused(
                 f"pipe '{name}' carries a map out that no slices make",
                 where=node.where if node else "",
-                hint="let the pipeline emit what there is to know of it, with get, has or size",
+                hint="let the pipeline emit what you need of it, with get, has or size",
             )
         return found
 

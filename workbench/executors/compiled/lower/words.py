@@ -41,7 +41,7 @@ def _only_told_apart(term: Term) -> None:
         return
     if term.op not in (EQ, NE, ITE) or not all(isinstance(arg.domain, Texts) for arg in values):
         raise Refused(
-            f"'{term.op}' reads or makes texts, and compiled code can only tell them apart: it has numbers for them",
+            f"'{term.op}' reads or makes texts, and compiled code only compares them: it has numbers for them",
             hint="the reference executor runs everything; or declare the texts that matter as labels, {a, b}",
         )
 

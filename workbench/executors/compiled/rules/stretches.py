@@ -180,6 +180,6 @@ def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:
     """Raise Refused, with the reasons, where triggers cannot be matched together."""
     found = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
     if settings.profiled:
-        found.append("nobody counts there what rules cost (leave --profile out)")
+        found.append("the cost of rules is not counted there (leave --profile out)")
     if found:
         raise Refused(f"triggers cannot be matched together: {'; '.join(found)}", hint=HINT)

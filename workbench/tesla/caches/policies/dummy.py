@@ -3,4 +3,4 @@
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import CachePolicy
 
-ROW = CachePolicy("dummy", "nothing is kept", lambda _: FactCache(0), rank=90)
+ROW = CachePolicy("dummy", "nothing is cached", lambda _: FactCache(0), rank=90)

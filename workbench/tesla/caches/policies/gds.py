@@ -70,4 +70,4 @@ class GreedyDualCache(FactCache):
         self._heap.clear()
 
 
-ROW = CachePolicy("gds", "large ones, unless they were asked for lately", GreedyDualCache, rank=31)
+ROW = CachePolicy("gds", "large ones, unless they were requested lately", GreedyDualCache, rank=31)

@@ -33,4 +33,4 @@ class LruCache(FactCache):
         self.rows -= self.entries.popitem(last=False)[1].size
 
 
-ROW = CachePolicy("lru", "the one not asked for the longest", LruCache, rank=30)
+ROW = CachePolicy("lru", "the least recently requested", LruCache, rank=30)

@@ -5,4 +5,4 @@ import sys
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import CachePolicy
 
-ROW = CachePolicy("perfect", "everything is kept, whatever the capacity", lambda _: FactCache(sys.maxsize), rank=91)
+ROW = CachePolicy("perfect", "everything is cached, whatever the capacity", lambda _: FactCache(sys.maxsize), rank=91)

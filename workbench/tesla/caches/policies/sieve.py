@@ -42,4 +42,4 @@ class SieveCache(FactCache):
 
 
 _NOBODY: Hashable = object()
-ROW = CachePolicy("sieve", "the oldest that was not asked for since it was looked at last", SieveCache, rank=20)
+ROW = CachePolicy("sieve", "the oldest that was not requested since the last sweep", SieveCache, rank=20)

@@ -138,8 +138,8 @@ class FactTables(dict[str, Any]):
             if found is not None and len(found) <= most:
                 return found
             why = f"has more than {most:,} rows"
-        what = f"facts of type '{type}' are kept in memory there, and {rows} {why}"
-        hint = "--backend cdp or aip asks the database; compiled, too, by equations or two bounds that triggers tell"
+        what = f"facts of type '{type}' are held in memory there, and {rows} {why}"
+        hint = "--backend cdp or aip asks the database; compiled, too, by equations or two bounds that triggers give"
         raise Refused(what, hint=hint)
 
     def close(self) -> None:
@@ -178,7 +178,7 @@ class FactTables(dict[str, Any]):
         if costs or self.caches is not None:
             yield from self._costs()
         for (type, why), count in self.dropped.most_common():
-            yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not told: {why}"
+            yield f"{count:,} match{'es' * (count != 1)} given up, for facts {type} were not found: {why}"
 
 
 def check_files(then: FactFiles, now: FactFiles) -> None:
@@ -191,7 +191,7 @@ def check_files(then: FactFiles, now: FactFiles) -> None:
             raise StateError(what, hint="give the facts that it was saved with; or start afresh")
         if before[2] and here[2] and before[2] != here[2]:
             what = f"facts {name} have changed since this state was saved, and are promised not to"
-            raise StateError(what, where=here[0], hint="leave --facts-fixed out to go on with what is there now")
+            raise StateError(what, where=here[0], hint="leave --facts-fixed out to go on with the present rows")
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:

@@ -137,7 +137,7 @@ class Relations:
         replaced = Rules(self._generators, self._known.get(over, {}))
         monomials = [monomial for monomial in self._monomials(over, kind) if replaced.divisor(monomial) is None]
         if len(monomials) > MOST:
-            raise Exhausted(f"{len(monomials)} monomials are more than the {MOST} that are looked at")
+            raise Exhausted(f"{len(monomials)} monomials are more than the limit of {MOST}")
         return [self._difference(monomial) for monomial in monomials]
 
     def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:
