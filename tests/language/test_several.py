@@ -137,7 +137,7 @@ MEANING = {
         }
         machine n(x: 0..9) -> 0..9 {
             state s: x
-            §s -> t
+            s -> §t
             §s -> s when x > 3
         }
     """,
