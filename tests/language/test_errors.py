@@ -102,8 +102,8 @@ NAMES = {
     ),
     "output is another pipe": (
         "pipeline p(x: int) -> §y: int { y = x + 1\n return y + 1 }",
-        "another pipe is called 'y'",
-        "rename",
+        "the output 'y' shows 'y + 1', but another pipe is called 'y'",
+        "give the pipe or the output another name",
     ),
     "function in function": ("function f(v) = §g(v)", "there is no function 'g'", ""),
     "name in function": ("function f(value) = §valeu + 1", "there is no 'valeu' here", "'value'"),

@@ -192,8 +192,9 @@ class Elaborator:
             returned = str(written[i]) if len(written) == len(names) and s.is_short(written[i]) else pipe
             _check_output(syntax, port, body.domain(port.type), made.domains[pipe], returned)
             if name in made.domains and pipe != name:
-                what = f"the output '{name}' shows '{pipe}', but another pipe is called '{name}'"
-                raise port.error(what, "rename the pipe, or name the output: -> name: TYPE")
+                what = f"the output '{name}' shows '{returned}', but another pipe is called '{name}'"
+                named = "give the pipe or the output another name"
+                raise port.error(what, named if port.name else "rename the pipe, or name the output: -> name: TYPE")
 
         Findings().all(range(len(names)), check)
         return made
