@@ -71,8 +71,9 @@ def test_decimal_commas(in_columns, tmp_path) -> None:
 def test_a_point_is_no_decimal_comma(cell, in_columns, tmp_path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(f"id;price\n1;{cell}\n")
-    with pytest.raises(InputError, match="expected a number"):
+    with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log, decimal=",", backend=in_columns)
+    assert ("remove thousands separators" in found.value.hint) == ("." in cell)
 
 
 def test_a_comma_is_no_point(tmp_path) -> None:
@@ -81,6 +82,15 @@ def test_a_comma_is_no_point(tmp_path) -> None:
     with pytest.raises(InputError, match="expected a number") as found:
         outputs(PRICES, log)
     assert "--decimal ," in found.value.hint
+
+
+@pytest.mark.parametrize("cell", ["1.234,56", "1,234.56", "1.234.567", "-1,234,567"])
+def test_numbers_have_no_thousands_separators(cell, in_columns, tmp_path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"id;price\n1;{cell}\n")
+    with pytest.raises(InputError, match="expected a number") as found:
+        outputs(PRICES, log, backend=in_columns)
+    assert found.value.hint == "remove the thousands separators first"
 
 
 def test_texts_for_nothing(in_columns, tmp_path) -> None:

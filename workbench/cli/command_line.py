@@ -100,7 +100,7 @@ class _Parser(PagedParser):
         known = {each.lstrip("-"): each for each in self._spellings()}  # dashes make any two alike
         from difflib import get_close_matches
 
-        close = get_close_matches(name.lstrip("-"), known, n=1)
+        close = get_close_matches(name.lstrip("-"), known, n=1, cutoff=0.65)
         return f"did you mean '{known[close[0]]}'?; see {self.prog} --help" if close else f"see {self.prog} --help"
 
     def _spellings(self) -> Iterator[str]:

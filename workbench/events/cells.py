@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.fields import Nullable
 from workbench.events.reading import Reading
-from workbench.events.values import NUMBER, from_text
+from workbench.events.values import NUMBER, UnreadableError, describe_domain, from_text
 
 _OTHER_MARK = str.maketrans(",.", ".,")
 
@@ -53,8 +53,13 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
     """The event in the text of a cell; None where it is empty."""
     if cell in reading.nulls or not cell.strip():
         return None
-    number = isinstance(domain.of if isinstance(domain, Nullable) else domain, Reals | Integer | Integers | Range)
-    return from_text(cell.translate(_OTHER_MARK) if number and reading.decimal == "," else cell, domain)
+    inner = domain.of if isinstance(domain, Nullable) else domain
+    if reading.decimal != "," or not isinstance(inner, Reals | Integer | Integers | Range):
+        return from_text(cell, domain)
+    if "." in cell:
+        hint = "--decimal , takes a comma for the decimal mark; remove thousands separators first"
+        raise UnreadableError(describe_domain(inner), hint)
+    return from_text(cell.translate(_OTHER_MARK), domain)
 
 
 def plain_cell(cell: Any, reading: Reading) -> Any:

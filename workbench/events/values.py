@@ -26,6 +26,7 @@ from workbench.events.date_formats import UntimedError
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
 DEEPEST = 200
 """Levels that a value of JSON of any type may have."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
@@ -331,6 +332,8 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
     if not integer and not NUMBER.fullmatch(text):
         if DECIMAL_COMMA.fullmatch(text):
             raise UnreadableError(describe_domain(domain), "--decimal , reads numbers with a decimal comma")
+        if GROUPED.fullmatch(text):
+            raise UnreadableError(describe_domain(domain), "remove the thousands separators first")
         return None
     if isinstance(domain, Reals):
         return double(text)
