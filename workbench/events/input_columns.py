@@ -108,9 +108,9 @@ def _decode_times(domain: Times, column: Any) -> EventArray | None:
 
 
 def _decode_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
-    """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
+    """The fields of a record from a column of structs, which may have others; None where some are missing."""
     names = [column.type.field(i).name for i in range(column.type.num_fields)]
-    if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
+    if not isinstance(domain, Record) or any(names.count(label) != 1 for label in domain.labels):
         return None
     present = None if column.null_count == 0 else bits_of(column.is_valid(), 1)
     inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is

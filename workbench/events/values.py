@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -260,8 +260,9 @@ def _read_structured(data: Any, domain: Domain) -> Value:
         if not isinstance(data, dict):
             raise UnreadableError(describe_domain(domain))
         given = {name: None for name, field in fields.items() if isinstance(field, Nullable)} | data
-        if given.keys() != fields.keys():
-            raise UnreadableError(describe_domain(domain), _compare_keys(given, domain))
+        if lacking := next((name for name in fields if name not in given), ""):
+            remedy = f"the object has no '{lacking}'; a field that may be missing is declared with a ?, as int?"
+            raise UnreadableError(describe_domain(domain), remedy)
         return tuple(from_json(given[n], f) for n, f in fields.items())
     if isinstance(domain, Tuple):
         if not isinstance(data, list) or len(data) != len(domain.fields):
@@ -274,15 +275,6 @@ def _read_structured(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Nullable):
         return None if data is None else from_json(data, domain.of)
     return _hashable(data)
-
-
-def _compare_keys(given: Mapping[str, Any], domain: Record) -> str:
-    """What to do about an object that has other keys than a record: first about one that it lacks."""
-    if lacking := [label for label in domain.labels if label not in given]:
-        return f"the object has no '{lacking[0]}'; a field that may be missing is declared with a ?, as int?"
-    more = next(key for key in given if key not in domain.labels)
-    kind = {bool: "bool", int: "int", float: "float", str: "str"}.get(type(given[more]), "any")
-    return f"'{more}' is not declared: write {str(domain)[:-1]}, {more}: {kind}}}"
 
 
 def _hashable(data: Any, level: int = 0) -> Value:
