@@ -230,8 +230,8 @@ class Stored(NamedTuple):
 class Processor(ABC):
     """Base class of all processors; a subclass is a frozen dataclass of its parameters.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     keyword: the name in the language; unique among processors.
     symbol: the pictogram's text in drawings.
     streams, outs: input and output arity (instances with a variable arity override the properties).
