@@ -78,6 +78,10 @@ class Location(NamedTuple):
         return [f"    {before}{text}{behind}", "    " + " " * (column - 1) + carets]
 
 
+MOST_REPEATED = 80
+"""The most characters of a hint that stands with each of several mistakes."""
+
+
 class WorkbenchError(Exception):
     """Root of everything workbench raises on purpose.
 
@@ -123,13 +127,18 @@ class WorkbenchError(Exception):
     @property
     def message(self) -> str:
         """The whole text, on one or several lines."""
+        return printable("\n".join(self._list_lines(set())))
+
+    def _list_lines(self, told: set[str]) -> list[str]:
+        """The lines of its text, and of the others'; a long hint that was told is not repeated."""
         place = str(self.where)
         lines = [f"{place}: {self.what}" if place else self.what]
         if isinstance(self.where, Location):
             lines += self.where.shown
-        if self.hint:
+        if self.hint and self.hint not in told:
             lines.append(f"  hint: {self.hint}")
-        return printable("\n".join([*lines, *(other.message for other in self.others)]))
+            told |= {self.hint} if len(self.hint) > MOST_REPEATED else set()
+        return lines + [line for other in self.others for line in other._list_lines(told)]
 
     def __str__(self) -> str:
         return self.message

@@ -14,6 +14,7 @@ from workbench.core.domain import INT, Integer, Overflowing, Range
 from workbench.core.function import Function
 from workbench.core.ops import ADD, MIN, MUL, SUB
 from workbench.errors import Overflow, TypingError
+from workbench.language import parse
 from workbench.processors.cast import Cast
 from workbench.processors.cumulate import FURTHEST, Cumulate
 from workbench.processors.held.window import Encoding, Window
@@ -77,7 +78,20 @@ def test_it_is_typed_again_as_it_was() -> None:
 def test_what_grows_too_far_is_refused(processor: Window | Cumulate) -> None:
     with pytest.raises(TypingError, match="does not fit the accumulated") as found:
         typed(processor, Range(0, 9))
-    assert "its range as the fourth argument" in found.value.hint
+    assert found.value.hint.startswith("write cumulate(x, ")
+
+
+def test_the_remedy_for_what_grows_works_and_is_told_once() -> None:
+    counts = "pipeline p(b: bool, x: 0..3) -> int, int { return cumulate(if b then 1 else 0, +«»), cumulate(x, +«») }"
+    with pytest.raises(TypingError) as found:
+        parse(counts.replace("«»", "")).get()
+    assert (str(found.value).count("fit the accumulated"), str(found.value).count("hint:")) == (2, 1)
+    assert found.value.hint.startswith("write cumulate(x, +, 0, int)")
+    assert found.value.others[0].hint == found.value.hint
+    assert parse(counts.replace("«»", ", 0, int")).get()
+
+    with pytest.raises(TypingError, match=r"cumulate\(x, \*, 1, int\)"):
+        typed(Cumulate(f.MUL), Range(1, 3))
 
 
 def test_what_converges_may_be_as_wide_as_it_likes() -> None:

@@ -20,10 +20,10 @@ from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
 
 HINT = (
-    "ranges are exact: only a window bounds this; else clamp it, with its range as the fourth argument, as "
-    "function add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100); or use cumulate(x, +, 0, int)"
+    "write cumulate(x, {0}, {1}, int); a range needs a bound: a window, or a function such as "
+    "add(total, x) = min(total + x, 100) in cumulate(x, add, 0, 0..100)"
 )
-"""What to do about a cumulation that leaves its range."""
+"""What to do about a cumulation that leaves its range, by its function and start."""
 FURTHEST = 4096
 """The most events for which it is worked out what they accumulate."""
 
@@ -72,7 +72,9 @@ class Cumulate(Functional):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
                 f"which does not fit the accumulated {domain}",
-                hint=HINT if isinstance(domain, Range) else "the function must give back the accumulator's domain",
+                hint=HINT.format(self._function, start)
+                if isinstance(domain, Range)
+                else "the function must give back the accumulator's domain",
             )
         return replace(self, function=function, start=fit_value(domain, start), domain=domain)
 
