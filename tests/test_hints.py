@@ -109,6 +109,7 @@ BODIES = [
     "return x «**→*» x",
     "return filter(x, 1 < x «<→and x <» 3)",
     "return 1 + «if b then x else 2→(if b then x else 2)»",
+    "return «b ? x : y→(if b then x else y)»",
     "«a→a = x»\n return x",
     "return trim(x«→,» 1)",
     "a = (x«→)»\n c = x\n return a",
@@ -140,6 +141,8 @@ PIPES = [
     "«→pipeline p(x: int) -> int { return x }»",
     "pipeline p(x: int) «→-> int »{ return x }",
     "pipeline p(x: «itn→int») -> any { return x }",
+    "pipeline p(x: {h: {y: int«→?»}«?→»}) -> any { return x }",
+    "pipeline p(x: {y: int«→?»}«?→») -> any { return x }",
     "pipeline p(x: «mapp→map»(int, bool)) -> any { return x }",
     "pipeline p(x: «float→int» mod 5) -> any { return x }",
     "function large(r) = r«→.a» > 1\nfunction parity(v) = v mod 2\n"

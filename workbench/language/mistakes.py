@@ -182,6 +182,10 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "MACHINE", "FUNCTION", "USE", "CHECK", "MONITOR", "$END"}:
         return "a file holds pipelines, machines, functions and checks; statements stand inside the braces of one"
+    if found == "'?'" and "STAR" in expected:
+        return "a choice is written if b then x else y"
+    if found == "'?'" and "COMMA" in expected:
+        return "? is for types of one word: int?, str?; in a record, for its fields"
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""
