@@ -221,6 +221,8 @@ RULES = [
     "from Smoke«→[$a = area]»(area == $a) emit Smoke(area = 1)",
     "from Smoke emit Smoke(area = «→Smoke.»area)",
     "from Smoke(«Smoke.→»area > 3) emit Smoke(area = 1)",
+    "from Smoke as S where «S.time→TIME(S)» > 3 emit Smoke(area = 1)",
+    "from Smoke as S where «time→TIME(S)» > 3 emit Smoke(area = 1)",
     "from Smoke(«aera→area» == 1) emit Smoke(area = 1)",
     # windows
     "from Smoke emit Smoke(area = 1) at most once in «3 events→10 min»",

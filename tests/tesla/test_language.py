@@ -342,6 +342,14 @@ def test_units_are_read_as_people_write_them_and_shown_short(spelling):
     assert read_time(f"30 {spelling}", "--tick") == 30 * clock.scale
 
 
+def test_who_asks_for_an_attribute_time_is_told_of_the_function():
+    for asked, hint in (("B.time", "TIME(B) is its time"), ("time", "write TIME(B)"), ("Zone.time", "Zone has: ")):
+        text = f"from Smoke as B and last Zone ordered by name where {asked} > 3 emit Smoke(area = 1)"
+        with pytest.raises(LanguageError) as caught:
+            parse_rules(TYPES + text)
+        assert caught.value.hint.startswith(hint)
+
+
 def test_windows_in_the_unit_of_times():
     text = "declare A() from A and each A as B within {} from A emit A"
 

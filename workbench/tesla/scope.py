@@ -138,6 +138,8 @@ class RuleScope:
     def _of_which(self, expression: t.OwnAttribute) -> LanguageError:
         names = [name for name, event in self.bound.items() if event and expression.name in event.declared.domains]
         hint = f"write {names[0]}.{expression.name}" if names else "name the event: Smoke.area"
+        if expression.name == "time" and self.bound and not names:
+            hint = f"write TIME({next(iter(self.bound))})"
         return LanguageError(f"'{expression.name}' of which event?", where=expression.where, hint=hint)
 
 
@@ -179,6 +181,8 @@ def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
         if declared.inferred and not hint.startswith("did"):
             hint = f"no row of {declared.name} has a value for it, of those that --infer has read"
+        if isinstance(where, t.OtherAttribute) and name == "time" and not declared.fact:
+            hint = f"TIME({where.of}) is its time"
         hint = hint or f"{declared.name} is declared without attributes"
         raise LanguageError(f"{declared.name} has no attribute '{name}'", where=where.where, hint=hint)
     if name not in declared.domains:
