@@ -347,3 +347,25 @@ def test_nothing_is_said_of_random_rules_that_a_stream_refutes(seed):
         )
         assert never not in ("holds", "holds-within-bounds") or rule.name not in firing
         assert same.outcome in (Outcome.FAILS, Outcome.UNKNOWN) or (rule.name not in firing and same.vacuity)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "from A[$x = x] and last B(x == $x) within 1 min from A where $x == 1 and $x == 2 emit C(x = $x)",
+        "from A and last B(x > 5, x < 4) within 1 min from A emit C(x = B.x)",
+        "from A(x > 5, x < 4) and $n = COUNT(B() within 1 min from A) where $n > 2 emit C(x = $n)",
+        "from A[$x = x] and not B(x == $x) within 1 min from A where $x > 3 and $x < 2 emit C(x = $x)",
+    ],
+)
+def test_conditions_that_exclude_each_other_need_no_bound(rule: str) -> None:
+    """No event satisfies them, however long windows and queues are: what is never emitted is known."""
+    rules = parse_rules(f"declare A(x: int) declare B(x: int) declare C(x: int) rule r: {rule}", "r")
+    assert str(rule_problem(rules, "can(C)").decide().outcome) == "fails"
+    assert str(rule_problem(rules, "never(C)").decide().outcome) == "holds"
+
+
+def test_conditions_of_what_must_not_come_exclude_nothing() -> None:
+    text = "from A and not B(x > 5, x < 4) within 1 min from A emit C(x = 1)"
+    rules = parse_rules(f"declare A(x: int) declare B(x: int) declare C(x: int) rule r: {text}", "r")
+    assert str(rule_problem(rules, "can(C)").decide().outcome) == "holds"

@@ -6,7 +6,7 @@ Predicates that nothing satisfies, cascades that may not end, memory that nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.errors import LanguageError, WorkbenchError
@@ -50,6 +50,27 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
         yield LanguageError(
             what, where=cycle[0].where, hint=f"what one event causes is limited to {LONGEST_CHAIN} in a chain"
         )
+
+
+def cut_silent(rules: RuleSet) -> RuleSet:
+    """The same rules; of one whose conditions exclude each other only a trigger is left, which nothing satisfies.
+
+    A model of it has no windows, so that no bound is in the way of what is known.
+    """
+    if not any(map(_is_silent, rules.rules)):
+        return rules
+    return replace(rules, rules=tuple(_cut(rules, each) if _is_silent(each) else each for each in rules.rules))
+
+
+def _is_silent(rule: t.Rule) -> bool:
+    return any(silent for silent, _ in _find_contradictions(rule))
+
+
+def _cut(rules: RuleSet, rule: t.Rule) -> t.Rule:
+    trigger = replace(rule.trigger, assignments=(), constraints=(t.Literal(False),))
+    attributes = rules.declarations[rule.emits].attributes
+    emitted = (t.Evaluation(each.name, t.Literal(each.domain.default if each.domain else 0)) for each in attributes)
+    return t.Rule(rule.name, rule.named, trigger, (), (), rule.emits, tuple(emitted), where=rule.where)
 
 
 def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:

@@ -19,6 +19,7 @@ from workbench.language.properties import PROPERTIES
 from workbench.language.syntax import Expression, Identifier, walk
 from workbench.tesla.model.build import RuleBounds, align_types, build_models, settle_bounds
 from workbench.tesla.model.needs import computes
+from workbench.tesla.remarks import cut_silent
 from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.problem import Problem, comparison
 from workbench.verify.answer.settings import Settings
@@ -147,7 +148,7 @@ def rule_problem(
     """
     if isinstance(prop, str):
         prop = parse_property(prop)
-    subject = RuleSubject(rules, bounds or RuleBounds(), settings, deepen)
+    subject = RuleSubject(cut_silent(rules), bounds or RuleBounds(), settings, deepen)
     if not isinstance(prop, PropertySyntax):
         return growing_problem(subject, prop, rules.rule_names)
     emitting = rules_asked_of(rules, prop)
