@@ -150,6 +150,22 @@ def test_the_last_of_the_first_rows_may_be_bad(tmp_path, backend, file, monkeypa
     assert (tmp_path / "o.csv").read_text().split() == ["out", *before, *(str(2 * i) for i in range(9))]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a.log.10.gz", "a.log.2.gz", "a.log.1", "a.log"),  # the greater the number, the older
+        ("a.log-20261123", "a.log-20261124.zst", "a.log"),
+        ("day-1.csv", "day-2.csv", "day-10.csv"),  # these are three logs
+        ("x", "x-1.csv"),
+    ],
+)
+def test_a_log_that_was_rotated_is_read_from_its_oldest_file(names, tmp_path):
+    for name in sorted(names):
+        (tmp_path / name).write_text("x\n")
+    assert log_files(tmp_path) == [tmp_path / name for name in names]
+    assert log_files(f"{tmp_path}/*") == [f"{tmp_path}/{name}" for name in names]
+
+
 def test_files_in_the_order_in_which_people_count(tmp_path):
     for name in ("log10.csv", "log2.csv", ".log1.csv", "_SUCCESS", "other.csv"):
         (tmp_path / name).write_text("x,y\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import glob
 import io
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -19,15 +18,12 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.events.files import is_stream
-from workbench.events.inputs import LogPath, list_named_files
+from workbench.events.inputs import ROTATED, LogPath, list_named_files
 from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
 
 POLL = 0.1
 """Seconds between two looks at a file in which there is nothing new."""
-
-ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
-"""What names of files get that are rotated: `.1`, `-20261124`; of those that are then compressed, more."""
 
 
 class FollowedFile(io.RawIOBase):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,26 @@ def read_files(given: object) -> Iterator[str]:
             yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
 
 
+ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
+"""What names of files get that are rotated: `.1`, `-20261124`; of those that are then compressed, more."""
+MOST_ROTATIONS = 9999
+"""A greater number behind a name is a date."""
+
+
+def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
+    """Files as people order them; where they are one log and what was rotated of it, the oldest first."""
+    found = sorted(files, key=natural)
+    name = str(found[0])
+    unpacked = {each: re.sub(rf"({'|'.join(map(re.escape, COMPRESSIONS))})$", "", str(each)) for each in found[1:]}
+    ends = {each: text[len(name) :] for each, text in unpacked.items()}
+    if not all(str(each).startswith(name) and ROTATED.fullmatch(end) for each, end in ends.items()):
+        return found
+    ages = {each: int(end[1:]) if end[1:].isdecimal() else MOST_ROTATIONS + 1 for each, end in ends.items()}
+    numbered = [each for each, age in ages.items() if age <= MOST_ROTATIONS]
+    dated = [each for each in ages if each not in numbered]
+    return [*dated, *sorted(numbered, key=ages.__getitem__, reverse=True), found[0]]
+
+
 def natural(path: LogPath) -> list[tuple[int, str]]:
     """What orders names as people do: numbers in them count as numbers."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
@@ -93,17 +113,17 @@ def natural(path: LogPath) -> list[tuple[int, str]]:
 def _files(given: LogPath) -> list[LogPath]:
     path = str(given)
     if os.path.isdir(path):
-        inside = sorted(_inside(Path(path)), key=natural)
+        inside = list(_inside(Path(path)))
         if not inside:
             raise InputError("there is no file in this folder", where=path)
-        return inside
+        return _sort_log(inside)
     if path == "-" or os.path.exists(path):
         return [given]
     if glob.has_magic(path):
         matched: list[LogPath] = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
         if not matched:
             raise InputError("no file matches this pattern", where=path, hint=f"list the folder: ls {_folder(path)}")
-        return sorted(matched, key=natural)
+        return _sort_log(matched)
     beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
     close = did_you_mean(os.path.basename(path), beside)
     raise InputError(
