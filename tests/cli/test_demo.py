@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -41,6 +42,25 @@ def test_failing_properties_are_expected_results(demo: tuple[Ended, Path]) -> No
 
 def test_the_guide_shows_it(demo: tuple[Ended, Path]) -> None:
     assert shows(DEMO[1], demo[0].out)
+
+
+@pytest.mark.slow
+def test_without_a_model_checker_the_rest_is_decided(tmp_path: Path) -> None:
+    """By the engines of the package: all questions but the one that is not of linear time, with exit code 3."""
+    code = """
+import sys
+sys.modules["pynusmv"] = None
+from workbench.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+    nowhere = {"WORKBENCH_NUSMV": "/nowhere", "WORKBENCH_NUXMV": "/nowhere"}
+    env = {**os.environ, **nowhere, "PYTHONPATH": str(ROOT)}
+    args = [sys.executable, "-c", code, "demo", "--out", str(tmp_path), "--models", str(MODELS), "--jobs", "1"]
+    done = subprocess.run(args, capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, re.findall(r"(\d+) unknown", done.stdout)) == (3, ["1"])
+    assert done.stderr.startswith(
+        "output_if_smaller_than_k_saturating, ctl(EF out.present): no model checker is installed"
+    )
 
 
 def test_every_run_is_confirmed(demo: tuple[Ended, Path]) -> None:

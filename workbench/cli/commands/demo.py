@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,9 +45,11 @@ def execute(args: argparse.Namespace) -> int:
     report = DemoReport(verdicts, time.monotonic() - begin, f"workbench demo --models {args.models}")
     print(f"\n{report.summary}")
     written = write_report(report, Path(args.out))
+    reasons = Counter(verdict.reason for verdict in verdicts if verdict.reason)
     for verdict in verdicts:
-        if verdict.reason:
-            print(f"{verdict.pipeline}, {verdict.property}: {verdict.reason}", file=sys.stderr)
+        if others := reasons.pop(verdict.reason, 0):
+            more = f" (and {others - 1} others)" * (others > 1)
+            print(f"{verdict.pipeline}, {verdict.property}{more}: {verdict.reason}", file=sys.stderr)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
     print(f"report: {written}")

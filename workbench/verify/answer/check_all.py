@@ -43,7 +43,7 @@ def check_all(
 
     Raises
     ------
-    EngineMissing: there is no engine to decide with.
+    EngineMissing: the engine of the settings is not installed.
     """
     todo = list(problems)
     wanted = [number for number, item in enumerate(todo) if item.syntax and PROPERTIES[item.syntax.name].wanted]
@@ -93,8 +93,10 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
                 return examine(verdict, brief=brief)
     except LimitMet as met:
         return verdict or item.make_undecided().give_up(met)  # what was decided stays so
-    except EngineMissing:
-        raise
+    except EngineMissing as error:
+        if strict or item.settings.engine != "auto":
+            raise
+        return verdict or item.make_undecided(error.message)  # those that need no engine are decided
     except WorkbenchError as error:
         if strict:
             raise
