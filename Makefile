@@ -67,7 +67,7 @@ bench: setup
 	$(VENV)/python experiments/bench_lab.py
 	$(VENV)/python experiments/auction.py
 	for suite in time2021 scaling threads2017; do \
-		$(VENV)/workbench lab run $$suite; $(VENV)/workbench lab report $$suite || test $$? -eq 1; \
+		$(VENV)/workbench lab run $$suite; $(VENV)/workbench lab report $$suite --brief || test $$? -eq 1; \
 	done
 
 clean:

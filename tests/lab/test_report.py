@@ -76,6 +76,23 @@ def test_everything_is_written(written):
     assert files == {"index.html", "README.md", "macros.tex", "data/measure.csv", *tables, *plots}
 
 
+def test_a_brief_report_has_no_page_and_leads_nowhere_else(written, tmp_path):
+    whole, folder, lab = written
+    write_report(lab, whole.data, tmp_path / "out", brief=True)
+    files = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    tables = {f"tables/{name}.{kind}" for name in lab.suite.tables for kind in ("csv", "tex")}
+    assert files == {"README.md", "macros.tex", *tables, *(f"plots/{name}.svg" for name in lab.suite.plots)}
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert {link for link in re.findall(r"\]\(([^)]*)\)", text) if not (tmp_path / "out" / link).exists()} == set()
+    assert "`workbench lab report tiny` writes it with" in text
+    for path in (tmp_path / "out" / "plots").iterdir():
+        assert "index.html" not in path.read_text()
+        assert path.read_text().count("<a ") == path.read_text().count("</a>") == 0
+    before, after = ((each / "README.md").read_text() for each in (folder, tmp_path / "out"))
+    rows = [[line for line in each.splitlines() if line.startswith("| x")] for each in (before, after)]
+    assert rows[0] == rows[1]
+
+
 def test_behind_every_cell_and_point_are_measurements_of_the_data(written):
     _, folder, lab = written
     rows = list(csv.DictReader(io.StringIO((folder / "data" / "measure.csv").read_text())))

@@ -6,6 +6,7 @@ the tables as CSV, LaTeX and JSON (with the ids behind each cell), the plots as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -44,11 +45,11 @@ def html(report: Report, drawings: Mapping[str, str]) -> str:
     return page
 
 
-def markdown(report: Report) -> str:
-    """The report as Markdown."""
+def markdown(report: Report, *, brief: bool = False) -> str:
+    """The report as Markdown; a brief one without links to the page and the data."""
     again = text.rerun(report.suite.name, "KEY", report.options)
     template = environment().overlay(autoescape=False).get_template("report.md")
-    return f"{template.render(report=report, again=again)}\n"
+    return f"{template.render(report=report, again=again, brief=brief)}\n"
 
 
 def _escape_cell(value: str) -> str:
@@ -56,8 +57,12 @@ def _escape_cell(value: str) -> str:
     return value.replace("|", "\\|").replace("\n", " ")
 
 
-def write_report(lab: Lab, data: Data, folder: Path) -> Report:
+def write_report(lab: Lab, data: Data, folder: Path, *, brief: bool = False) -> Report:
     """Write a report, without the paths of this machine; nothing is written before all of it is made.
+
+    Parameters
+    ----------
+    brief: leave out the page and the data behind cells and points, which are most of its bytes.
 
     Raises
     ------
@@ -66,19 +71,16 @@ def write_report(lab: Lab, data: Data, folder: Path) -> Report:
     told = partial(text.without_paths, top=lab.top)
     report = replace(gather(lab, data), told=told, options=told(lab.options))
     drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
-    files = {PAGE: html(report, drawings), "README.md": markdown(report)}
+    files = {"README.md": markdown(report, brief=brief)} | ({} if brief else _list_data(report, drawings))
     for name, drawing in drawings.items():
-        files[f"plots/{name}.svg"] = '<?xml version="1.0" encoding="utf-8"?>\n' + drawing.replace(
-            'xlink:href="#r=', f'xlink:href="../{PAGE}#r='
+        link = "" if brief else rf'<a xlink:href="../{PAGE}\1'
+        linked = re.sub(r'<a xlink:href="(#r=[^>]*>)', link, drawing)
+        files[f"plots/{name}.svg"] = '<?xml version="1.0" encoding="utf-8"?>\n' + (
+            linked.replace("</a>", "") if brief else linked
         )
     for grid in report.grids:
         files[f"tables/{grid.name}.csv"] = text.grid_csv(grid)
         files[f"tables/{grid.name}.tex"] = text.grid_latex(grid)
-        files[f"tables/{grid.name}.json"] = text.grid_json(grid)
-    for plot, dots in report.dots:
-        files[f"plots/{plot.name}.json"] = text.plot_json(dots)
-    for experiment in lab.suite.experiments.values():
-        files[f"data/{experiment.name}.csv"] = text.experiment_csv(experiment, report.results.values())
     if report.macros:
         files["macros.tex"] = text.macros_latex(report.macros)
     try:
@@ -90,3 +92,13 @@ def write_report(lab: Lab, data: Data, folder: Path) -> Report:
     except OSError as error:
         raise LabError(f"the report cannot be written: {error.strerror}", where=str(folder)) from error
     return report
+
+
+def _list_data(report: Report, drawings: Mapping[str, str]) -> dict[str, str]:
+    """The page, and the files of what is behind each cell and point."""
+    files = {PAGE: html(report, drawings)}
+    files |= {f"tables/{grid.name}.json": text.grid_json(grid) for grid in report.grids}
+    files |= {f"plots/{plot.name}.json": text.plot_json(dots) for plot, dots in report.dots}
+    for each in report.suite.experiments.values():
+        files[f"data/{each.name}.csv"] = text.experiment_csv(each, report.results.values())
+    return files

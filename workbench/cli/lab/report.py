@@ -21,6 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     place_options(parser)
     parser.add_argument("suite", help="its name")
     parser.add_argument("--out", type=Path, help="a folder (default: reports/SUITE)")
+    parser.add_argument("--brief", action="store_true", help="leave out the page and the data behind cells and points")
     engine_options(parser)
 
 
@@ -31,11 +32,11 @@ def execute(args: argparse.Namespace) -> int:
     lab = open_lab(args, args.suite)
     out = args.out or Path("reports") / lab.suite.name
     with Progress(f"report on {lab.suite.name}"), _data(args, lab) as data:
-        report = write_report(lab, data, out)
+        report = write_report(lab, data, out, brief=args.brief)
     warn(report.data.broken)
     for claim, judged in report.claims:
         print(f"{judged.standing.upper():8} {claim.text}{f': {judged.why}' if judged.why else ''}")
-    print(f"report: {out / 'index.html'}")
+    print(f"report: {out / ('README.md' if args.brief else 'index.html')}")
     return 1 if any(judged.standing == "fails" for _, judged in report.claims) else 0
 
 
