@@ -296,7 +296,7 @@ def test_backends_say_what_they_need(hidden: str, tmp_path: Path) -> None:
     assert codes == ["2"] * 4 + ["0"] * len(some), said
     for name in names:
         assert said.count(f"backend '{name}' needs the package {hidden.partition(',')[0]}") == 2
-    assert said.count("pip install 'workbench[fast]'") == 4
+    assert said.count("pip install 'streamproof[fast]'") == 4
     assert "unexpected" not in said
 
 

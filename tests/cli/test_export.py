@@ -157,7 +157,7 @@ def test_doctor_compiles_what_runs_rules(workbench: Run, monkeypatch: pytest.Mon
     monkeypatch.setattr("workbench.executors.table.find_spec", lambda name: None)
     done = workbench("doctor", "--compile")
     assert done.code == 2
-    assert "pip install 'workbench[fast]'" in done.err
+    assert "pip install 'streamproof[fast]'" in done.err
 
 
 def test_version() -> None:

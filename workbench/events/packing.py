@@ -87,7 +87,7 @@ def _arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        hint = "pip install 'workbench[lab]'; or use gzip"
+        hint = "pip install 'streamproof[lab]'; or use gzip"
         raise InputError("zstandard needs pyarrow, which is not installed", hint=hint) from error
     return pyarrow
 

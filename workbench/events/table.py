@@ -25,7 +25,7 @@ USUAL = "csv"
 """The format where nothing tells it."""
 PIPED = "jsonl"
 """The format that is written where another one cannot be: to a pipe, or to a terminal."""
-PYARROW = {"pyarrow": "pip install 'workbench[lab]'"}
+PYARROW = {"pyarrow": "pip install 'streamproof[lab]'"}
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def arrow_errors(name: str, where: str) -> Iterator[None]:
     try:
         import pyarrow as pa
     except ImportError as error:
-        hint = "install the extra 'lab': pip install 'workbench[lab]'; or use CSV or JSON lines"
+        hint = "install the extra 'lab': pip install 'streamproof[lab]'; or use CSV or JSON lines"
         raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
     try:
         yield

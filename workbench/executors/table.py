@@ -233,7 +233,7 @@ KEY = BackendOption("--key", "a run of its own for each value of this column", {
 STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
 PYTHON_SECONDS = 12e-6
 """About how long Python takes for a row of a pipeline, or for an event that a rule looks at."""
-NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'workbench[fast]'")
+NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'streamproof[fast]'")
 """What several backends have; `--fault` is an option of many commands."""
 
 

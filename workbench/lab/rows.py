@@ -21,7 +21,7 @@ INTEGERS = ("repetition", "seed")
 COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
 OBJECTS = ("point", "outputs", "machine", "versions")
 """Columns that hold the text of a JSON object."""
-MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
+MISSING = "install the extra 'lab': pip install 'streamproof[lab]'"
 
 
 def package(purpose: str, name: str, *parts: str) -> Any:

@@ -165,7 +165,7 @@ def _hypothesis() -> None:
     from importlib.util import find_spec
 
     if find_spec("hypothesis") is None:
-        raise InputError("this command needs the package hypothesis", hint="pip install 'workbench[conform]'")
+        raise InputError("this command needs the package hypothesis", hint="pip install 'streamproof[conform]'")
 
 
 def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]:

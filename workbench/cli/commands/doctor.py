@@ -163,7 +163,7 @@ def _package(package: str, extra: str, purpose: str) -> Item:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
-        return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'workbench[{extra}]'")
+        return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'streamproof[{extra}]'")
     try:
         return Item("extras", package, True, installed(_distributions().get(package, [package])[0]))
     except PackageNotFoundError:

@@ -72,8 +72,8 @@ ROW = BackendRow(
     options=(KEY,),
     needs=NUMBA,
     uses={
-        "numba_cuda": "pip install 'workbench[gpu]'",
-        "cupy": "pip install 'workbench[gpu]'",
+        "numba_cuda": "pip install 'streamproof[gpu]'",
+        "cupy": "pip install 'streamproof[gpu]'",
         "nvidia-smi": "no NVIDIA driver answers; the CPU does all that the GPU would",
     },
     compared="the kernel, where there is an NVIDIA GPU; without steps",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from workbench.core.program import Program
 
 COLUMN, SWITCH = {"metavar": "COLUMN"}, {"action": "store_true"}
-EXTRA = "pip install 'workbench[spark]'"
+EXTRA = "pip install 'streamproof[spark]'"
 
 
 def _whole(program: Program, start: Start) -> None:

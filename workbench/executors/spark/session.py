@@ -88,7 +88,7 @@ def start_session(master: str = LOCAL, *, name: str = "workbench", otherwise: st
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise SparkError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
+        raise SparkError("pyspark is not installed", hint="pip install 'streamproof[spark]'") from error
     find_java(otherwise)
     check_master(master)
     home = str(Path(workbench.__file__).resolve().parent.parent)

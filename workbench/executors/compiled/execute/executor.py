@@ -82,7 +82,7 @@ class Compiled:
         schedule: StepSchedule | None = None,
     ) -> None:
         if find_spec("numba") is None:
-            raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
+            raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'streamproof[fast]'")
         from workbench.executors.compiled.execute import columns
         from workbench.executors.compiled.execute.outputs import ArrayPool
         from workbench.executors.compiled.execute.queues import allocate

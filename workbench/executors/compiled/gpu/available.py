@@ -34,7 +34,7 @@ def libm_refusal(system: System) -> Refused | None:
 def missing_device() -> str:
     """What a GPU needs that there is not; nothing where there is one."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
-        return "the package numba-cuda is not installed (pip install 'workbench[gpu]')"
+        return "the package numba-cuda is not installed (pip install 'streamproof[gpu]')"
     if not gpu_name():
         return "no driver answers, or it has no device"
     from workbench.executors.compiled.gpu import cuda
