@@ -1,7 +1,7 @@
-"""What comes out of a run, in the forms that Python's data has.
+"""Outputs of a run as Python data: rows, tables, lists, arrays, frames.
 
-The rule of this module: tables and rows are those that files have, a row for each event of a step, and no row where
-nothing came out; streams and arrays are the events of each output by itself.
+The rule of this module: tables and rows are the same as in files, one row for each event of a step, and no row for a
+step without events; streams and arrays contain the events of each output separately.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 RunRow = dict[str, Value]
 table_rows = later("workbench.events.output_columns", "table_rows")
-"""Gives the rows of an Arrow table."""
+"""Convert an Arrow table to rows."""
 SIZE = 4096
-"""Rows that are made a table at a time."""
+"""Number of rows that are converted to a table at a time."""
 
 
 def rows(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[RunRow]:
-    """A row for each event of a step: output to event."""
+    """Yield a row for each event of a step: a dictionary from output to event."""
     return itertools.chain.from_iterable(rows_of(each, shown) for each in made)
 
 
 def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunRow]:
-    """What has come out, as rows."""
+    """Return the events of a batch output as rows."""
     if emission.lists is not None:
         return ({name: event} for name, events in emission.lists.items() for event in events)
     table = emission.as_table(shown)
@@ -41,7 +41,7 @@ def rows_of(emission: BatchOutput, shown: Mapping[str, Domain]) -> Iterable[RunR
 
 
 def tables(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator[Any]:
-    """The same as Arrow tables; a null is no event."""
+    """Yield the outputs as Arrow tables; a null means no event."""
     for emission in made:
         if (table := emission.as_table(shown)) is not None:
             yield table.cast(schema(shown))
@@ -52,11 +52,11 @@ def tables(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> Iterator
 
 
 def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Domain]) -> Any:
-    """An Arrow table of rows.
+    """Build an Arrow table from rows.
 
     Raises
     ------
-    DomainError: a number is none of a column's.
+    DomainError: a number does not fit the type of its column.
     """
     import pyarrow as pa
 
@@ -65,14 +65,14 @@ def table_of_rows(given: Sequence[Mapping[str, Value]], shown: Mapping[str, Doma
 
 
 def schema(shown: Mapping[str, Domain]) -> Any:
-    """That of these tables."""
+    """Return the Arrow schema of the output tables."""
     import pyarrow as pa
 
     return pa.schema([(name, arrow_type(domain)) for name, domain in shown.items()])
 
 
 def join_tables(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
-    """One table of several."""
+    """Concatenate Arrow tables into one."""
     import pyarrow as pa
 
     some = [table.cast(schema(shown)) for table in parts if table.num_rows]
@@ -80,7 +80,7 @@ def join_tables(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
 
 
 def streams(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
-    """The events of each output."""
+    """Collect the events of each output."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
     for emission in made:
         for name, column in (emission.columns or {}).items():
@@ -98,7 +98,7 @@ def _add_rows(given: Iterable[Mapping[str, Value]], found: Mapping[str, list[Val
 
 
 def listed(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
-    """Rows as lists of one length; None is no event."""
+    """Collect rows as lists of equal length; None means no event."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
     for row in rows(made, shown):
         for name, values in found.items():
@@ -107,7 +107,7 @@ def listed(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str
 
 
 def mask_arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
-    """The same as arrays; where some row has no event they are masked."""
+    """Collect rows as arrays, masked where a row has no event."""
     import numpy as np
 
     def array(values: list[Value], domain: Domain) -> NDArray[Any]:
@@ -123,7 +123,7 @@ def mask_arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dic
 
 
 def arrays(made: Iterable[BatchOutput], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
-    """The same as arrays: of bool, int64 or float64, of labels (`str_`), of any other values (`object`)."""
+    """Collect the events of each output as arrays: bool, int64, float64, `str_` for labels, `object` for all else."""
     import numpy as np
 
     found: dict[str, list[Any]] = {name: [] for name in shown}
@@ -156,17 +156,17 @@ def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
 
 
 def _name_labels(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
-    """Labels for their positions; texts one by one."""
+    """Replace positions of labels by the labels; decode texts one by one."""
     import numpy as np
 
     return np.array(domain.labels)[array] if isinstance(domain, Enum) else np.asarray(array)
 
 
-# --- of files, and as frames ------------------------------------------------------------------------------------
+# --- outputs of files, and frames -------------------------------------------------------------------------------
 
 
 def _pandas(table: Any) -> Any:
-    """A frame, which may be written to; integers with nulls stay integers, and numbers are not copied."""
+    """Convert a table to a writable pandas frame; integers with nulls stay integers, and numbers are not copied."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa
@@ -190,16 +190,16 @@ def _relation(table: Any) -> Any:
 
 
 FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars, "duckdb": _relation}
-"""What makes frames of tables, by the package of the frame."""
+"""Functions from an Arrow table to a frame, by the package of the frame."""
 
 
 class RunOutputs(Displayed):
-    """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
+    """The outputs of a run over a file: rows, each a dictionary from output to event, one for each event of a step.
 
     Attributes
     ----------
-    backend: what ran it.
-    domains: the outputs, and what they carry.
+    backend: the name of the backend that ran the program.
+    domains: the outputs and their domains.
     """
 
     def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BatchOutput]) -> None:
@@ -216,16 +216,16 @@ class RunOutputs(Displayed):
             yield from part if isinstance(part, list) else table_rows(part, self.domains)
 
     def to_arrow(self) -> Any:
-        """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
+        """Return the rows as an Arrow table; a null means no event. DomainError: a number does not fit its column."""
         parts = (table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
         return join_tables(parts, self.domains)
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame, in which integers stay integers."""
+        """Return the rows as a pandas frame, in which integers stay integers."""
         return _pandas(self.to_arrow())
 
     def to_dict(self) -> dict[str, list[Value]]:
-        """The events of each output."""
+        """Return the events of each output."""
         found: dict[str, list[Value]] = {name: [] for name in self.domains}
         _add_rows(self, found)
         return found

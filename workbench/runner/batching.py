@@ -1,6 +1,6 @@
-"""The rows of a log in the batches that a session takes.
+"""Divide the rows of a log into batches for a session.
 
-The rule of this module: rows that can be read make a batch, and what is wrong with the row behind them goes with it.
+The rule of this module: readable rows form a batch, and the error of the row behind them is passed on with it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from workbench.events.rows import LogBlock
 from workbench.executors.session import COLUMNS, Session
 
 FIRST = 64
-"""Rows of the first batch, where somebody waits for what comes out."""
+"""Number of rows of the first batch when a consumer waits for the outputs."""
 WAIT = 0.05
-"""Seconds after which what comes out is given away, where somebody waits for it."""
+"""Target time of a batch in seconds when a consumer waits for the outputs."""
 
 
 class BatchPace:
-    """How many rows are read one by one, or come as lists, before they are run.
+    """The batch size for rows that are read one by one, or come as lists.
 
     Parameters
     ----------
-    most: so many at most.
-    waited: whether somebody waits for what comes out: then they are as many as run in about `WAIT` seconds.
+    most: the maximum.
+    waited: whether a consumer waits for the outputs: a batch is then as many rows as run in about `WAIT` seconds.
     """
 
     def __init__(self, most: int, *, waited: bool) -> None:
@@ -34,7 +34,7 @@ class BatchPace:
         self.size = min(most, FIRST) if waited else most
 
     def see(self, rows: int, seconds: float) -> None:
-        """So many rows have taken so long."""
+        """Adapt the size to the measured time of a batch."""
         if seconds > WAIT:
             self.size = max(1, self.size // 2)
         elif rows == self.size and seconds < WAIT / 4:
@@ -42,7 +42,7 @@ class BatchPace:
 
 
 def batches_of(blocks: Iterator[LogBlock], session: Session, pace: BatchPace, account: Account) -> Iterator[LogBatch]:
-    """The rows of blocks in batches, each read when the one before it has been run."""
+    """Yield the rows of blocks in batches, each read when the one before it has been run."""
 
     def size(columns: bool) -> int:
         return sys.maxsize if columns and not (pace.waited and session.row_by_row) else pace.size

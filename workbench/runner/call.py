@@ -1,4 +1,4 @@
-"""`wb.run`: a program on whatever data there is; the answer comes as what went in."""
+"""`wb.run`: run a program on Python data or files, and return the answer in the form of the data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ArrowData(Protocol):
-    """A table, a frame, a reader: whatever gives its rows as a stream of Arrow's."""
+    """Data that exports an Arrow stream: a table, a frame or a reader."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -79,7 +79,7 @@ def run(
     ----------
     program: a pipeline or rules, or the file that they are in, `FILE` or `FILE:NAME`.
     data: columns by the names of the inputs, or rows; for rules events, with their types, times and attributes.
-        Those that no input needs are passed over.
+    Columns that no input needs are ignored.
 
         =============================================  ================================================
         data                                           answer
@@ -98,15 +98,15 @@ def run(
 
     Returns
     -------
-    As the table says. Arrays have a bool, an int64 or a float64 for each event, a `str` for a label, and an object
+    As the table states. Arrays have a bool, an int64 or a float64 for each event, a `str` for a label, and an object
     for all else. With `output`, its path, or the paths by name.
 
     Raises
     ------
-    InputError: the data cannot be read (with the column and the row), written, or an option means nothing here.
+    InputError: the data cannot be read (with the column and the row) or written, or an option does not apply here.
     Refused, NoCapacity: the backend does not run the program.
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
-    LimitMet: there was not enough time or memory; `phase` says how far it came.
+    LimitMet: time or memory ran out; `phase` states how far the run came.
     """
     limits, include = Budget(options.get("seconds"), options.get("memory_mb")), options.pop("include", ())
     python = options.pop("allow_python", False)
@@ -141,12 +141,12 @@ def _ran(found: Program | RuleSet, data: Any, output: Place | Mapping[str, Place
         return _make_answer(data, emissions, running.session.outputs.shown, collected, backend=running.backend)
     except BaseException:
         with running.start.closing:
-            emissions.close()  # nobody asks for what comes behind the error
+            emissions.close()  # nothing reads beyond the error
             raise
 
 
 def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
-    """A program as it is, or what a file holds."""
+    """Return a program or rule set as it is, or load it from a file."""
     if isinstance(given, str | Path) and str(given).endswith(".tesla"):
         from workbench.tesla.check import load_rules
 
@@ -162,7 +162,7 @@ def _make_answer(
     *,
     backend: str,
 ) -> Any:
-    """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
+    """Return the answer in the form of the data; `collected` makes a dictionary of lists, and one of arrays."""
     if list_named_files(data):
         return RunOutputs(shown, backend, made)
     if isinstance(data, Mapping):

@@ -1,7 +1,7 @@
-"""Columns of the log in the output of a pipeline: each row that comes out has cells of the row that caused it.
+"""Columns of the log in the output of a pipeline: each output row gets cells of the row that caused it.
 
-The rule of this module: the pipeline does not see these columns, unless they are inputs, and nothing else of what comes
-out changes. What the end of the log causes has no such cells.
+The rule of this module: the pipeline does not see these columns, unless they are inputs, and the rest of the output
+does not change. What the end of the log causes has no such cells.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from workbench.executors.pending import Pool
 
 ROW = "row"
-"""The column with the number of the row."""
+"""The name of the column with row numbers."""
 
 
 @dataclass(frozen=True)
 class CarriedColumn:
-    """A column of the log that rows of the output have, too.
+    """A column of the log that is copied to the output.
 
     Attributes
     ----------
-    port: what is read, by the name that it is read under.
-    name: what the log calls it, and the output.
-    is_input: whether it is an input of the program.
-    clock: shows what is in it, where that are times.
-    leads: whether it stands in front of all others; then it is read anyway.
+    port: the port under which the column is read.
+    name: the name of the column in the log and in the output.
+    is_input: whether the column is an input of the program.
+    clock: formats the cells, if they are times.
+    leads: whether the column is the first of the output; it is then read anyway.
     """
 
     port: Port
@@ -47,11 +47,11 @@ class CarriedColumn:
 
     @property
     def output(self) -> Port:
-        """The column of the output; what times are is known when the first one has been read."""
+        """The output column; the form of times is known when the first one has been read."""
         return Port(self.name, self.port.domain if self.clock is None else time_domain(self.clock))
 
     def cells(self, batch: LogBatch) -> Sequence[Value | None]:
-        """What each row of a batch has in it, as it is shown; None where that is nothing."""
+        """Return the cell of each row of a batch, in its output form; None for an empty cell."""
         name, found = self.port.name, list[Any]()
         if batch.columns is None:
             found = [row.get(name) for row in batch.rows or ()]
@@ -63,7 +63,7 @@ class CarriedColumn:
         return found if show is None else [None if time is None else show(time) for time in found]
 
     def take(self, batch: LogBatch, places: Any) -> Any:
-        """The same of the rows in these places, as an Arrow array."""
+        """Return the cells of the rows at these indices as an Arrow array."""
         from workbench.events.output_columns import events_to_arrow
         from workbench.events.times import times_to_arrow
 
@@ -80,7 +80,7 @@ class CarriedColumn:
 
 
 def _hide(column: Any, present: Any) -> Any:
-    """An Arrow array with nulls where there is no event."""
+    """Return an Arrow array with nulls where there is no event."""
     from workbench.events import compute as pc
     from workbench.events.buffers import numbers_to_arrow
 
@@ -89,19 +89,19 @@ def _hide(column: Any, present: Any) -> Any:
 
 @dataclass(frozen=True)
 class CarriedColumns:
-    """What the rows of the output have beside outputs, and which of them are written.
+    """The columns that are added to the output, and the filter on its rows.
 
     Attributes
     ----------
-    ports: those of the program.
-    columns: those of the log.
-    with_row: whether there is the number of the row, counted from 1.
-    only_true: whether only rows are written in which an output is true.
+    ports: the ports of the program.
+    columns: the columns of the log to copy.
+    with_row: whether the row number is added, counted from 1.
+    only_true: whether only rows in which an output is true are written.
     key: the column of keys, if there is one.
 
     Raises
     ------
-    InputError: two columns would have one name, or no output can be true.
+    InputError: two columns have the same name, or no output can be true.
     """
 
     ports: Ports
@@ -127,21 +127,21 @@ class CarriedColumns:
 
     @property
     def has_times(self) -> bool:
-        """Whether there is a column of times, of which nothing is known before one has been read."""
+        """Whether there is a column of times, whose form is unknown before one has been read."""
         return any(each.clock is not None for each in self.columns)
 
     @property
     def flags(self) -> list[str]:
-        """The outputs that may be true."""
+        """The outputs of type `bool`."""
         return [name for name, domain in self.ports.shown.items() if domain == BOOL]
 
     def read(self, ports: Ports) -> Ports:
-        """The columns that are read: of these, those that are no inputs, too."""
+        """Return the ports to read: those given, and the carried columns that are not inputs."""
         beside = tuple(each.port for each in self.columns if not each.is_input and not each.leads)
         return replace(ports, inputs=(*beside, *ports.inputs)) if beside else ports
 
     def show(self, ports: Ports) -> Ports:
-        """The columns that are written, where a session gives these."""
+        """Return the ports to write, for a session with these ports."""
         keys = self.key is not None
         first = (each.output for each in self.columns if each.leads)
         rows = (Port(ROW, INT),) if self.with_row else ()
@@ -150,12 +150,12 @@ class CarriedColumns:
 
 
 class CarryingSession(Session):
-    """A session whose output has cells of the rows that caused it.
+    """A session that adds cells of the causing rows to the output rows.
 
     Parameters
     ----------
     session: runs the program.
-    carried: what is added to its rows, and which of them are left out.
+    carried: the columns that are added, and the filter on rows.
     """
 
     def __init__(self, session: Session, carried: CarriedColumns) -> None:
@@ -168,7 +168,7 @@ class CarryingSession(Session):
 
     @property
     def outputs(self) -> Ports:  # type: ignore[override]
-        """The columns of what comes out."""
+        """The columns of the output."""
         return self._carried.show(self.session.outputs)
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
@@ -194,7 +194,7 @@ class CarryingSession(Session):
         self.session.share(pool)
 
     def _strip(self, batch: LogBatch) -> LogBatch:
-        """What the program sees of a batch."""
+        """Remove the columns that are not inputs from a batch."""
         if not self._beside:
             return batch
         if batch.columns is not None:
@@ -203,7 +203,7 @@ class CarryingSession(Session):
         return replace(batch, rows=rows)
 
     def _add_cells(self, made: BatchOutput, batch: LogBatch | None) -> BatchOutput:
-        """What came out, with cells of the rows that caused it; without a batch, of the end of the log."""
+        """Add cells of the causing rows to the output; without a batch, to that of the end of the log."""
         if made.columns is not None:
             import pyarrow as pa
 
@@ -252,7 +252,7 @@ class CarryingSession(Session):
 
 
 def _true(table: Any, names: Sequence[str]) -> Any:
-    """In which rows of a table one of these columns is true, as an Arrow array."""
+    """Return a mask of the rows in which one of these columns is true, as an Arrow array."""
     from workbench.events import compute as pc
 
     return functools.reduce(pc.or_, (pc.fill_null(table.column(name), False) for name in names))

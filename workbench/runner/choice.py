@@ -1,6 +1,6 @@
-"""Choose the backend of a run, where its options leave that open: the one that is done first.
+"""Choose the backend of a run with `--backend auto`: the one with the shortest estimated time.
 
-The rule of this module: nothing of the log is read for it. How long a backend takes is in its row.
+The rule of this module: the log is not read for the choice. The row of a backend estimates its time.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from workbench.executors.table import RULE_SET, BackendRow, RunSize, backend_row
 from workbench.tesla.engines.engine import RuleEngine, block_engine
 
 IN_MEMORY = 1 << 40
-"""As many rows stand for data in memory: many short runs of a program share what is compiled."""
+"""The row count assumed for data in memory: many short runs of a program share its compiled code."""
 
 
 def rank_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
-    """The backends that `auto` chooses from for a kind of program, the fastest first.
+    """Return the backends that `auto` chooses from for a kind of program, the fastest first.
 
     Parameters
     ----------
-    size: none puts the backend first that begins at once.
+    size: the size of the run; None puts the backend first that starts fastest.
     """
     size = size or RunSize()
     estimates = [(row.estimate(size), row) for row in backend_rows().values() if row.estimate and kind in row.kinds]
@@ -30,18 +30,18 @@ def rank_rows(kind: str, size: RunSize | None = None) -> Sequence[BackendRow]:
 
 
 def default_row(kind: str, options: RunOptions) -> BackendRow:
-    """The backend of the options; for `auto`, the one that begins at once."""
+    """Return the backend of the options; for `auto`, the one that starts fastest."""
     return rank_rows(kind)[0] if options.backend == AUTO else backend_row(options.backend)
 
 
 def run_size(options: RunOptions, rules: int = 0) -> RunSize:
-    """What is known of a run, of so many rules or of a pipeline, before it begins."""
+    """Estimate the size of a run, of that number of rules or of a pipeline, before it begins."""
     rows = None if options.follow else estimate_rows(options.input)
     return RunSize(rows or 0, rules, options.threads or 1, options.key is not None)
 
 
 def choose_engine(size: RunSize, make: Callable[[str], RuleEngine], *, singly: bool = False) -> BackendRow:
-    """The backend that is the fastest with rules, of those that run them.
+    """Choose the fastest backend that runs the rules.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _runs(row: BackendRow, make: Callable[[str], RuleEngine], *, singly: bool) -
 
 
 def report_choice(row: BackendRow, kind: str, size: RunSize, say: Callable[[str], object]) -> None:
-    """Report which backend `auto` has chosen, and for what, unless that begins at once."""
+    """Report which backend `auto` has chosen and for what size, unless it is the default."""
     if row is not rank_rows(kind)[0]:
         many = "data in memory" if size.rows == IN_MEMORY else f"about {size.rows:,} rows"
         what = f"{size.threads} threads" if size.threads > 1 else many

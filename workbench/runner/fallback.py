@@ -1,7 +1,7 @@
-"""What `auto` does where compiled code has too short numbers, or meets an error: the reference executor goes on.
+"""Continue on the reference executor when compiled code of `auto` meets a large number or an error.
 
-The rule of this module: it makes the rows so far once more, so rows that cannot be read twice are left to it from the
-first one on, unless no whole number can have more than 64 bits and nothing can overflow.
+The rule of this module: the reference executor repeats all rows so far. So rows that cannot be read twice are left to
+it from the first one on, unless no whole number can have more than 64 bits and nothing can overflow.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class FallbackSession(Session):
-    """A compiled session that gives way to the reference where a number has more than 64 bits.
+    """A compiled session that is replaced by the reference executor where a number has more than 64 bits.
 
-    It does so, too, where compiled code has met an error of which the reference says more.
+    It is also replaced where compiled code has met an error that the reference executor describes better.
 
     Parameters
     ----------
-    compiled: what runs first.
-    reference: makes what goes on, before the first row.
-    read_again: reads the rows once more, from the first one on.
-    say: tells the user that it has come to that.
+    compiled: the session that runs first.
+    reference: makes the session that replaces it, before the first row.
+    read_again: reads the rows again, from the first one on.
+    say: reports the replacement to the user.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class FallbackSession(Session):
 
     @property
     def outputs(self) -> Ports:  # type: ignore[override]
-        """The columns of what comes out."""
+        """The columns of the output."""
         return self.running.outputs
 
     @property
     def takes(self) -> frozenset[str]:  # type: ignore[override]
-        """The forms of batches that what runs takes."""
+        """The forms of batches that the running session takes."""
         return self.running.takes
 
     def step_batch(self, batch: LogBatch) -> BatchOutput:
@@ -78,11 +78,11 @@ class FallbackSession(Session):
         self.running.share(pool)
 
     def _is_for(self, error: WorkbenchError | None) -> bool:
-        """Whether the reference goes on at this error."""
+        """Whether this error makes the reference executor take over."""
         return error is not None and not self._given_way and (error.beyond_words or error.by_compiled)
 
     def _give_way(self, error: WorkbenchError | None) -> None:
-        """Have the reference run, from the row on before which as many have been run."""
+        """Let the reference executor repeat the rows that have been run, and continue from there."""
         if error is not None and error.beyond_words:
             self._say(f"the reference backend goes on: {error.what}")
         self.running, self._given_way, left, reporter = self._reference(), True, self._rows, Reporter()
@@ -98,7 +98,7 @@ class FallbackSession(Session):
 
 
 def may_fail(backend: Compiled) -> bool:
-    """Whether whole numbers of more than 64 bits may come in, or something may overflow."""
+    """Whether inputs may have whole numbers of more than 64 bits, or something may overflow."""
     from workbench.executors.compiled.lower.system import hazards
 
     parts = (part for _, domain in backend.flat.inputs for _, part in scalars(domain))

@@ -1,6 +1,6 @@
-"""The loop that runs a program on a log: read a batch, step it, give away what comes out.
+"""The loop that runs a program on a log: read a batch, step it, yield its outputs.
 
-The rule of this module: what a batch causes is given away before the next one is read, so that a run works in a unix
+The rule of this module: the outputs of a batch are yielded before the next one is read, so that a run works in a unix
 pipe; and each row that has been read is accounted for, or the run ends with an error.
 """
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 NOTED = 0.01
-"""Seconds after which it is noted again how far a run is, where rows come one by one."""
+"""Seconds between two reports of progress, where rows come one by one."""
 
 
 @dataclass(frozen=True)
 class LogRows:
-    """The rows of a log, as a run reads them.
+    """The rows of a log in the form in which a run reads them.
 
     Attributes
     ----------
-    batches: gives them in batches, of as many as run at a time, and of the blocks of the log.
-    size: rows that are read before what comes of the first of them is given away, at most.
-    blocks: the blocks of the log, where others may read ahead, or rows be read one by one.
+    batches: divides blocks of the log into batches of the size that runs at a time.
+    size: the most rows that are read before the outputs of the first of them are yielded.
+    blocks: the blocks of the log, for reading ahead, or for reading rows one by one.
     kept: a context in which bad rows are kept.
     """
 
@@ -52,16 +52,16 @@ class LogRows:
 
 
 class LogRun:
-    """A program that is about to run on a log.
+    """A program that is ready to run on a log.
 
     Parameters
     ----------
-    rows: those of the log.
-    backend: the name of what runs it.
-    format: that of the output where its name does not tell, and the file that has it where it is None.
-    until: gives the time up to which the clock moves in the end.
+    rows: the rows of the log.
+    backend: the name of the backend.
+    format: the format of the output where its name has none, and the file that determines it where it is None.
+    until: returns the time to which the clock moves at the end.
     named: the outputs that may have files of their own.
-    state: what it goes on from, and saves.
+    state: the saved state that the run continues from, and updates.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class LogRun:
         self._rows, self._format, self._until, self._named = rows, format, until, named
 
     def emissions(self, blocks: Iterator[LogBlock] | None = None, *, waited: bool = False) -> Generator[BatchOutput]:
-        """What comes out of each batch, and of the end of the log; whatever has been opened is closed then.
+        """Yield the outputs of each batch, and of the end of the log; then close all that has been opened.
 
         Parameters
         ----------
-        blocks: the rows of the log, where something stands between them and who reads them.
-        waited: whether somebody waits for what comes out.
+        blocks: the blocks of the log, if they are not to be read directly.
+        waited: whether a consumer waits for the outputs.
 
         Raises
         ------
-        WorkbenchError: a row cannot be read or run, behind what came out before it; rows are lost.
+        WorkbenchError: a row cannot be read or run, after the outputs before it have been yielded; rows are lost.
         """
         session, reporter = self.session, self.start.reporter
         blocks = blocks or self._rows.blocks
@@ -110,13 +110,13 @@ class LogRun:
             self.start.say(note)
 
     def answers(self) -> Generator[BatchOutput]:
-        """The same for Python; the state is saved when all has been taken."""
+        """Yield the outputs for Python; the state is saved when all have been taken."""
         yield from self.emissions()
         if self.state is not None:
             self.state.save()
 
     def _row_emissions(self, emissions: Iterator[BatchOutput]) -> Iterator[BatchOutput]:
-        """What comes out of each row, before the next one is read."""
+        """Yield the outputs of each row, before the next one is read."""
         reporter, told = self.start.reporter, monotonic()
         account = reporter.account
         for emission in emissions:
@@ -129,7 +129,7 @@ class LogRun:
             checkpoint()
 
     def _batch_emissions(self, blocks: Iterator[LogBlock], waited: bool) -> Iterator[BatchOutput]:
-        """What comes out of each batch, before the next one is read."""
+        """Yield the outputs of each batch, before the next one is read."""
         session, state = self.session, self.state
         waited |= state is not None  # a signal waits for the end of a batch, too
         pace = BatchPace(min(session.size, self._rows.size), waited=waited)
@@ -155,7 +155,7 @@ class LogRun:
                 raise emission.failed
 
     def _end(self) -> Iterator[BatchOutput]:
-        """What comes out when the clock has moved on, and of the end of the log."""
+        """Yield the outputs of the clock's last move, and of the end of the log."""
         if self._until is not None:
             yield from self._counted(self.session.advance_clock(self._until()))
         yield from self._counted(self.session.end())
@@ -169,7 +169,7 @@ class LogRun:
             raise emission.failed
 
     def write(self) -> None:
-        """Write what comes out into the file that the options name, or into those of its outputs."""
+        """Write the outputs to the file that the options name, or to one file for each named output."""
         with nullcontext() if self.state is None else self.state.saving():
             self._write()
 
@@ -191,7 +191,7 @@ class LogRun:
 
     @contextmanager
     def _writer(self) -> Iterator[EventWriter]:
-        """Open what is written."""
+        """Open the writer of the outputs."""
         from workbench.events.write import output_format, write_events
 
         options, outputs, live, stays = self.start.options, self.session.outputs, self.start.live, self.start.stays
@@ -222,7 +222,7 @@ class LogRun:
 
 
 def run_state(start: Start) -> RunState | None:
-    """What a run goes on from, if its options say that it has a state."""
+    """Return the saved state of the run, if its options name one."""
     if start.options.state is None:
         return None
     from workbench.runner.state import RunState
@@ -231,7 +231,7 @@ def run_state(start: Start) -> RunState | None:
 
 
 def write_emission(emission: BatchOutput, session: Session, writer: EventWriter) -> None:
-    """Write what has come out."""
+    """Write the outputs of a batch."""
     table = emission.as_table(session.outputs.shown)
     if table is not None and table.num_rows:
         writer.table(table)

@@ -17,7 +17,7 @@ LOG = logging.getLogger("workbench")
 
 
 class RunKeywords(TypedDict, total=False):
-    """The options of `wb.run`, which `RunOptions` tells; `include` has folders with files that programs name.
+    """The options of `wb.run`, which `RunOptions` describes; `include` has folders with files that programs name.
 
     With `allow_python` programs may run the Python files that they name.
     """
@@ -93,6 +93,6 @@ class RunKeywords(TypedDict, total=False):
 
 
 def make_start(data: Any, output: Place | Mapping[str, Place] | None, options: Mapping[str, Any]) -> Start:
-    """What a program is started with that runs on data, with the options of `wb.run`."""
+    """Build the `Start` of a program on data, with the options of `wb.run`."""
     found = replace(run_options({**options, "output": output}, LOG.warning), input=data)  # which may be an empty list
     return Start(found, say=LOG.info, reporter=Reporter(LOG.info))

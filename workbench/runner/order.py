@@ -1,7 +1,7 @@
-"""Rows of a log in their order: of several files, and of rows that may come late.
+"""Put the rows of a log in the order of time: rows of several files, and rows that may come late.
 
-The rule of this module: blocks stay blocks, and are ordered as a whole; where there are none, rows go one by one and
-come in the same order. What a block or a row is, those say who read it (`PieceForm`).
+The rule of this module: blocks stay blocks, and are ordered as a whole; without blocks, rows go one by one and come in
+the same order. The reader defines what a block and a row are (`PieceForm`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from workbench.runner.state import RunState
 
 SIZE = 4096
-"""Rows that are merged at a time, where there are no blocks."""
+"""Number of rows that are merged at a time, where there are no blocks."""
 
 
 class TimedBlock(Protocol):
-    """Successive rows, each with its time."""
+    """Successive rows in the form of columns, each with its time."""
 
     @property
     def times(self) -> Any:
-        """An array."""
+        """The times of the rows, as an array."""
 
     def __len__(self) -> int: ...
 
     def part(self, first: int, last: int) -> Self:
-        """The rows from one place to before another."""
+        """Return the rows in the range from `first` to before `last`."""
 
     def take(self, order: Any) -> Self:
-        """The rows at some indices, in the order of the indices."""
+        """Return the rows at some indices, in the order of the indices."""
 
 
 class TimedRow(Protocol):
@@ -60,14 +60,14 @@ R = TypeVar("R", bound=TimedRow)
 
 @dataclass(frozen=True)
 class PieceForm(Generic[B, R]):
-    """How rows are taken out of blocks, and put into them.
+    """The conversions between rows and blocks.
 
     Attributes
     ----------
-    singly: the rows of a block.
-    together: rows as a block; None where they have no such form.
-    joined: blocks as one, the rows of each after those of the one before.
-    data, of_data: what a row is in a saved state, and the row of that.
+    singly: returns the rows of a block.
+    together: makes a block of rows; None where they have no such form.
+    joined: concatenates blocks in their order.
+    data, of_data: convert a row to its form in a saved state, and back.
     """
 
     singly: Callable[[B], Sequence[R]]
@@ -78,15 +78,15 @@ class PieceForm(Generic[B, R]):
 
 
 def singly(pieces: Iterator[B | Iterator[R]], form: PieceForm[B, R]) -> Iterator[R]:
-    """The rows of pieces."""
+    """Yield the rows of pieces one by one."""
     for piece in pieces:
         yield from piece if isinstance(piece, Iterator) else form.singly(piece)
 
 
 def merge_streams(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[B, R]) -> Iterator[B | Iterator[R]]:
-    """The rows of several streams, each in the order of time; those of one time in the order of the streams.
+    """Merge streams, each in the order of time; rows of equal time come in the order of the streams.
 
-    Where a stream fails, the rows up to its last one have been given.
+    If a stream fails, the rows up to its last one have been yielded.
     """
     rest = [_heads(each) for each in streams]
     heads = [next(each, None) for each in rest]
@@ -98,7 +98,7 @@ def merge_streams(streams: Sequence[Iterator[B | Iterator[R]]], form: PieceForm[
 
 
 def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
-    """The same, the first row read already."""
+    """Read the first row ahead, and return the same pieces."""
     for piece in pieces:
         if not isinstance(piece, Iterator):
             if len(piece):
@@ -110,7 +110,7 @@ def read_first(pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
 
 
 class _Head(Generic[B, R]):
-    """What has been read of a stream and not been given away."""
+    """The part of a stream that has been read but not yet yielded."""
 
     def __init__(self, rows: B | list[R]) -> None:
         self._rows, self._from = rows, 0
@@ -121,7 +121,7 @@ class _Head(Generic[B, R]):
         return len(self._times) - self._from
 
     def before(self, time: int, *, equal: bool) -> B | list[R]:
-        """The rows before a time, or up to it, which are given away."""
+        """Remove and return the rows before a time, or up to and including it."""
         first = self._from
         self._from = (bisect_right if equal else bisect_left)(self._times, time, first)
         rows = self._rows
@@ -149,7 +149,7 @@ def _merge_parts(parts: Sequence[B | list[R]], form: PieceForm[B, R]) -> B | Ite
 
 
 def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | Iterator[R]]:
-    """So many of the first rows; of those that come one by one no more are read."""
+    """Yield the first rows, at most `count`; of rows that come one by one no more are read."""
     for piece in pieces if count else ():
         if isinstance(piece, Iterator):
             given = itertools.count()
@@ -164,14 +164,14 @@ def first_rows(pieces: Iterator[B | Iterator[R]], count: int) -> Iterator[B | It
 
 
 class LateRows(Generic[R]):
-    """What becomes of late rows: they are written to a file, or are an error.
+    """The handling of late rows: they are written to a file, or are an error.
 
     Parameters
     ----------
-    ports: gives the columns of that file.
-    shown: a row as it is written.
-    name, noun: what messages call a row, and rows.
-    state: what the run goes on from, which knows the late rows of earlier runs.
+    ports: returns the columns of that file.
+    shown: converts a row to its form in the file.
+    name, noun: the words for a row, and for rows, in messages.
+    state: the saved state of the run, which counts the late rows of earlier runs.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class LateRows(Generic[R]):
         self._writer: RowWriter | None = None
 
     def __call__(self, row: R, where: str = "") -> None:
-        """Take a late row; `where` is the log that it is from."""
+        """Handle a late row; `where` is the log that it is from."""
         if self._state is not None and not self._state.position.is_new_late(self._start.reporter.account):
             return
         path, time = self._start.options.late_output, self._clock.show(row.time)
@@ -211,13 +211,13 @@ class LateRows(Generic[R]):
         self._writer.flush()
 
     def notes(self) -> Iterator[str]:
-        """How many there were."""
+        """Report the number of late rows."""
         if self._count:
             yield f"{self._count:,} {self._noun} came too late: they are in {self._start.options.late_output}"
 
 
 class HoldBack(Generic[B, R]):
-    """Puts the rows of one log into the order of time, those of one time as they come.
+    """Puts the rows of one log into the order of time; rows of equal time keep their order.
 
     The watermark is the greatest time that has been read, less the allowed lateness. A row below it is late; each
     other one waits until the watermark has passed it.
@@ -225,7 +225,7 @@ class HoldBack(Generic[B, R]):
     Parameters
     ----------
     late: takes the late rows, which are left out.
-    ends: called at the end of the log; whether the rows that still wait are given away then.
+    ends: called at the end of the log; returns whether the rows that still wait are then yielded.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class HoldBack(Generic[B, R]):
         self._waiting: B | list[tuple[int, int, R]] = []
 
     def order_pieces(self, pieces: Iterator[B | Iterator[R]]) -> Iterator[B | Iterator[R]]:
-        """The same rows in order."""
+        """Yield the rows in the order of time."""
         for piece in pieces:
             if isinstance(piece, Iterator):
                 yield self._one_by_one(piece)
@@ -261,13 +261,13 @@ class HoldBack(Generic[B, R]):
             yield waits
 
     def save(self) -> Any:
-        """The greatest time that has been read, and the rows that wait, as JSON data."""
+        """Return the greatest time that has been read, and the waiting rows, as JSON data."""
         waits = self._waiting
         rows = [row for *_, row in sorted(waits)] if isinstance(waits, list) else self._form.singly(waits)
         return [self._newest, to_parts(list(map(self._form.data, rows)))]
 
     def restore(self, saved: Any) -> int:
-        """Begin with what `save` has given; how many rows wait."""
+        """Restore what `save` has returned, and return the number of waiting rows."""
         self._newest, parts = saved
         rows = [self._form.of_data(*each) for each in from_parts(parts)]
         self._waiting, self._count = [(row.time, i, row) for i, row in enumerate(rows, 1)], len(rows)
@@ -275,13 +275,13 @@ class HoldBack(Generic[B, R]):
 
     @cached_property
     def _lateness(self) -> int:
-        """The allowed lateness; its unit is known when the first row has come."""
+        """The allowed lateness in the unit of times, which is known when the first row has come."""
         return self._clock.duration(str(self._clock.late))
 
     # --- blocks ---------------------------------------------------------------------------------------------
 
     def _one_block(self, waiting: B, block: B) -> Iterator[B]:
-        """Those of a block, and of what waits, that the watermark passes; late ones follow what comes before them."""
+        """Yield waiting and new rows that the watermark passes; late rows are taken after the rows before them."""
         import numpy as np
 
         times = block.times
@@ -296,7 +296,7 @@ class HoldBack(Generic[B, R]):
         yield from self._pass_watermark(waiting, block)
 
     def _pass_watermark(self, waiting: B, block: B) -> Generator[B, None, B]:
-        """What the watermark passes when a block has been read, and what waits then."""
+        """Yield the rows that the watermark passes when a block has been read, and return those that still wait."""
         both = self._form.joined([waiting, block])
         both = both.take(both.times.argsort(kind="stable"))
         if len(block):
@@ -308,7 +308,7 @@ class HoldBack(Generic[B, R]):
         return waits
 
     def _as_block(self, block: B) -> B | None:
-        """What waits as a block, before this one; None where it has no such form."""
+        """Return the waiting rows as a block, to be put before this one; None where they have no such form."""
         if not isinstance(waits := self._waiting, list):
             return waits
         rows = [row for _, _, row in sorted(waits)]
@@ -317,7 +317,7 @@ class HoldBack(Generic[B, R]):
     # --- one by one -----------------------------------------------------------------------------------------
 
     def _one_by_one(self, rows: Iterator[R]) -> Iterator[R]:
-        """The same of single rows."""
+        """Yield single rows in the order of time."""
         if not isinstance(waits := self._waiting, list):
             waiting = self._form.singly(waits)
             self._waiting = [(row.time, i - len(waiting), row) for i, row in enumerate(waiting)]

@@ -1,6 +1,6 @@
-"""Columns of coming blocks are read, and tables encoded, by other threads while one thread runs the blocks of a log.
+"""Read columns of coming blocks, and encode tables, in other threads while one thread runs the blocks of a log.
 
-The rule of this module: that thread asks for blocks, runs them, and writes, each in the order of the log. So values,
+The rule of this module: that thread requests blocks, runs them, and writes, each in the order of the log. So values,
 order and errors are those of a run without other threads.
 """
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class OverlappedWriter(EventWriter):
-    """Writes tables when they have been encoded by a pool, in their order.
+    """A writer that encodes tables in a pool of threads, and writes them in their order.
 
     Parameters
     ----------
-    writer: into a file.
-    limit: the most tables that wait to be written.
+    writer: writes into a file.
+    limit: the maximum number of tables that wait to be written.
     """
 
     live = False
@@ -57,16 +57,16 @@ class OverlappedWriter(EventWriter):
         self._writer.row(events)
 
     def settle(self, limit: int = 0) -> None:
-        """Write tables until at most so many wait."""
+        """Write tables until at most `limit` of them wait."""
         try:
             while len(self._waiting) > limit or (self._waiting and self._waiting[0].done):
                 self._waiting.popleft().wait_for()()
         except BaseException:
-            self._waiting.clear()  # what is behind it is not to be written
+            self._waiting.clear()  # tables behind the failed one must not be written
             raise
 
     def flush(self) -> None:
-        """Write nothing yet: nobody waits for a file."""
+        """Write nothing yet: a file has no waiting reader."""
 
     def drain(self) -> None:
         self.settle()
@@ -81,13 +81,13 @@ def overlap(
     threads: int,
     share: Callable[[Pool], object] = lambda _: None,
 ) -> Iterator[tuple[Iterator[LogBlock], EventWriter]]:
-    """The blocks and the writer for a run in threads, where files allow that; else both as they are.
+    """Give the blocks and the writer for a run in threads, if the files allow that; otherwise both as they are.
 
-    All of the tables are written at the end, also when a block fails: those of the blocks before it.
+    All tables are written at the end; when a block fails, those of the blocks before it.
 
     Parameters
     ----------
-    share: is given the pool of the threads.
+    share: receives the pool of the threads.
     """
     # a pipe, or a file that grows, may keep a thread
     files = not start.live and all(Path(each).is_file() for each in list_named_files(start.options.input) or [""])
@@ -112,7 +112,7 @@ def overlap(
 
 
 class _ReadAhead:
-    """The same blocks; so many have been read, and the next one is being read. What fails is told in its turn."""
+    """Blocks of which `count` have been read ahead, and one more is being read. An error is raised in its turn."""
 
     def __init__(self, blocks: Iterator[LogBlock], pool: Pool, count: int) -> None:
         self._blocks, self._pool, self._count = blocks, pool, count

@@ -1,6 +1,6 @@
-"""Open a pipeline on a log: which backend runs it, and through which session.
+"""Open a pipeline on a log: choose its backend and its session.
 
-The rule of this module: what is refused is refused before the first row, and what `auto` chooses gives way to the
+The rule of this module: refusals come before the first row, and a backend that `auto` chooses is replaced by the
 reference executor where it cannot go on.
 """
 
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
     from workbench.runner.row_order import RowOrder
 
 RATE = 0.1
-"""The probability that a fault strikes, where the user does not say one."""
+"""The default probability that a fault strikes."""
 ReadsBlocks = Callable[[Reporter], Iterator[LogBlock]]
-"""Gives the rows of a log, and reports on them."""
+"""Reads the blocks of a log, and reports on them."""
 Keeps = Callable[[], AbstractContextManager[None]]
-"""Gives a context in which bad rows are kept."""
+"""Returns a context in which bad rows are kept."""
 
 
 def run_pipeline(program: Program, start: Start) -> None:
-    """Run a pipeline as options say, which name `input` and `output` besides those of the backends."""
+    """Run a pipeline with options, which name `input` and `output` besides those of the backends."""
     options = start.options
     if options.backend != AUTO and (whole := backend_row(options.backend).whole) is not None:
         with start.closing:
@@ -74,11 +74,11 @@ def run_pipeline(program: Program, start: Start) -> None:
 
 
 def open_pipeline(program: Program, start: Start) -> LogRun:
-    """A pipeline that is about to run on the log of its options; what has been opened is closed where it cannot run.
+    """Prepare a pipeline to run on the log of its options; if it cannot run, close what has been opened.
 
     Raises
     ------
-    InputError, Refused: an option is not for the backend, or the backend not for the program.
+    InputError, Refused: an option does not fit the backend, or the backend does not fit the program.
     """
     source = source_of(start.options.input, live=start.live)
     with start.opening():
@@ -95,7 +95,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
         again = blocks
         kept: Keeps = partial(keep_bad_rows, opened.reading, start.reporter, live=start.live, stays=start.stays)
         order = opened.order(read, source)
-        if order is not None:  # which reads rows ahead, bad ones among them
+        if order is not None:  # it reads rows ahead, bad ones among them
             if state is not None:
                 raise InputError("--state and --time do not go together for this pipeline", hint="leave one out")
             start.closing.enter_context(kept())
@@ -125,7 +125,7 @@ def open_pipeline(program: Program, start: Start) -> LogRun:
 
 
 def _list_named_outputs(opened: OpenedPipeline, session: Session) -> Mapping[str, OutputRows]:
-    """The outputs that may have files of their own."""
+    """Return the outputs that may have files of their own."""
     from workbench.events.output_split import rows_of_outputs
 
     return rows_of_outputs(session.outputs, list(opened.program.ports.shown), steps=opened.start.options.steps)
@@ -136,19 +136,19 @@ class OpenedPipeline:
 
     Parameters
     ----------
-    columns: whether the log may have columns, for who chooses the backend by that.
-    twice: whether its rows can be read once more.
+    columns: whether the log may have columns, for the choice of the backend.
+    twice: whether the rows of the log can be read twice.
 
     Attributes
     ----------
     row: the backend.
-    reading: how the log is read.
-    clock: what knows the times of its rows.
-    auto: whether the backend has been chosen by nobody else.
+    reading: the options for reading the log.
+    clock: interprets the times of the rows.
+    auto: whether `auto` has chosen a backend other than the default.
 
     Raises
     ------
-    InputError, Refused: an option is not for the backend, or the backend not for the program.
+    InputError, Refused: an option does not fit the backend, or the backend does not fit the program.
     """
 
     def __init__(self, program: Program, start: Start, *, columns: bool, twice: bool = True) -> None:
@@ -172,7 +172,7 @@ class OpenedPipeline:
         self.reading = replace(options.reading(self.program), words=words, clock=self.clock)
 
     def _choose(self, start: Start, *, twice: bool) -> None:
-        """Choose the fastest backend that runs it on columns, and gives way where its numbers are too short."""
+        """Choose the fastest backend that runs the program on columns; it may give way if its numbers are too short."""
         size = run_size(start.options)
         if list_named_files(start.options.input) is None:
             size = replace(size, rows=IN_MEMORY)
@@ -191,11 +191,11 @@ class OpenedPipeline:
                     return
 
     def partition(self, source: LogSource) -> Partition | None:
-        """The runs that the log has, by its keys; None for one run.
+        """Return the partition of the log by its keys; None for one run.
 
         Raises
         ------
-        InputError: an option means nothing with keys, or an output is called like the column of keys.
+        InputError: an option cannot be combined with keys, or an output has the name of the key column.
         """
         from workbench.executors.keyed import Partition
 
@@ -208,11 +208,11 @@ class OpenedPipeline:
         return Partition(ports, options.key, domain, source.shown)
 
     def carried(self, source: LogSource) -> CarriedColumns:
-        """What rows that come out have of the rows that caused them.
+        """Return the columns that output rows get from the rows that caused them.
 
         Raises
         ------
-        InputError: two columns would have one name, or no output can be true.
+        InputError: two columns have the same name, or no output can be true.
         """
         options, ports, columns = self.start.options, self.program.ports, list[CarriedColumn]()
         time = self._time_column() if self.is_ordered(len(source.logs())) or options.time is not None else None
@@ -229,11 +229,11 @@ class OpenedPipeline:
         return CarriedColumns(ports, columns, options.with_row, options.only_true, options.key)
 
     def order(self, ports: Ports, source: LogSource) -> RowOrder | None:
-        """What puts rows in the order of time, where options ask for that; None for rows as they come.
+        """Return what puts rows in the order of time, if the options request it; None to keep their order.
 
         Parameters
         ----------
-        ports: those that rows are read for.
+        ports: the ports that rows are read for.
         """
         if not self.is_ordered(len(source.logs())):
             return None
@@ -243,32 +243,32 @@ class OpenedPipeline:
         return RowOrder(ports, source, self.reading, self.clock, self.start, kept=kept)
 
     def is_ordered(self, logs: int) -> bool:
-        """Whether rows of so many logs are put in the order of time; a program with a clock sees whether they are."""
+        """Whether rows of that number of logs are put in the order of time; a program with a clock checks the order."""
         options, has_clock = self.start.options, any(port.clock for port in self.program.ports.inputs)
         return options.late is not None or (options.time is not None and (not has_clock or logs > 1))
 
     def until(self) -> Callable[[], int] | None:
-        """Gives the time to which the clock of its rules moves in the end."""
+        """Return a function that computes the time to which the clock moves at the end; None without `--until`."""
         until = self.start.options.until
         return None if until is None else partial(instant, self.clock, str(until))
 
     def _clock(self) -> Clock:
-        """What knows the times of rows."""
+        """Return the clock that interprets the times of rows."""
         found = self.start.options.clock(self.start.options.late)
         numbers = any(port.clock == "numbers" for port in self.program.ports.inputs)
         return replace(found, unit=None) if numbers else found
 
     def _time_column(self) -> str:
-        """The column of times."""
+        """Return the name of the column of times."""
         own = (port.name for port in self.program.ports.inputs if port.clock)
         return next(own, self.clock.column)
 
     def session(self, partition: Partition | None, carried: CarriedColumns) -> Session:
-        """What steps it through the log."""
+        """Return the session that steps the program through the log."""
         return self._session(self.row, self._made, partition, carried)
 
     def reference(self, partition: Partition | None, carried: CarriedColumns) -> Session:
-        """The same by the reference executor, before the first row."""
+        """Return such a session of the reference executor, before the first row."""
         return self._session(backend_row("reference"), None, partition, carried)
 
     def _session(
@@ -284,14 +284,14 @@ class OpenedPipeline:
 
 
 def _read_first(blocks: Iterator[LogBlock], start: Start, *, times: bool) -> Iterator[LogBlock]:
-    """Read the first block ahead: nothing is written where there is none, and its first row shows what times are."""
+    """Read the first block ahead: nothing is written if there is none, and its first row shows the form of times."""
     start.closing.callback(getattr(blocks, "close"))  # noqa: B009 - read_blocks is a generator
     first = list(itertools.islice(blocks, 1))
     return itertools.chain([_decode_first(each) for each in first] if times else first, blocks)
 
 
 def _decode_first(block: LogBlock) -> LogBlock:
-    """The same block; its columns are decoded, or where there are none, its first row."""
+    """Decode the columns of a block ahead, or without columns, its first row."""
     columns = block.columns()
     if columns is not None:
         return replace(block, columns=lambda: columns)
@@ -301,7 +301,7 @@ def _decode_first(block: LogBlock) -> LogBlock:
 
 
 def _faults(options: RunOptions, pipeline: Program) -> RandomFaults | None:
-    """What makes faults strike, where the options ask for that."""
+    """Return the random faults of a run, if the options request them."""
     if not options.fault and options.seed is None and options.rate is None:
         return None
     from workbench.executors.reference.random_faults import RandomFaults

@@ -1,7 +1,7 @@
-"""How far the runs of a program have come in the files of their log (`--state`).
+"""The position of runs in the files of their log (`--state`).
 
-The rule of this module: a row is known by its file and its number among the rows that can be read. A run that goes on
-reads the log from the beginning, and leaves the rows out that have been run.
+The rule of this module: a row is identified by its file and its number among the readable rows. A run that continues
+reads the log from the beginning, and skips the rows that have been run.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ OTHER_LOG = "give the same log, which may have grown, or start afresh: name anot
 
 @dataclass
 class LogPosition:
-    """How far runs have come; what is no file goes on with whatever comes, and is not in here.
+    """The rows that have been run. A log that is no file continues with whatever comes, and has no position.
 
     Attributes
     ----------
-    rows: how many rows of each file have been run.
-    last: what the last one of these was.
-    read: how many rows of each file have been decoded, bad ones among them.
-    bad: how many of these were bad, and have been reported.
-    late: how many events came too late, and have been reported.
-    undeclared: how many rows were of each type that is not declared.
+    rows: the number of rows of each file that have been run.
+    last: the mark of the last one of these.
+    read: the number of rows of each file that have been decoded, bad ones among them.
+    bad: the number of these that were bad, and have been reported.
+    late: the number of events that came too late, and have been reported.
+    undeclared: the number of rows of each undeclared type.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
@@ -48,11 +48,11 @@ class LogPosition:
         self._left, self._undeclared_left, self._late_left = Counter(self.rows), Counter(self.undeclared), self.late
 
     def leave_out(self, batch: LogBatch, domains: Mapping[str, Domain], account: Account) -> LogBatch:
-        """The rows of a batch that have not been run.
+        """Remove the rows that have been run from a batch.
 
         Raises
         ------
-        StateError: the last row that has been run was another one.
+        StateError: the last row that has been run has changed.
         """
         count = min(self._left[batch.file], len(batch))
         if not count:
@@ -67,7 +67,7 @@ class LogPosition:
         return batch.part(slice(count, None))
 
     def is_new_late(self, account: Account) -> bool:
-        """Whether an event that comes too late has not been reported by an earlier run."""
+        """Whether a late event has not been reported by an earlier run."""
         if not self._late_left:
             return True
         self._late_left -= 1
@@ -75,20 +75,20 @@ class LogPosition:
         return False
 
     def new_undeclared(self, type: str, rows: int, account: Account) -> int:
-        """How many of some rows of a type that is not declared no earlier run has reported."""
+        """Return how many of some rows of an undeclared type have not been reported by an earlier run."""
         old = min(self._undeclared_left[type], rows)
         self._undeclared_left[type] -= old
         account.earlier += old
         return rows - old
 
     def advance(self, batch: LogBatch, count: int, domains: Mapping[str, Domain]) -> None:
-        """So many of the first rows of a batch have been run."""
+        """Record that the first `count` rows of a batch have been run."""
         if count and (batch.file in self.rows or is_reread(batch.file)):  # one that is rotated may be nowhere
             self.rows[batch.file] = self.rows.get(batch.file, 0) + count
             self.last[batch.file] = row_mark(batch, count - 1, domains)
 
     def check_reached(self, files: Iterable[str]) -> None:
-        """StateError where a file has ended before the rows that have been run."""
+        """Raise StateError if a file has ended before the rows that have been run."""
         if short := next((file for file in files if self._left[file]), None):
             what = f"there are fewer rows than the {self.rows[short]:,} that have been run"
             raise StateError(what, where=short, hint=OTHER_LOG)
@@ -100,7 +100,7 @@ def is_reread(file: str) -> bool:
 
 
 def row_mark(batch: LogBatch, at: int, domains: Mapping[str, Domain]) -> str:
-    """What tells a row from others; `domains` are those of the inputs."""
+    """Return a checksum that identifies a row; `domains` are those of the inputs."""
     events, row = batch.occurrences, list[Any]()
     if isinstance(events, EventBlock):
         row += [events.names[int(events.types[at])], int(events.times[at])]

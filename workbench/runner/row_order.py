@@ -1,8 +1,8 @@
-"""Rows of pipelines in the order of time, where `--time` names the column that has it.
+"""Put the rows of a pipeline's log in the order of time, where `--time` names the column of times.
 
-The rule of this module: a row is a step of its own, also at equal times, and the column of times is taken away again
-where it is no input. Each log is read with an account of its own, and what it has lost on the way is added up in the
-end: rows that could not be read, that were ignored, or that came too late.
+The rule of this module: a row is a step of its own, also at equal times, and the column of times is removed again
+where it is no input. Each log is read with an account of its own; at the end the rows that were lost on the way are
+added up: rows that could not be read, that were ignored, or that came too late.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RowAtTime(NamedTuple):
-    """A row."""
+    """A row with its time."""
 
     time: int
     events: RowEvents
@@ -39,7 +39,7 @@ class RowAtTime(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ColumnsAtTimes:
-    """Successive rows as columns."""
+    """Successive rows as columns, with their times."""
 
     times: Any
     columns: Columns
@@ -48,15 +48,15 @@ class ColumnsAtTimes:
         return len(self.times)
 
     def part(self, first: int, last: int) -> ColumnsAtTimes:
-        """The rows from one place to before another."""
+        """Return the rows in the range from `first` to before `last`."""
         return self.take(slice(first, last))
 
     def take(self, order: Any) -> ColumnsAtTimes:
-        """The rows at some indices, in the order of the indices."""
+        """Return the rows at some indices, in the order of the indices."""
         return ColumnsAtTimes(self.times[order], {name: each.part(order) for name, each in self.columns.items()})
 
     def singly(self, domains: Mapping[str, Domain]) -> list[RowAtTime]:
-        """The rows one by one; `domains` are those of the inputs."""
+        """Return the rows one by one; `domains` are those of the inputs."""
         return list(map(RowAtTime, self.times.tolist(), column_steps(self.columns, domains)))
 
 
@@ -68,18 +68,18 @@ class RowOrder:
 
     Parameters
     ----------
-    ports: those that rows are read for.
+    ports: the ports that rows are read for.
     source: the log; each of its files, folders or patterns is a log of its own, and has a watermark.
-    clock: of the column of times.
-    kept: whether rows keep their times, where the column is no input: whole numbers, which `clock` shows.
+    clock: interprets the column of times.
+    kept: whether rows keep their times, where the column is no input: whole numbers, which `clock` formats.
 
     Attributes
     ----------
-    late: takes the rows that come too late.
+    late: takes the late rows.
 
     Raises
     ------
-    InputError: the column is an input that has no whole numbers.
+    InputError: the column is an input that does not carry whole numbers.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class RowOrder:
         self.late = LateRows[RowAtTime](start, self._clock, self._late_ports, self._late_row, lambda _: "a row", "rows")
 
     def blocks(self, reporter: Reporter, *, again: bool = False) -> Generator[LogBlock]:
-        """The rows; `again`: of which those that come too late are known already."""
+        """Yield the rows in order; `again`: late rows have been handled before."""
         logs = self._source.logs()
         several = len(logs) > 1
-        reading = replace(self._reading, head=None) if several else self._reading  # which are the first, times tell
+        reading = replace(self._reading, head=None) if several else self._reading  # times decide which rows are first
         own = [replace(reporter, keep=lambda row: reporter.keep(row), account=Account()) for _ in logs]
         late = (lambda *_: None) if again else self.late
         with ExitStack() as closing:
@@ -118,7 +118,7 @@ class RowOrder:
     def _log(
         self, log: LogSource, reading: Reading, reporter: Reporter, closing: ExitStack, late: Callable[..., Any]
     ) -> Iterator[RowPiece]:
-        """One log in order."""
+        """Yield the rows of one log in the order of time."""
         times = self._clock.of_rows()
         ports = add_times(self._ports, self._column, times)
         blocks = log.blocks(ports, reading, reporter)
@@ -142,7 +142,7 @@ class RowOrder:
                 yield found
 
     def _of_columns(self, columns: Columns, times: Times | None) -> ColumnsAtTimes | None:
-        """Rows with their times; None where rows must tell."""
+        """Return columns with their times; None where rows must be read one by one."""
         given = columns.get(self._column)
         if given is None or given.total < given.rows:
             return None
@@ -163,7 +163,7 @@ class RowOrder:
             raise InputError(f"'{self._column}': expected {error}", where=shown, hint=error.hint) from error
 
     def _blocks(self, pieces: Iterator[RowPiece]) -> Iterator[LogBlock]:
-        """Pieces as blocks, which own their rows."""
+        """Convert pieces to blocks, which own their rows."""
         for piece in pieces:
             if isinstance(piece, ColumnsAtTimes):
                 times = {self._column: EventArray(piece.times, None)} if self._kept else {}
@@ -176,7 +176,7 @@ class RowOrder:
                 yield LogBlock(partial(_steps, events), rows=len(events))
 
     def _late_ports(self) -> Ports:
-        """The columns of the rows that come too late."""
+        """Return the columns of late rows."""
         ports = tuple(port for port in self._ports.inputs if port.name != self._column)
         return replace(self._ports, outputs=(Port(self._column, time_domain(self._clock)), *ports))
 
@@ -185,7 +185,7 @@ class RowOrder:
 
 
 def add_times(ports: Ports, column: str, times: Times) -> Ports:
-    """The ports that rows are read for, and the column of times, where that is no input."""
+    """Add the column of times to the ports that rows are read for, where it is no input."""
     if column in ports.domains:
         return ports
     return replace(ports, inputs=(time_port(column, times), *ports.inputs))
@@ -200,7 +200,7 @@ def _steps(rows: Sequence[RowEvents]) -> Iterator[dict[str, Any]]:
 
 
 def _add_lost(account: Account, logs: Sequence[Account]) -> None:
-    """Add what logs have read, and what did not come to be put in order, to the account of the rows in order."""
+    """Add what logs have read and lost before ordering to the account of the ordered rows."""
     found = sum(logs, Account())
     account.add(
         Account(
@@ -211,7 +211,7 @@ def _add_lost(account: Account, logs: Sequence[Account]) -> None:
 
 
 def _join_blocks(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
-    """The rows of blocks, one after the other; a log may have no column for an input that another one has."""
+    """Concatenate blocks; a log may lack the column of an input that another log has."""
     import numpy as np
 
     some = [block for block in blocks if len(block)] or blocks[:1]
@@ -224,7 +224,7 @@ def _join_blocks(blocks: Sequence[ColumnsAtTimes]) -> ColumnsAtTimes:
 
 
 def _nothing(like: EventArray, rows: int) -> EventArray:
-    """An array of the same kind for so many rows without events."""
+    """Return an array of the same kind for `rows` rows without events."""
     import numpy as np
 
     return like.part(np.zeros(rows, np.int64))._replace(present=np.zeros(rows, bool))

@@ -1,6 +1,6 @@
-"""Where the rows of a run come from: files, or Python's data.
+"""Sources of the rows of a run: files, or Python data.
 
-The rule of this module: what is said about columns and cells holds for both, and a row is read when the run needs it.
+The rule of this module: names of columns and forms of cells are the same for both, and a row is read on demand.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class LogSource(ABC):
 
     Attributes
     ----------
-    name: what the user calls it, and messages the place of a row.
-    shown: what messages call it.
-    format_of: the file whose format the output has where nothing else says one; `-`: none.
-    columns: whether it may have columns.
+    name: the user's name for the log, and the place of a row in messages.
+    shown: the name of the log in messages.
+    format_of: the file that determines the format of the output if nothing else does; `-`: none.
+    columns: whether the log may have columns.
     rereadable: whether its rows can be read more than once.
-    size: rows that are read before what comes of the first of them is given away, at most.
+    size: the most rows that are read before the outputs of the first of them are yielded.
     """
 
     name = "row"
@@ -52,14 +52,14 @@ class LogSource(ABC):
 
     @abstractmethod
     def blocks(self, program: Ported, reading: Reading, reporter: Reporter) -> Iterator[LogBlock]:
-        """The rows, for the inputs of a program."""
+        """Read the rows for the inputs of a program."""
 
     @abstractmethod
     def key_domain(self, name: str, reading: Reading) -> Domain | None:
-        """What the keys in a column are: whole numbers, truth values or texts; None where nothing tells."""
+        """Infer the domain of the keys in a column: whole numbers, truth values or texts; None if it is unknown."""
 
     def logs(self) -> Sequence[LogSource]:
-        """Those that are merged by time where rows have times."""
+        """Return the logs that are merged by time where rows have times."""
         return [self]
 
 
@@ -108,7 +108,7 @@ class DataSource(LogSource):
         elif (found := record_batches(self._data)) is not None:
             reader = TableReader(program, reading, reporter, *found)
         elif isinstance(self._data, Iterable):
-            reporter.say = LOG.warning  # a name that is misspelt is not missed in a row
+            reporter.say = LOG.warning  # a misspelt name is not detected in a row
             reader = RowsReader(program, reading, reporter, self._data)
         else:
             kind = type(self._data).__name__
@@ -133,7 +133,7 @@ class DataSource(LogSource):
 
 
 def source_of(data: Any, *, live: bool = False) -> LogSource:
-    """What reads a log; `live`: which comes as somebody writes it."""
+    """Return the source of a log; `live`: the log is being written while it is read."""
     files = list_named_files(data)
     return DataSource(data) if files is None else FileSource(files, live=live)
 
@@ -146,19 +146,19 @@ def answers_as_it_comes(data: Any) -> bool:
 
 
 def record_batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
-    """The schema and the record batches of what has such; None for other data."""
+    """Return the schema and the record batches of data that has such; None for other data."""
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         return None
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatch):
         return data.schema, iter([data])
-    if find_package(data) == "pandas":  # its own stream has the index for a column
+    if find_package(data) == "pandas":  # its own stream has the index as a column
         data = pa.Table.from_pandas(data, preserve_index=False)
     found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     return found.schema, iter(found)
 
 
 def find_package(data: Any) -> str:
-    """The package that a class is from."""
+    """Return the package that a class is from."""
     return type(data).__module__.partition(".")[0].strip("_")

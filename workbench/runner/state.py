@@ -1,9 +1,9 @@
-"""The state of a run in a file (`--state`): a run goes on from it, and saves it when it stops.
+"""The state of a run in a file (`--state`): a run continues from it, and saves it when it stops.
 
-The rule of this module: what the state says and what the output holds agree. Rows are written before the state that
-counts them; what an output holds beyond its state, of a run that was killed, is cut off. The file is
+The rule of this module: the state and the output agree. Rows are written before the state that counts them; what the
+output of a killed run holds beyond its state is cut off. The file is
 
-    36   what says that it is whole, and the state of a run (`workbench.stored`)
+        36   the seal, which shows that the file is whole and the state of a run (`workbench.stored`)
     ...  a line of JSON: the program, the backend and the options, the version of workbench, the position in the log,
          the rows held back, the sizes of outputs
     ...  the state of the session
@@ -50,25 +50,25 @@ DECISIVE = (
     "encoding", "skip_lines", "comment", "integers", "steps", "key", "with_row", "carry", "only_true", "time",
     "time_unit", "time_format", "year", "late", "compat", "with_sources", "passed", "output_format",
 )  # fmt: skip
-"""The options on which it depends what comes out, besides those that change the program."""
+"""The options that determine the output, besides those that change the program."""
 AFRESH = "name another --state, or remove this one to start afresh"
 
 
 class RunState:
-    """What a run goes on from, and what it saves.
+    """The saved state that a run continues from, and the one that it saves.
 
     Attributes
     ----------
     is_new: whether there is no file yet.
-    had_ended: whether something has come out already because the log had ended.
+    had_ended: whether an earlier run has emitted something because the log had ended.
     files: the files of the log.
-    position: how far runs have come, this one included.
-    undeclared: how many rows this run has met of each type that is not declared.
-    agrees: whether the state of the session is that of the position, and all that has come out has been given away.
+    position: the position of all runs, this one included.
+    undeclared: the number of rows of each undeclared type that this run has read.
+    agrees: whether the state of the session is that of the position, and all outputs have been yielded.
 
     Raises
     ------
-    StateError: the file is damaged, or no state of a run. InputError: it cannot be read, or none be written there.
+    StateError: the file is damaged, or not the state of a run. InputError: it cannot be read, or cannot be written.
     """
 
     def __init__(self, path: Path, start: Start) -> None:
@@ -86,14 +86,14 @@ class RunState:
         self._sizes = self._notes.get("sizes", {})
         self._written = set[str]()
         self._ends = self._is_over = self._ended = False
-        """Whether the log has ended, all of its rows have been run then, and something has come out because of it."""
+        """Whether the log has ended, all of its rows have then been run, and this has caused an output."""
         self._taken: tuple[dict[str, Any], bytes] | None = None
         self._follower: Follower | None = None
         self._before_rotation = 0, Counter[str]()
         """The rows, and those of undeclared types, of files that have been rotated away in this run."""
 
     def adopt(self, start: Start) -> Start:
-        """The same start with what the state says: the backend, and which rows have been read."""
+        """Apply the state to a start: its backend, and the rows that have been read."""
         options = start.options
         if options.backend == AUTO and not self.is_new:
             options = replace(options, backend=self._notes["of"]["backend"])
@@ -107,7 +107,7 @@ class RunState:
         return self._start
 
     def _follow(self, options: RunOptions) -> Follower:
-        """What reads the log: from the file on that the run before has read, whatever it is called now."""
+        """Return the reader of the log: from the file on that the run before has read, whatever its name is now."""
         if options.late is not None:
             raise InputError("--follow, --state and --late do not go together", hint="leave one out")
         path, (inode, count) = find_followed_file(options.input), self._notes.get("followed", (0, 0))
@@ -118,14 +118,14 @@ class RunState:
         return Follower(path, older or (), self._forget_file)
 
     def _forget_file(self) -> None:
-        """All rows of a followed file have been run, and the next one is read."""
+        """Forget a followed file of which all rows have been run, before the next one is read."""
         reporter, self.position = self._start.reporter, LogPosition()
         reporter.bad.clear()
         reporter.reported.clear()
         self._before_rotation = reporter.account.rows, Counter(self.undeclared)
 
     def begin(self, session: Session, program: Program, backend: str) -> None:
-        """Let a session go on from the state.
+        """Let a session continue from the state.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class RunState:
             raise error.retold(where=str(self.path)) from error
 
     def _compare(self, now: Mapping[str, str]) -> None:
-        """StateError where the state is of another program, backend or options than these."""
+        """Raise StateError if the state is of another program, backend or options than these."""
         of: Mapping[str, str] = self._notes["of"]
         name = next((name for name, value in now.items() if of.get(name, "") != value), None)
         if name is None:
@@ -170,11 +170,11 @@ class RunState:
         raise StateError(what, where=str(self.path), hint=hint)
 
     def size(self, path: str | Path) -> int:
-        """How many bytes of a file that is written stay: those of earlier runs.
+        """Return how many bytes of an output file to keep: those that earlier runs have written.
 
         Raises
         ------
-        StateError: there are fewer.
+        StateError: the file is shorter than that.
         """
         target = os.path.realpath(path)
         self._written.add(target)
@@ -186,7 +186,7 @@ class RunState:
         return stays
 
     def hold_back(self, held: HoldBack[EventBlock, Occurrence]) -> None:
-        """The rows that are held back are part of the state where the log cannot be read again."""
+        """Include the rows that are held back in the state, if the log cannot be read again."""
         if not self._is_read_again:
             self._held = held
             if self._notes.get("held") is not None:
@@ -196,7 +196,7 @@ class RunState:
 
     @uninterruptible
     def step(self, batch: LogBatch, run: Callable[[LogBatch], Iterable[BatchOutput]]) -> Iterator[BatchOutput]:
-        """What comes out of the rows of a batch that have not been run; no signal interrupts that.
+        """Yield the outputs of the rows of a batch that have not been run; no signal interrupts this.
 
         Raises
         ------
@@ -225,13 +225,13 @@ class RunState:
                 raise failed
 
     def stop_at_limit(self) -> None:
-        """LimitMet where the time is over, before anybody interrupts the run."""
+        """Raise LimitMet if the time is over, before the run is interrupted."""
         left = remaining()
         if left.seconds is not None and left.seconds <= 0:
             raise LimitMet(time_limit(left.of_seconds or 0.0), work().phase)
 
     def end_log(self) -> bool:
-        """The log is over; whether it ends: not where --head has cut it."""
+        """Record the end of the log, and return whether its streams end: not where --head has cut it."""
         head = self._start.options.head
         self._ends = head is None or self._start.reporter.account.rows < head
         if self._session is not None:
@@ -239,15 +239,15 @@ class RunState:
         return self._ends
 
     def reach_end(self) -> bool:
-        """All rows of the log have been run; whether its streams end, which they do once."""
+        """Record that all rows of the log have been run, and return whether its streams end, which they do once."""
         if self.end_log():
             self.position.check_reached(self.files)
             self._is_over = True
-        self.agrees = not self._is_over  # again when the streams have ended
+        self.agrees = not self._is_over  # true again when the streams have ended
         return self._is_over and not self.had_ended
 
     def see_end(self, emission: BatchOutput) -> None:
-        """Note whether something has come out because the log has ended."""
+        """Note whether the end of the log has caused an output."""
         self._ended |= self._ends and emission.events_out > 0
 
     # --- saving ---------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class RunState:
     @contextmanager
     @uninterruptible
     def settling(self, writer: EventWriter) -> Iterator[None]:
-        """While a session runs: in the end what has come out is written, and the state is taken."""
+        """Write all outputs, and take the state, at the end of a block that runs a session."""
         self.agrees = True
         try:
             yield
@@ -267,7 +267,7 @@ class RunState:
             if self.agrees:
                 self.agrees = False
                 writer.drain()
-                if self._ended and not self._is_over:  # rows that were held back are on their way
+                if self._ended and not self._is_over:  # rows that were held back are being written
                     self._taken = None
                 self._take()
                 self.agrees = True
@@ -275,7 +275,7 @@ class RunState:
     @contextmanager
     @uninterruptible
     def saving(self) -> Iterator[None]:
-        """Save the state at the end of this block, when what has come out has been written; of an error, too."""
+        """Save the state at the end of this block, when all outputs have been written; also after an error."""
         try:
             yield
         except BaseException as error:
@@ -288,7 +288,7 @@ class RunState:
         self.save()
 
     def save(self) -> None:
-        """Write what has been taken; only how far the run came where something came out of the end of the log."""
+        """Write the state that has been taken; only the position, where the end of the log has caused outputs."""
         if self._ended and self._is_over:
             self._taken = self._describe(ended=True), b""
         assert self._taken is not None
@@ -312,7 +312,7 @@ class RunState:
             self._taken = self._describe(ended=self.had_ended), b"" if self.had_ended else self._running.save()
 
     def _describe(self, *, ended: bool) -> dict[str, Any]:
-        """What is noted beside the state of the session."""
+        """Return the notes that are saved beside the state of the session."""
         reporter, position = self._start.reporter, asdict(self.position)
         position["bad"] |= {file: count for file, count in reporter.bad.items() if self._follower or is_reread(file)}
         read = {file: rows + position["bad"].get(file, 0) for file, rows in self.position.rows.items()}
@@ -329,7 +329,7 @@ class RunState:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    """What a file says, and the state of the session; nothing where there is no file, but could be."""
+    """Read the notes of a file, and the state of the session; both empty if there is no file, but could be."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -347,14 +347,14 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _mark(program: Program) -> str:
-    """What tells a program from others."""
+    """Return a fingerprint that identifies a program."""
     if program.kind == RULE_SET:
         return checksum(str(program).encode()).hex()
     return fingerprint("", flatten(program)).hex()
 
 
 def _decisive(options: RunOptions) -> dict[str, str]:
-    """The options that decide what comes out, as texts."""
+    """Return the options that determine the output, as texts."""
     values = {name: options.value(name) for name in DECISIVE}
     values["null"] = ", ".join([values["null"]] if isinstance(values["null"], str) else values["null"])
     values["columns"] = ", ".join(f"{name}={column}" for name, column in sorted(columns_of(values["columns"]).items()))

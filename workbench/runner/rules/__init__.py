@@ -1,1 +1,1 @@
-"""Rule sets on logs: their events, engines, sessions and facts, and what is asked of their runs."""
+"""Run rule sets on logs: events, engines, sessions, facts, and explanations of runs."""

@@ -1,7 +1,7 @@
-"""Events of rules from the columns of a log.
+"""Build blocks of events from the columns of a log.
 
-The rule of this module: columns say of events what their rows would say one by one (`log`), or nothing: then the
-rows are asked.
+The rule of this module: columns give the same events as their rows one by one (`log`), or None: then the rows are
+read one by one.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from workbench.tesla.tree import Declaration
 
 TYPE = "type"
-"""What the column with the type of an event is called."""
+"""The name of the column with the type of an event."""
 MOST_CODES = 1 << 18
-"""So many texts are kept with their numbers."""
+"""Maximum number of texts whose codes are cached."""
 
 
 @dataclass
 class EventColumns:
-    """Makes blocks of events of the columns of a log.
+    """Builds blocks of events from the columns of a log.
 
     Parameters
     ----------
-    ports: which the columns have been read for (`log.log_ports`).
-    time: what the column of times is called.
-    declared: the type of all events; None: a column tells.
+    ports: the ports for which the columns have been read (`log.log_ports`).
+    time: the name of the column of times.
+    declared: the type of all events; None: a column names it.
     """
 
     rules: RuleSet
@@ -48,7 +48,7 @@ class EventColumns:
     declared: Declaration | None = None
 
     def block(self, columns: Mapping[str, EventArray]) -> tuple[EventBlock, Counter[str]] | None:
-        """The events, and how many rows there are of types that are not declared; None where rows must tell."""
+        """Return the events, and the counts of undeclared types; None where rows must be read one by one."""
         order, given = self.ports.domains[self.time], columns.get(self.time)
         assert isinstance(order, Times)
         if given is None:
@@ -67,7 +67,7 @@ class EventColumns:
         return arrange_events(self.rules, types, times, texts, lambda name, _: arrays.get(name), rows), unknown
 
     def _types(self, given: EventArray | None, count: int) -> tuple[Any, Counter[str]]:
-        """The type of each row by its place, -1 for one that is not declared; and what these are called."""
+        """Return the index of the type of each row, -1 for an undeclared one, and the counts of undeclared types."""
         import numpy as np
 
         if self.declared is not None:
@@ -85,7 +85,7 @@ class EventColumns:
 
 
 def encode_texts(given: EventArray, texts: dict[int, str]) -> EventArray | None:
-    """Events with numbers for texts, which are put there with them; None where two texts have one number."""
+    """Replace texts by their codes, and add these to `texts`; None where two texts have one code."""
     import numpy as np
 
     from workbench.events.text_column import TextColumn
@@ -103,7 +103,7 @@ def encode_texts(given: EventArray, texts: dict[int, str]) -> EventArray | None:
 
 
 def _as_texts(given: EventArray) -> TextColumn:
-    """Keys as texts."""
+    """Convert keys to texts."""
     import numpy as np
 
     from workbench.events.buffers import numbers_of
@@ -122,14 +122,14 @@ def arrange_events(
     column: Callable[[str, Domain], EventArray | None],
     rows: Any = None,
 ) -> EventBlock:
-    """The block of events whose attributes are in columns.
+    """Build the block of events whose attributes are in columns.
 
     Parameters
     ----------
-    types: which of `rules.events` each is.
-    texts: those of the columns, by their numbers.
-    column: gives that of an attribute; without one all are null.
-    rows: in which rows of the columns the events are; None: in all.
+    types: the index of each event's type in `rules.events`.
+    texts: the texts of the columns, by their codes.
+    column: returns the column of an attribute; without one all are null.
+    rows: the rows of the columns that are events; None: all.
     """
     import numpy as np
 
@@ -146,7 +146,7 @@ def arrange_events(
 
 
 def _attribute(given: EventArray | None, domain: Domain, rows: Any, count: int) -> AttributeColumn:
-    """An attribute of the events in so many rows; without a column all are null."""
+    """Return an attribute of the events in `count` rows; without a column all are null."""
     import numpy as np
 
     if given is None:
@@ -156,7 +156,7 @@ def _attribute(given: EventArray | None, domain: Domain, rows: Any, count: int) 
 
 
 def pack_events(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock | None:
-    """Events as a block; None where a number in them has more than 64 bits."""
+    """Build a block from events; None where a number in them has more than 64 bits."""
     try:
         return event_block(rules, events, text_codes)
     except LargeNumberError:
@@ -164,7 +164,7 @@ def pack_events(rules: RuleSet, events: Sequence[Occurrence]) -> EventBlock | No
 
 
 def text_codes(texts: Iterable[str]) -> Sequence[int]:
-    """The numbers of texts in compiled code."""
+    """Return the codes of texts in compiled code."""
     return list(map(_text_code(), texts))
 
 

@@ -1,6 +1,6 @@
-"""Composites of rules as rows and as columns, and what events are called in them.
+"""Composites of rules as rows and as columns, and the names of events in them.
 
-The rule of this module: a table says what its rows would say one by one, and is written in the same bytes.
+The rule of this module: a table has the same content as its rows one by one, and is written in the same bytes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from workbench.events.output_split import OutputRows
 
 RuleRow = dict[str, Value]
-"""An event: its type, its time, and those of its attributes that are not null."""
+"""An event as a row: its type, its time, and its attributes that are not null."""
 SOURCES, NUMBER = "sources", "id"
-"""What columns are called with --with-sources: the events of a match, and a composite's id."""
+"""The names of the columns of --with-sources: the events of a match, and a composite's id."""
 
 
 def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequence[Port] = ()) -> Ports:
-    """The columns of events of these types, as outputs of a program."""
+    """Return the columns of events of these types, as outputs of a program."""
     domains = find_shared_domains(rules.declarations[name] for name in types)
     if taken := next((port.name for port in more if port.name in domains), None):
         raise InputError(f"an attribute is called '{taken}', as a column of --with-sources is", hint="leave that out")
@@ -39,7 +39,7 @@ def event_columns(rules: RuleSet, clock: Clock, types: Iterable[str], more: Sequ
 
 
 def type_rows(columns: Ports, rules: RuleSet, type: str) -> OutputRows:
-    """The rows of events of a type, among those of `event_columns`."""
+    """Select the rows of events of a type, among those of `event_columns`."""
     from workbench.events.output_split import OutputRows
 
     own, other = rules.declarations[type].domains, find_shared_domains(rules.declarations.values())
@@ -48,7 +48,7 @@ def type_rows(columns: Ports, rules: RuleSet, type: str) -> OutputRows:
 
 
 def event_row(event: Occurrence, rules: RuleSet, clock: Clock, sources: Sources | None = None) -> RuleRow:
-    """An event as a row; what is null is left out."""
+    """Return an event as a row without its null attributes."""
     names = rules.declarations[event.type].positions
     values = {name: value for name, value in zip(names, event.values, strict=True) if value is not None}
     first: RuleRow = {TYPE: event.type, clock.column: clock.show(event.time)}
@@ -56,13 +56,13 @@ def event_row(event: Occurrence, rules: RuleSet, clock: Clock, sources: Sources 
 
 
 class Sources:
-    """What events are called in the output: rows of the log by their number, from 1 on; composites `#3` by their id."""
+    """The names of events in the output: a row of the log has its number, from 1 on; a composite has its id: `#3`."""
 
     def __init__(self) -> None:
         self._labels, self._made = array("q"), 0
 
     def add(self, made: Any, events: int) -> None:
-        """So many events have been processed, and have caused composites of these numbers."""
+        """Record that `events` events have been processed, and have caused composites with these numbers."""
         import numpy as np
 
         first, count = len(self._labels), len(made) + events
@@ -73,29 +73,29 @@ class Sources:
         self._made += len(made)
 
     def save(self) -> bytes:
-        """What events have been called: how many composites there were, and how many events, in front of the names."""
+        """Return the names of all events, preceded by the numbers of composites and of events."""
         head = self._made.to_bytes(8, "little") + len(self._labels).to_bytes(8, "little")
         return head + self._labels.tobytes()
 
     def restore(self, state: bytes) -> bytes:
-        """Go on from what `save` has given; what stands behind it."""
+        """Restore what `save` has returned, and return the rest of the state."""
         end = 16 + 8 * int.from_bytes(state[8:16], "little")
         self._made, self._labels = int.from_bytes(state[:8], "little"), array("q", state[16:end])
         return state[end:]
 
     def row(self, event: Occurrence) -> RuleRow:
-        """What a composite is called, and the events of its match; of an event of the log only its row."""
+        """Return the id of a composite, and the events of its match; of an event of the log only its row."""
         if not event.rule:
             return {SOURCES: (self.name(event.number),)}
         return {NUMBER: -self._labels[event.number], SOURCES: tuple(map(self.name, event.sources))}
 
     def name(self, number: int) -> str:
-        """That of any event."""
+        """Return the name of an event with a number."""
         label = self._labels[number]
         return str(label) if label > 0 else f"#{-label}"
 
     def columns(self, block: EventBlock) -> Mapping[str, Any]:
-        """The same of a block, as Arrow columns; the events of a match are JSON text."""
+        """Return the names in a block as Arrow columns; the events of a match are JSON text."""
         import numpy as np
         import pyarrow as pa
 
@@ -124,7 +124,7 @@ class Sources:
 def composite_table(
     block: EventBlock, shown: Mapping[str, Domain], rules: RuleSet, clock: Clock, sources: Sources | None
 ) -> Any:
-    """The rows of composites as an Arrow table for `RowWriter.table`; None where they have to be made one by one.
+    """Build an Arrow table of composites for `RowWriter.table`; None where rows have to be made one by one.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def composite_table(
 
 
 def attribute_values(block: EventBlock, name: str, domain: Domain, rules: RuleSet) -> Any:
-    """The Arrow column of an attribute of several types; null for events of types that have none of this domain."""
+    """Return the Arrow column of an attribute of several types; null for types that lack it with this domain."""
     import numpy as np
 
     from workbench.events.buffers import numbers_to_arrow

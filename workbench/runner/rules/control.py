@@ -1,8 +1,8 @@
-"""Rules that change while a log is read: what a control file says, and from when on.
+"""Change rules while a log is read, at the times that a control file states.
 
-The rule of this module: a change of a time comes before the events of that time, and after what the clock causes
-before it. What lies in a file is read and rehearsed before anything runs, on an engine that sees no event; what comes
-through a pipe is taken when it is there, and a mistake in it is told and changes nothing.
+The rule of this module: a change at a time comes before the events of that time, and after the effects of the clock
+before it. A file is read as a whole, and rehearsed on an engine without events, before anything runs. A change from a
+pipe is taken when it arrives; a mistake in it is reported, and changes nothing.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from workbench.tesla.parser import parse_rule_file, read_rules
 from workbench.tesla.rule_set import RuleSet
 
 ACTIONS: Mapping[str, bool] = {"add": True, "replace": True, "remove": False}
-"""What can be done, and whether it takes a text."""
+"""The actions, and whether each takes a text."""
 COLUMNS = ("do", "rule", "text", "file")
-"""Those of a control file, beside the time."""
+"""The columns of a control file, beside the time."""
 KINDS = {"": "numbers", "naive": "dates without a time zone", "aware": "dates with a time zone"}
 
 
 @dataclass(frozen=True)
 class RuleChange:
-    """One change of the rules that run.
+    """One change of the running rules.
 
     Attributes
     ----------
-    rule: its name; empty where the text says it.
+    rule: the name of the rule; empty where the text has it.
     text, file: the rule, or the file that has it.
-    where: the row that says so.
-    folder: where files are.
-    made: the rules, where they have been read.
+    where: the row of the control file.
+    folder: the folder of relative file names.
+    made: the rules, if they have been read.
     """
 
     time: int
@@ -73,7 +73,7 @@ class RuleChange:
             raise InputError(f"'{self.do}' takes the name of a 'rule'", where=self.where)
 
     def read(self, there: RuleSet) -> RuleSet | None:
-        """The rules of the text, where what others declare is known; None if it takes none."""
+        """Read the rules of the text, given the declarations of the others; None if the action takes no text."""
         if not ACTIONS[self.do]:
             return None
         try:
@@ -91,7 +91,7 @@ class RuleChange:
         return found
 
     def make(self, engine: RuleEngine, made: RuleSet | None) -> Mapping[str, float]:
-        """Change the rules of an engine; the time from which on each that comes is complete."""
+        """Change the rules of an engine, and return the time from which each new rule is complete."""
         try:
             if made is None:
                 engine.remove(self.rule)
@@ -111,17 +111,17 @@ class RuleControl:
     Parameters
     ----------
     given: a file, or rows as mappings.
-    rules: those that run first.
+    rules: the rules that run first.
 
     Attributes
     ----------
     everything: all rules that run at some time, and all types, as far as they are known beforehand.
-    live: whether changes come while events do.
-    costs: what rules have cost that are gone.
+    live: whether changes arrive during the run.
+    costs: the costs of removed rules.
 
     Raises
     ------
-    WorkbenchError: what lies in a file has mistakes; all of them are told.
+    WorkbenchError: a file has mistakes; all of them are reported.
     """
 
     def __init__(self, given: Any, rules: RuleSet, start: Start) -> None:
@@ -143,23 +143,23 @@ class RuleControl:
             self._rehearse(self._read(given))
 
     def see(self, clock: Clock) -> None:
-        """It is known what the times of the log are; InputError where those of the changes are none."""
+        """Take the clock of the log, now that its times are known; InputError where those of the changes differ."""
         self._of_log = clock
         if not self.live:
             self._agree()
 
     def until(self, time: int) -> Iterator[RuleChange]:
-        """The changes up to a time, of those that have not been taken, in their order."""
+        """Yield the changes up to a time that have not been taken, in their order."""
         self._hear()
         while self._changes and self._changes[0].time <= time:
             yield self._changes.pop(0)
 
     def make(self, change: RuleChange, engine: RuleEngine, columns: Mapping[str, Domain]) -> None:
-        """Change the rules of an engine, and tell what comes of it.
+        """Change the rules of an engine, and report the effect.
 
         Parameters
         ----------
-        columns: those of the output, in which what the rules emit has to find its place.
+        columns: the columns of the output, which must hold what the rules emit.
         """
         costs = [cost for cost in engine.profile() if cost.rule == change.rule and change.do != "add"]
         try:
@@ -192,7 +192,7 @@ class RuleControl:
         return f"complete from {self._of_log.show(int(since))} on"
 
     def tell(self) -> None:
-        """What has not been done."""
+        """Report the changes that had no effect."""
         if self._changes:
             many = f"{len(self._changes):,} changes lie" if len(self._changes) > 1 else "a change lies"
             self._start.say(f"{self._shown}: {many} behind the last event, and had no effect (--until moves time)")
@@ -207,7 +207,7 @@ class RuleControl:
     # --- reading ----------------------------------------------------------------------------------------
 
     def _read(self, given: Any) -> Iterator[RuleChange | WorkbenchError]:
-        """The changes as they are written, mistakes as errors."""
+        """Yield the changes as they are written, mistakes as errors."""
         columns = (Port(name, STR, optional=name != "do") for name in COLUMNS)
         ports = Ports("rules-control", (Port(self._clock.column, self._clock.of_rows()), *columns), kind="control file")
         reading, reporter = Reading(strict=True), Reporter()
@@ -286,7 +286,7 @@ class RuleControl:
             self._came.put(error)
 
     def _hear(self) -> None:
-        """Take what has come."""
+        """Take the changes that have arrived."""
         while not self._came.empty():
             try:
                 each = self._came.get()
@@ -299,7 +299,7 @@ class RuleControl:
 
 
 def _see_place(made: RuleSet, running: RuleSet, columns: Mapping[str, Domain], where: str) -> None:
-    """InputError where the output has no column for something that rules emit, or nobody has read their facts."""
+    """Raise InputError if the output lacks a column for what rules emit, or if their facts have not been read."""
     for name, declared in made.declarations.items():
         if declared.fact and name not in running.declarations:
             hint = f"declare {name} where the run begins, with --facts {name}=F"

@@ -1,7 +1,7 @@
-"""Questions about a run of rules on a log: why something came of it, and why something did not.
+"""Explain a run of rules on a log: why it emitted a composite, and why it did not.
 
-The rule of this module: an engine runs, and is watched; what it did is explained by the formulas. It runs no further
-than the question goes.
+The rule of this module: an engine runs, and is recorded; the formulas explain what it did. It runs no further than the
+question requires.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from workbench.tesla.rule_set import RuleSet
 RunPiece = EventBlock | Sequence[Occurrence]
 """Successive events of a run, all from outside or all composites."""
 MOST_TOLD = 10
-"""Composites of one event that are told."""
+"""The default limit on composites that are explained."""
 FEW = 256
-"""More composites at a time are kept as columns."""
+"""The number of composites at a time above which they are kept as columns."""
 _NAMED = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s+at\s+(\S.*?)\s*", re.DOTALL)
 _VALUE = re.compile(r"""\s*(\w+)\s*==?\s*("[^"]*"|'[^']*'|[^,"']*?)\s*(?:,|$)""")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
@@ -52,7 +52,7 @@ class CompositeNamed:
 
     Attributes
     ----------
-    time: as it is written.
+    time: the time as it is written.
     """
 
     type: str
@@ -62,14 +62,14 @@ class CompositeNamed:
 
 @dataclass(frozen=True)
 class RuleQuestion:
-    """What is asked of a run.
+    """A question about a run.
 
     Attributes
     ----------
-    event: the number of a row of the log, from 1 on: of what it is a part.
-    output: the `id` of a composite, or its name: why it is there.
-    missing: its name: why it is not there.
-    most: so many composites are told.
+    event: the number of a row of the log, from 1 on: which composites is it a part of?
+    output: the `id` of a composite, or its name: why is it there?
+    missing: the name of a composite: why is it not there?
+    most: the maximum number of composites to explain.
     """
 
     event: int | None = None
@@ -91,23 +91,23 @@ class RuleQuestion:
 
     @property
     def named(self) -> str | None:
-        """What it names by its type and time."""
+        """The composite that the question names by its type and time."""
         return self.output if isinstance(self.output, str) else self.missing
 
 
 def explain_rules(rules: RuleSet, data: Any, question: RuleQuestion, options: dict[str, Any]) -> RuleExplanation:
-    """The answer to a question about a run on data, with the options of `workbench.run`."""
+    """Answer a question about a run on data, with the options of `workbench.run`."""
     start = make_start(data, None, options)
     with start.reporter.doing:
         return explain(rules, start, question)
 
 
 def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplanation:
-    """The answer to a question about a run on the log of its options.
+    """Answer a question about a run on the log of its options.
 
     Raises
     ------
-    InputError: there is no such event, or nobody emits what is named. EngineGap: the engine is not what the rules mean.
+    InputError: there is no such event, or no rule emits the composite. EngineGap: the engine deviates from the meaning.
     """
     if foreign := start.options.given("--key", "--rules-control", "--matches", "--first"):
         hint = "leave it out; of a log with keys take the rows of one"
@@ -125,11 +125,11 @@ def explain(rules: RuleSet, start: Start, question: RuleQuestion) -> RuleExplana
 
 
 def composite_named(rules: RuleSet, text: str) -> CompositeNamed:
-    """What a text such as `Fire(area = 1) at 12:00:05` names.
+    """Parse a text such as `Fire(area = 1) at 12:00:05`.
 
     Raises
     ------
-    InputError: it cannot be read, or no rule emits such.
+    InputError: the text cannot be read, or no rule emits such a composite.
     """
     found = _NAMED.fullmatch(text)
     if found is None:
@@ -161,11 +161,11 @@ def _read(text: str, domain: Domain, what: str) -> Value | None:
 
 
 class RecordingSession(RuleSession):
-    """A rule set that runs, and is watched, for a question about it.
+    """A rule set that runs, and is recorded, for a question about it.
 
     Parameters
     ----------
-    named: what the question names.
+    named: the composite that the question names.
     """
 
     def __init__(self, opened: OpenedRules, question: RuleQuestion, named: CompositeNamed | None) -> None:
@@ -205,7 +205,7 @@ class RecordingSession(RuleSession):
         return super().advance_clock(time)
 
     def answer(self) -> RuleExplanation:
-        """What was asked, when it has run as far as it takes."""
+        """Return the answer, when the run has gone far enough."""
         opened, rules = self.opened, self.engine.rules
         order = EventOrder(rules, self._join(self._given), self._join(self._found))
         facts = cast("Facts", _FactRows(opened.facts))
@@ -245,7 +245,7 @@ class RecordingSession(RuleSession):
         return RuleExplanation(str(self._question), record, some, len(numbers) - len(some), event)
 
     def _begin(self, time: int) -> None:
-        """The time of the first event is known, and so is that behind which nothing matters."""
+        """Note the time of the first event, and compute the time after which nothing matters."""
         self._began = time
         if self._named is not None:
             rules = self.engine.rules
@@ -253,7 +253,7 @@ class RecordingSession(RuleSession):
             self._time = self._read_time(self._named.time) + max(reach)
 
     def _read_time(self, text: str) -> int:
-        """A time as the log writes it; of a day alone it is that of the first event."""
+        """Read a time in the form of the log; a time of day is on the day of the first event."""
         shown = str(self.opened.clock.show(self._began or 0))
         if self.opened.clock.dates and _TIME_OF_DAY.fullmatch(text):
             zone = re.search(r"(Z|[+-]\d\d:\d\d)$", shown)
@@ -273,7 +273,7 @@ class RecordingSession(RuleSession):
             self._found.append(self._pack(found) if isinstance(found, list) and len(found) > FEW else found)
 
     def _join(self, pieces: Sequence[RunPiece]) -> EventBlock:
-        """Successive events of the run as one block."""
+        """Join successive events of the run into one block."""
         found = list[EventBlock]()
         for columns, some in groupby(pieces, lambda each: isinstance(each, EventBlock)):
             group: list[Any] = list(some)
@@ -281,25 +281,25 @@ class RecordingSession(RuleSession):
         return join_blocks([each for each in found if len(each)] or [self._pack(())])
 
     def _pack(self, events: Sequence[Occurrence]) -> EventBlock:
-        """Events as columns, which take a fifth of the memory."""
+        """Convert events to columns, which take a fifth of the memory."""
         return event_block(self.engine.rules, events, text_codes, large=True)
 
 
 def _reach(rule: t.Rule) -> int:
-    """How far behind a trigger a rule might have something to do with what comes."""
+    """Return how far behind a trigger the events that its rule may depend on can be."""
     windows = (part.window for part in rule.predicates)
     return max((each.far or 0 for each in windows if each is not None and not each.counts_events), default=0)
 
 
 class _FactRows(dict[str, Sequence[Any]]):
-    """Facts as rows in memory, those of a database when they are asked for."""
+    """Facts as rows in memory; those of a database are read on demand."""
 
     def __init__(self, facts: Facts) -> None:
         super().__init__()
         self._facts = facts
 
     def get(self, name: str, default: Any = ()) -> Any:
-        """The rows of a type."""
+        """Return the rows of a type."""
         return self[name] if name in self._facts else default
 
     def __missing__(self, name: str) -> Sequence[Any]:

@@ -1,8 +1,8 @@
 """The facts of rules, as the user names them: files of rows, and SQLite databases.
 
-The rule of this module: rows of a file are kept in memory as they are, where they are few; many are put into a database
-in memory with the indexes that rules need. A database is asked, and never read as a whole. In a pipeline, each
-processor that looks facts up is given them, and no other.
+The rule of this module: few rows of a file are kept in memory as they are; many are put into a database in memory
+with the indexes that rules need. A database is queried, and never read as a whole. In a pipeline, only processors that
+look facts up get them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_processor import RuleProcessor
 
 FEW, MANY = 1_000, 100_000
-"""More rows of a file are put into a database: where they are compared by more than equations, and in any case."""
+"""Row counts above which a file is put into a database: if rules compare ranges of its values, and in any case."""
 
 
 def facts_of(rules: RuleSet, start: Start) -> Facts:
-    """The facts that a run is given, by their types.
+    """Return the facts of a run by their types.
 
     Raises
     ------
-    InputError: a type has none, or a file cannot be read. FactsError: a table does not fit its declaration.
+    InputError: a type has no facts, or a file cannot be read. FactsError: a table does not fit its declaration.
     """
     given: Any = start.options.facts
     if isinstance(given, Mapping):
@@ -51,7 +51,7 @@ def facts_of(rules: RuleSet, start: Start) -> Facts:
 
 
 def list_needed_facts(rules: RuleSet, start: Start) -> Set[str]:
-    """The types of facts that rules look at; where rules may be added later, all that are declared."""
+    """Return the types of facts that rules use; where rules may be added later, all declared types."""
     declared = {name for name, each in rules.declarations.items() if each.fact}
     if start.options.rules_control is not None:
         return declared
@@ -59,7 +59,7 @@ def list_needed_facts(rules: RuleSet, start: Start) -> Set[str]:
 
 
 def read_named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) -> Facts:
-    """The facts of files: `city.db` has a table for each type, `Line=lines.csv` the rows of one."""
+    """Read the facts of files: `city.db` has a table for each type, `Line=lines.csv` the rows of one."""
     found = _FactFiles(rules, start)
     for each in map(str, given):
         found.add(each)
@@ -67,7 +67,7 @@ def read_named_facts(rules: RuleSet, given: Sequence[str | Path], start: Start) 
 
 
 class _FactFiles:
-    """Files as they are named, one after the other."""
+    """A collection of fact files, added one by one as they are named."""
 
     def __init__(self, rules: RuleSet, start: Start) -> None:
         self.rules, self._start = rules, start
@@ -95,7 +95,7 @@ class _FactFiles:
         return FactCaching(policy, rows or ROWS, shared) if policy else None
 
     def add(self, given: str) -> None:
-        """A file, with the type that it is of, or without."""
+        """Add a file, which may be preceded by its type."""
         from workbench.tesla.engines.facts.database import FactDatabase, is_database
 
         name, equals, path = given.partition("=")
@@ -123,7 +123,7 @@ class _FactFiles:
 
     @staticmethod
     def _database(path: str) -> tuple[str, str | None]:
-        """A file, and the table in it that is named behind it: `city.db:lines`."""
+        """Split off the table that is named behind a file: `city.db:lines`."""
         file, colon, table = path.rpartition(":")
         return (file, table) if colon and not Path(path).exists() and Path(file).is_file() else (path, None)
 
@@ -137,7 +137,7 @@ class _FactFiles:
             database.settle()
 
     def facts(self) -> Facts:
-        """Of each type its rows, or its table."""
+        """Return the rows or the table of each type."""
         if self.databases and not self.types:
             self._start.say("--facts is not read: the rules declare no facts")
         found: dict[str, Any] = dict(self.tables)
@@ -161,7 +161,7 @@ class _FactFiles:
         return made
 
     def _load_rows(self, name: str, paths: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> Any:
-        """The rows of files, or the table that they are put into."""
+        """Return the rows of files, or the table that they are put into."""
         few = list(itertools.islice(rows, FEW + 1))
         if len(few) <= FEW:
             return few
@@ -213,7 +213,7 @@ def _read_given_facts(rules: RuleSet, given: Mapping[str, Any], start: Start) ->
 
 
 def _list_given_rows(name: str, given: Any) -> Iterator[Mapping[str, Value]]:
-    """The rows of a table, a frame, or mappings; InputError where it is something else."""
+    """Yield the rows of a table, a frame, or mappings; InputError for other data."""
     if not isinstance(given, Mapping) and (found := record_batches(given)) is not None:
         given = itertools.chain.from_iterable(batch.to_pylist() for batch in found[1])
     if isinstance(given, Mapping | str | Path) or not isinstance(given, Iterable):
@@ -229,8 +229,8 @@ def _list_given_rows(name: str, given: Any) -> Iterator[Mapping[str, Value]]:
 
 
 def with_facts(program: Program, start: Start) -> Program:
-    """A pipeline whose rules have the facts that a run is given: as they are now, for the whole run."""
-    fixed = replace(start.options, facts_fixed=True)  # a run may go on from a state before
+    """Add the facts of a run to the rules in a pipeline: the present facts, for the whole run."""
+    fixed = replace(start.options, facts_fixed=True)  # a run may continue from an earlier state
     return _with_facts(program.pipeline, replace(start, options=fixed))
 
 

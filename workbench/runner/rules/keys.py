@@ -1,7 +1,7 @@
-"""Rules that run for each key of a log, each on the events of its own key.
+"""Run rules for each key of a log, each on the events of its own key.
 
-The rule of this module: a key is an attribute of all events while they are read and when they are written; types that
-do not declare it are given it, and engines never see that. All keys have one clock, that of the log.
+The rule of this module: a key is an attribute of all events while they are read and written; types that do not
+declare it get it, and engines never see that attribute. All keys have one clock, that of the log.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ WITHOUT = ("--rules-control", "--with-sources", "--profile")
 
 
 def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -> RuleSet:
-    """The same rules, where all types of events have the key for an attribute.
+    """Add the key as an attribute to all types of events.
 
     Raises
     ------
-    InputError: composites have such an attribute, an option means nothing with keys, or nothing tells what keys are.
+    InputError: composites have such an attribute, an option excludes keys, or the type of the keys is unknown.
     """
     if foreign := options.given(*WITHOUT):
         raise InputError(f"{foreign} and --key do not go together for rules", hint="leave one out")
@@ -49,7 +49,7 @@ def with_key(rules: RuleSet, key: str, source: LogSource, options: RunOptions) -
 
 
 def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
-    """What keys are that no type declares."""
+    """Infer the domain of keys that no type declares."""
     log = source.logs()[0]
     path = log.name.rpartition("=")[2]
     found = (log if path == log.name else source_of(path)).key_domain(key, reading)
@@ -60,7 +60,7 @@ def _key_domain(key: str, source: LogSource, reading: Reading) -> Domain:
 
 
 class KeyedRules:
-    """An engine for each key, behind the events and composites of `with_key`.
+    """An engine for each key, which takes and returns the events of `with_key`.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class KeyedRules:
     def __init__(self, key: str, plain: RuleSet, wide: RuleSet, make: Callable[[], RuleEngine]) -> None:
         self.key, self.rules, self._make = key, wide, make
         self._runs: dict[Value, tuple[int, RuleEngine]] = {}
-        """The engine of each key, and how many keys came before it."""
+        """The engine of each key, and the number of keys that came before it."""
         self._due: list[tuple[int, int, Value]] = []
-        """A heap of the deadlines that there may be, each with its key behind the number of that."""
+        """A heap of possible deadlines, each with the number of its key, and the key."""
         self._timeouts: defaultdict[str, set[int]] = defaultdict(set)
-        """Of each type how long after an event of it absences are decided."""
+        """The timeouts of absences, by the type of their trigger."""
         for rule in plain.rules:
             if rule.absence is not None:
                 self._timeouts[rule.trigger.type].add(rule.timeout)
@@ -86,7 +86,7 @@ class KeyedRules:
         }
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes in the run of its key, behind those of the clock in all runs."""
+        """Return the composites that the clock causes in all runs, then those of the event in the run of its key."""
         place, count = self._places[event.type]
         key = event.values[place]
         if key is None:
@@ -100,7 +100,7 @@ class KeyedRules:
         return [*found, *self._read_output(key, made)]
 
     def advance(self, time: int) -> list[Occurrence]:
-        """Those of the clock in all runs, in the order of time; of one time, in that in which their keys first came."""
+        """Return the composites that the clock causes, by time; at equal times, by the first events of keys."""
         found = list[Occurrence]()
         while self._due and self._due[0][0] <= time:
             deadline, _, key = heappop(self._due)
@@ -110,18 +110,18 @@ class KeyedRules:
         return found
 
     def _await(self, key: Value, events: Iterable[Occurrence]) -> None:
-        """Note when absences may be decided that these events have begun."""
+        """Note the possible deadlines of absences that these events trigger."""
         for event in events:
             for timeout in self._timeouts.get(event.type, ()):
                 heappush(self._due, (event.time + timeout, self._runs[key][0], key))
 
     def snapshot(self) -> bytes:
-        """The deadlines, each with the number of its key, as a line of JSON; the states of all engines."""
+        """Return the deadlines, each with the number of its key, as a line of JSON, then the states of all engines."""
         due = json.dumps([(deadline, number) for deadline, number, _ in self._due])
         return due.encode() + b"\n" + join_states(list(self._runs), (run.snapshot() for _, run in self._runs.values()))
 
     def restore(self, state: bytes) -> None:
-        """Go on from such a state."""
+        """Restore what `snapshot` has returned."""
         due, _, states = state.partition(b"\n")
         for key, each in split_states(states):
             self._runs[key] = len(self._runs), self._make()
@@ -130,7 +130,7 @@ class KeyedRules:
         self._due = [(deadline, number, keys[number]) for deadline, number in json.loads(due)]
 
     def profile(self) -> Sequence[object]:
-        """Nothing: there are as many engines as keys."""
+        """Return nothing: there are as many engines as keys."""
         return ()
 
     @staticmethod

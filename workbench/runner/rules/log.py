@@ -1,8 +1,8 @@
-"""The events of a log, for rules: types, times and attributes of rows, several files, and facts.
+"""Read the events of a log for rules: types, times and attributes of rows, of one or several files.
 
 The rule of this module: a row is an event, of the type that its column `type` names, or of the type that the user has
-named for its file; several files are one log, in the order of time. Rows of types that are not declared are passed
-over, and reported.
+named for its file; several files are one log, in the order of time. Rows of undeclared types are ignored, and
+reported.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RuleLog:
     ----------
     key: the attribute that is a key, which a log may have as a number where it is a text; empty: none.
     late: takes the late events, where the clock allows lateness.
-    state: what the run goes on from, which has the events that wait where the log is no file.
+    state: the saved state of the run, which has the waiting events where the log is no file.
     """
 
     rules: RuleSet
@@ -65,20 +65,20 @@ class RuleLog:
             self.state.undeclared = self.unknown
 
     def pieces(self, logs: Sequence[LogSource]) -> Iterator[EventPiece]:
-        """The events of several logs, in the order of time; those of one time in the order of the logs.
+        """Return the events of several logs in the order of time; at equal times, in the order of the logs.
 
         The first N rows of several logs are the first N of the events.
         """
         if len(logs) == 1:
             return self._log(logs[0])
         self.reporter.account.is_exact &= self.reading.head is None
-        head, self.reading = self.reading.head, replace(self.reading, head=None)  # which rows are the first, times tell
+        head, self.reading = self.reading.head, replace(self.reading, head=None)  # times decide which rows are first
         streams = [self._log(each) for each in logs]
         found = merge_streams(streams, event_form(self.rules))
         return found if head is None else first_rows(found, head)
 
     def named(self, given: Any) -> tuple[Declaration | None, Any]:
-        """The type of the events in a file, where it is said (`Temp=temp.csv`), and the file."""
+        """Return the type of the events in a file, if it is given (`Temp=temp.csv`), and the file."""
         name, equals, path = str(given).partition("=")
         if not equals or not name.isidentifier():
             return None, given
@@ -97,7 +97,7 @@ class RuleLog:
     def of_blocks(
         self, blocks: Iterator[LogBlock], ports: Ports, declared: Declaration | None = None, shown: str = ""
     ) -> Iterator[EventPiece]:
-        """The events in rows that have been read for `log_ports`; `shown` is where they are from."""
+        """Return the events in rows that have been read for `log_ports`; `shown` is their origin."""
         found = self._of_blocks(blocks, ports, declared, shown)
         if self.clock.late is None:
             return found
@@ -133,12 +133,12 @@ class RuleLog:
                 continue
             if time not in row:
                 raise InputError(f"a row of type {name} has no '{time}'", where=shown, hint=WRITE_TIME)
-            self._see(name, row)  # other columns than those of the type do no harm
+            self._see(name, row)  # columns that the type does not have do no harm
             yield Occurrence(name, row[time], readers[name](row))
         self._warn(block)
 
     def _warn(self, block: LogBlock) -> None:
-        """Report attributes that the first rows lack, before anything comes of these, unless they come one by one."""
+        """Report attributes that the first rows lack, before these are run, unless they come one by one."""
         if not self.warned and (block.rows or 0) > 1:
             known = {attribute for _, attribute in self.seen}
             for name, attribute in sorted(self._lacking()):
@@ -147,11 +147,11 @@ class RuleLog:
         self.warned = True
 
     def _lacking(self) -> set[tuple[str, str]]:
-        """Types that have come, and attributes that no event of them has had."""
+        """Return pairs of a type that has come and an attribute that none of its events has had."""
         return {(name, each) for name in self.types for each in self.rules.declarations[name].positions} - self.seen
 
     def _of_columns(self, columns: Mapping[str, EventArray], made: EventColumns) -> EventBlock | None:
-        """The same of the columns of rows; None where rows must tell."""
+        """Build events from columns; None where rows must be read one by one."""
         found = made.block(columns)
         if found is None:
             return None
@@ -170,7 +170,7 @@ class RuleLog:
         self.seen.update((name, attribute) for attribute in there)
 
     def pass_over(self, name: str, rows: int = 1) -> None:
-        """Count rows of a type that is not declared."""
+        """Count ignored rows of an undeclared type."""
         if self.state is not None:
             rows = self.state.position.new_undeclared(name, rows, self.reporter.account)
         if rows:
@@ -178,7 +178,7 @@ class RuleLog:
             self.reporter.account.ignored[UNDECLARED] += rows
 
     def notes(self) -> Iterator[str]:
-        """What is worth knowing about the log, when it has been read."""
+        """Yield remarks about the log, when it has been read."""
         if self.unknown:
             shown = ", ".join(f"{name or 'none'} ({count:,})" for name, count in self.unknown.most_common(5))
             yield f"rows of types that are not declared are passed over: {shown}"
@@ -189,14 +189,14 @@ class RuleLog:
 def infer_types(
     inputs: Sequence[Any], time: str, reading: Reading, rows: int, say: Callable[[str], object]
 ) -> dict[str, Declaration]:
-    """Declare the types of events in the first rows of a log.
+    """Infer the declarations of event types from the first rows of a log.
 
     A type has the attributes with a value in some of its rows, and as texts those without a value in any row.
 
     Parameters
     ----------
-    rows: how many rows of each file are read.
-    say: is told what each type is taken to be.
+    rows: the number of rows of each file to read.
+    say: reports the inferred declarations.
 
     Raises
     ------
@@ -254,11 +254,11 @@ def _declare(name: str, columns: Mapping[str, set[str]], empty: set[str], say: C
 
 
 def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None, key: str = "") -> Ports:
-    """The columns of a log, as inputs of a program: types, times and all attributes.
+    """Return the columns of a log as inputs of a program: types, times and all attributes.
 
     Parameters
     ----------
-    declared: the type of all events in it; None: a column tells.
+    declared: the type of all events of the log; None: a column names it.
     key: as in `RuleLog`.
     """
     types = [declared] if declared else [rules.declarations[name] for name in rules.events]
@@ -278,7 +278,7 @@ def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None,
 def row_reader(
     declared: Declaration, domains: Mapping[str, Domain]
 ) -> Callable[[Mapping[str, Value]], tuple[Any, ...]]:
-    """What makes the values of an event of a row; columns that several types share are read for this one."""
+    """Return a function from a row to an event's values; it reads columns that several types share for this type."""
     names = list(declared.domains.items())
     if all(domains[name] == domain for name, domain in names):
         order = [name for name, _ in names]

@@ -1,4 +1,4 @@
-"""Matches of rules as tables: what is written of them, and what Python gets."""
+"""Matches of rules as tables, for files and for Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def match_table(matches: MatchBlock) -> Any:
-    """An Arrow table: the rule, then the columns of `MatchBlock.by_name`, null where a match has no such event."""
+    """Build an Arrow table: the rule, then the columns of `MatchBlock.by_name`, null for an event that is not there."""
     import pyarrow as pa
 
     from workbench.events.buffers import numbers_to_arrow
@@ -43,19 +43,19 @@ def match_table(matches: MatchBlock) -> Any:
 
 COMPILED_MATCHES = later("workbench.executors.compiled.rules.matches", "CompiledMatches")
 COUNT, ROWS = "count", "rows"
-"""What is wanted of matches: how many each rule has, or which events they consist of."""
+"""The values of `--matches`: the number of matches of each rule, or the events that they consist of."""
 STRETCH = 1 << 14
-"""Events that are counted at a time, and not interrupted."""
+"""Number of events that are counted at a time, without interruption."""
 
 
 class MatchSession(Session):
-    """A rule set of which the matches are wanted, and no composites.
+    """A rule set whose matches are requested, and no composites.
 
     Parameters
     ----------
-    numbers: whether the events of matches are wanted, or else how many matches there are.
-    limit: how many matches at most.
-    show: makes what comes out of matches.
+    numbers: whether the events of matches are requested, or else the number of matches.
+    limit: the maximum number of matches.
+    show: converts matches to an output.
     """
 
     def __init__(
@@ -99,17 +99,17 @@ class MatchSession(Session):
 
     @property
     def counts(self) -> list[int]:
-        """How many matches each rule has had, where they are counted."""
+        """The number of matches of each rule, if they are counted."""
         found: list[int] = self.opened.engine.counts
         return found
 
     @property
     def called(self) -> tuple[list[str], tuple[tuple[str, ...], ...]]:
-        """The names of the rules, and what they call the events of a match."""
+        """The names of the rules, and the names of the events of their matches."""
         return [rule.name for rule in self.opened.rules.rules], MatchedRules(self.opened.rules).roles
 
     def _find_matches(self, batch: LogBatch) -> Iterator[MatchBlock]:
-        """The matches that the events of a batch complete, part by part."""
+        """Yield the matches that the events of a batch complete, part by part."""
         engine, events = self.opened.engine, batch.occurrences
         if isinstance(events, EventBlock):
             yield from engine.matches(events)
@@ -121,7 +121,7 @@ class MatchSession(Session):
             yield from engine.matches_singly(events) if block is None else engine.matches(block)
 
     def _cut(self, parts: Iterable[MatchBlock]) -> Iterator[MatchBlock]:
-        """As many of the matches as are still wanted."""
+        """Yield matches up to the limit."""
         for part in parts:
             if self._left is not None:
                 part = part.part(0, self._left)
@@ -139,9 +139,9 @@ class MatchSession(Session):
 
 
 def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool = False) -> LogRun:
-    """A run of rules on data for their matches, with the options of `workbench.run`; its session is a `MatchSession`.
+    """Prepare a run of rules on data for their matches, with the options of `workbench.run`.
 
-    Each part of the matches is computed when the caller takes it, as the table of an emission.
+    Its session is a `MatchSession`. Each part of the matches is computed when the caller takes it, as an output table.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
 
     Raises
     ------
-    InputError: they can be read only once.
+    InputError: the data can be read only once.
     """
     if again and answers_as_it_comes(data):
         raise InputError("this log has been read", hint="give a list, a table or a file to ask more than once")
@@ -157,7 +157,7 @@ def match_run(rules: RuleSet, data: Any, options: dict[str, Any], *, again: bool
 
 
 def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match_table) -> MatchSession:
-    """The session that gives the matches that options ask for: `matches` says what, `first` how many."""
+    """Build the session for the matches that options request: `matches` names their form, `first` the limit."""
     options = opened.start.options
     wanted, limit, numbers = options.matches, options.first, options.matches == ROWS
     if wanted not in (COUNT, ROWS):
@@ -172,7 +172,7 @@ def match_session(opened: OpenedRules, show: Callable[[MatchBlock], Any] = match
 
 
 def _engine(opened: OpenedRules, numbers: bool) -> Any:
-    """What looks for the matches: machine code, where it takes the rules."""
+    """Start the engine that finds the matches: machine code, if it supports the rules."""
     made, facts, settings = opened.scale_windows(), opened.read_facts(), opened.settings()
     asked, opened.backend = opened.start.options.backend, "compiled"
     try:

@@ -1,7 +1,7 @@
 """Open a rule set on a log: events in, composites out.
 
-The rule of this module: a composite is a row like those that are read (`log`), written when what causes it has
-been read. The first event is read before an engine starts: it tells what times are.
+The rule of this module: a composite is a row like those that are read (`log`), written when the events that cause it
+have been read. The first event is read before an engine starts: it shows the form of times.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
 
 MakesSession = Callable[["OpenedRules"], Session]
-"""Gives the session that steps rules."""
+"""Builds the session that steps rules."""
 
 
 def run_rules(rules: RuleSet, start: Start) -> None:
-    """Read and write a log: a row for each composite, in the order in which they are published.
+    """Read a log and write a row for each composite, in the order in which they are published.
 
     Raises
     ------
-    InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
+    InputError: a row cannot be read, times go back, or a window has a unit that the times do not have.
     """
     options = start.options
     row = rule_backends(rules, options)[0]
@@ -72,11 +72,11 @@ def run_rules(rules: RuleSet, start: Start) -> None:
 
 
 def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
-    """What may run rules on a log, as options ask for it.
+    """Return the backends that may run rules on a log with these options.
 
     Raises
     ------
-    Refused, InputError: that runs no rules, or an option is not for it.
+    Refused, InputError: the backend runs no rules, or an option does not fit it.
     """
     rows = rank_rows(RULE_SET) if options.backend == AUTO else [backend_row(options.backend)]
     for row in rows:
@@ -90,7 +90,7 @@ def rule_backends(rules: RuleSet, options: RunOptions) -> Sequence[BackendRow]:
 
 
 def open_rules(rules: RuleSet, start: Start) -> LogRun:
-    """Rules that are about to run on the log of their options, or of which only the matches are wanted."""
+    """Prepare rules to run on the log of their options, for composites or for matches."""
     if start.options.matches is not None:
         if start.options.passed:
             raise InputError("--matches and --pass do not go together", hint="leave one out")
@@ -103,7 +103,7 @@ def open_rules(rules: RuleSet, start: Start) -> LogRun:
 
 
 def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
-    """Rules that are about to run on a log through a session; what has been opened is closed where that cannot be."""
+    """Prepare rules to run on a log through a session; if they cannot run, close what has been opened."""
     source, state = source_of(start.options.input, live=start.live), run_state(start)
     if state is not None and len(source.logs()) > 1:
         raise InputError("--state is for rules on one log", hint="give one --input, which may be a folder")
@@ -135,7 +135,7 @@ def run_of(rules: RuleSet, start: Start, make: MakesSession) -> LogRun:
 
 
 def rule_session(opened: OpenedRules) -> Session:
-    """The session that gives composites."""
+    """Build the session that emits composites."""
     passed = check_passed(opened.rules, opened.start.options.passed)
     opened.start_engine()
     control = opened.control
@@ -153,11 +153,11 @@ class OpenedRules:
     Attributes
     ----------
     plain: the rules that run first.
-    rules: all rules that run at some time, with the key for an attribute where each key has a run.
-    pieces: the events of the log, once it has been begun.
-    log, late: the log, and its rows that came too late.
-    engine: what runs the rules, and may change them, once it has been started; `backend` is its name.
-    facts, tables: the facts of the rules, once they have been read; as tables, where some may be in databases.
+    rules: all rules that run at some time, with the key as an attribute where each key has a run.
+    pieces: the events of the log, after `begin`.
+    log, late: the log, and the handling of its late rows.
+    engine: runs the rules, and may change them, after `start_engine`; `backend` is its name.
+    facts, tables: the facts of the rules, after `read_facts`; as tables, where some may be in databases.
     """
 
     engine: Any
@@ -181,24 +181,24 @@ class OpenedRules:
         self.backend = default_row(RULE_SET, options).name
 
     def begin(self) -> None:
-        """Read the first event: now it is known what times are."""
+        """Read the first event, which shows the form of times."""
         self.pieces = read_first(self.log.pieces(self.source.logs()))
         if self.control is not None:
             self.control.see(self.clock)
 
     def settings(self, threads: int = 1) -> EngineSettings:
-        """What an engine is started with."""
+        """Return the settings with which an engine starts."""
         options = self.start.options
         trex, dates = options.compat == "trex", bool(self.clock.dates)
         return EngineSettings(self.clock.unit, dates, trex, options.profile, threads=threads)
 
     def scale_windows(self) -> RuleSet:
-        """The rules that run first, windows in the unit of times."""
+        """Return the rules that run first, windows in the unit of times."""
         trex = self.start.options.compat == "trex"
         return in_units(self.plain, self.clock.unit, dates=bool(self.clock.dates), trex=trex)
 
     def read_facts(self) -> Facts:
-        """The facts of the rules, which are closed when the run ends."""
+        """Read the facts of the rules, which are closed when the run ends."""
         self.facts = facts_of(self.rules, self.start)
         self.tables = fact_tables(self.facts)
         if self.tables is not None:
@@ -216,7 +216,7 @@ class OpenedRules:
         @cache
         def make(name: str) -> RuleEngine:
             one = partial(rule_engine, made, name, facts, settings)
-            # with keys nothing changes the rules, which an engine could do, too
+            # with keys no engine may change the rules, which some could
             keyed = self.key is not None and KeyedRules(self.key, made, self.rules, one)
             return cast("RuleEngine", keyed) if keyed else one()
 
@@ -235,22 +235,22 @@ class OpenedRules:
     # --- while it runs --------------------------------------------------------------------------------------
 
     def notes(self) -> Iterator[str]:
-        """What is worth knowing about the log, and about facts, when it has been read."""
+        """Yield remarks about the log, and about facts, when the log has been read."""
         yield from self.log.notes()
         yield from self.late.notes()
         if self.tables is not None:
             yield from self.tables.told(costs=self.start.options.profile)
 
     def costs(self, removed: Iterable[RuleCost] = ()) -> Iterator[str]:
-        """What each rule has cost, with `--profile`; `removed` are the costs of rules that are gone."""
+        """Yield the cost of each rule, with `--profile`; `removed` are the costs of removed rules."""
         yield from map(str, (*removed, *self.engine.profile()))
 
     def events(self, batch: LogBatch) -> Sequence[Occurrence]:
-        """The events of a batch, one by one."""
+        """Return the events of a batch, one by one."""
         block = batch.occurrences
         return block.occurrences(self.log.rules) if isinstance(block, EventBlock) else block
 
     def together(self, batch: LogBatch) -> Any:
-        """A context in which one query gets the facts for all events of a batch."""
+        """Return a context in which one query gets the facts for all events of a batch."""
         in_block = isinstance(batch.occurrences, EventBlock)
         return self.tables.together() if in_block and self.tables is not None else nullcontext()

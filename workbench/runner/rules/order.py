@@ -1,4 +1,4 @@
-"""Events of rules as the rows of a log that are put in order (`order`), and as batches.
+"""Form pieces (`order`) and batches of the events of rules.
 
 The rule of this module: events that come one by one are taken before the next piece is read.
 """
@@ -31,13 +31,13 @@ EventPiece = EventBlock | Iterator[Occurrence]
 
 
 def event_form(rules: RuleSet) -> PieceForm[EventBlock, Occurrence]:
-    """The events of these rules in blocks."""
+    """Return the conversions between the events of these rules and blocks."""
     data = attrgetter("type", "time", "values")
     return PieceForm(methodcaller("occurrences", rules), partial(pack_events, rules), join_blocks, data, Occurrence)
 
 
 def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | None) -> LateRows[Occurrence]:
-    """What becomes of late events."""
+    """Return the handling of late events."""
     return LateRows(
         start,
         clock,
@@ -52,7 +52,7 @@ def late_events(start: Start, rules: RuleSet, clock: Clock, state: RunState | No
 def event_batches(
     pieces: Iterator[EventPiece], session: Session, pace: BatchPace, file: str = ""
 ) -> Iterator[LogBatch]:
-    """The events of rules in batches, each read when the one before it has been run; `file` is where they are from."""
+    """Yield the events of rules in batches, each read when the one before has been run; `file` is their origin."""
     for piece in pieces:
         if not isinstance(piece, EventBlock):
             yield from _of_events(piece, pace, file)

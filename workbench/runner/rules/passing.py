@@ -1,7 +1,7 @@
-"""Events of a log that are written among the composites: the types that `--pass` names.
+"""Write events of a log among the composites: the types that `--pass` names.
 
-The rule of this module: all that a run publishes has a place in one total order, and an event comes before what it
-causes. What the clock causes before an event has an earlier time, and what an event causes has its time.
+The rule of this module: all events that a run publishes have a place in one total order, and an event comes before its
+effects. What the clock causes before an event has an earlier time; the effects of an event have its time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.tesla.rule_set import RuleSet
 
 
 def check_passed(rules: RuleSet, types: Iterable[str]) -> tuple[str, ...]:
-    """The types of events that are to be passed on; InputError with a suggestion where one is not declared."""
+    """Return the types of events to pass on, without duplicates; InputError with a suggestion for undeclared ones."""
     for name in types:
         if name not in rules.events:
             raise InputError(
@@ -37,19 +37,19 @@ class PassedEvents:
     def __init__(self, engine: Any, types: Iterable[str]) -> None:
         self._engine, self._types = engine, frozenset(types)
         self._count = 0
-        """How many events there have been, composites among them."""
+        """The number of events so far, composites included."""
 
     def save(self) -> bytes:
-        """How many events there have been."""
+        """Return the number of events so far."""
         return self._count.to_bytes(8, "little")
 
     def restore(self, state: bytes) -> bytes:
-        """Go on from what `save` has given; what stands behind it."""
+        """Restore what `save` has returned, and return the rest of the state."""
         self._count = int.from_bytes(state[:8], "little")
         return state[8:]
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """What an event causes, and the event, if it is passed on, behind what the clock causes before it."""
+        """Return the composites that the clock causes, then the event, if it is passed on, then its composites."""
         found: list[Occurrence] = self._engine.process(event)
         count = len(found)
         if event.type in self._types:
@@ -59,18 +59,18 @@ class PassedEvents:
         return found
 
     def advance(self, time: int) -> list[Occurrence]:
-        """What the clock causes up to a time."""
+        """Return the composites that the clock causes up to a time."""
         found: list[Occurrence] = self._engine.advance(time)
         self._count += len(found)
         return found
 
     def of_block(self, block: EventBlock, numbers: Sequence[int], *, failed: bool) -> EventBlock:
-        """Those of a block, with their numbers.
+        """Return the events of a block that are passed on, with their numbers.
 
         Parameters
         ----------
-        numbers: of the composites that the block has caused.
-        failed: whether an event failed; then those that come before the last composite are passed on.
+        numbers: the numbers of the composites that the block has caused.
+        failed: whether an event failed; then the events before the last composite are passed on.
         """
         import numpy as np
 

@@ -1,7 +1,7 @@
 """Sessions of rule sets: events in the order of time go in, and composites come out.
 
-The rule of this module: an engine that takes blocks of events gets them where that is faster; what comes out is the
-same, row by row or as a table.
+The rule of this module: an engine that takes blocks of events gets them where that is faster; the output is the same,
+row by row or as a table.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 
 class RuleSession(Session):
-    """A rule set that runs.
+    """A running rule set.
 
     Parameters
     ----------
-    opened: has the rules, and the engine that runs them.
+    opened: the rules, and the engine that runs them.
     sources: names the events of each match; None without `--with-sources`.
-    types: of the composites that may come out.
-    passed: the types of events of the log that come out, too.
+    types: the types of composites that may be emitted.
+    passed: the types of events of the log that are also emitted.
     """
 
     stops_at_errors = False
@@ -78,7 +78,7 @@ class RuleSession(Session):
                 for event in self.opened.events(batch):
                     seen += 1
                     found += self._process(event)
-        except WorkbenchError as error:  # what came before it is there
+        except WorkbenchError as error:  # the composites before the failure are valid
             failed = error
         rows = self._rows(found, seen)
         return BatchOutput(rows, computed=seen, events_out=len(rows), failed=failed)
@@ -98,7 +98,7 @@ class RuleSession(Session):
         return (*self.opened.notes(), *self.opened.costs())
 
     def composite_rows(self) -> Mapping[str, OutputRows]:
-        """The rows of each type, with the columns that all have, and those of its attributes."""
+        """Return the selection of rows of each type, with the columns that all have, and those of its attributes."""
         return {name: type_rows(self.outputs, self.opened.rules, name) for name in self._types}
 
     def save(self) -> bytes:
@@ -113,11 +113,11 @@ class RuleSession(Session):
         self.engine.restore(state if self.sources is None else self.sources.restore(state))
 
     def _of_block(self, engine: BlockEngine, block: EventBlock) -> BatchOutput:
-        """The composites that a block of events causes, of an engine that takes it at once."""
+        """Process a block of events at once, and return the composites that it causes."""
         found, failed = list[Any](), None
         try:
             found += filter(len, engine.process_block(block, sources=self.sources is not None))
-        except WorkbenchError as error:  # what came before it is there
+        except WorkbenchError as error:  # the composites before the failure are valid
             failed = error
         if self.sources is not None or self.passed is not None:
             numbers = [number for each in found for number in _numbers(each)]
@@ -137,11 +137,11 @@ class RuleSession(Session):
         return composite_table(block, self.outputs.shown, self.opened.rules, self.opened.clock, self.sources)
 
     def _rows(self, found: Sequence[Occurrence], events: int) -> list[RuleRow]:
-        """The rows of composites that so many events have caused."""
+        """Return the rows of composites that `events` events have caused."""
         if self.sources is not None:
             self.sources.add([each.number for each in found if each.rule], events)
         if self.opened.tables is not None:
-            self.opened.tables.release()  # it may take long until they are written
+            self.opened.tables.release()  # writing them may take long
         return self._format_rows(found)
 
     def _format_rows(self, found: Iterable[Occurrence]) -> list[RuleRow]:
@@ -167,10 +167,10 @@ class ControlledSession(RuleSession):
         return 0
 
     def save(self) -> bytes:
-        return Session.save(self)  # nothing saves which changes have been made
+        return Session.save(self)  # no state records which changes have been made
 
     def step_parts(self, batch: LogBatch) -> Iterator[BatchOutput]:
-        """What comes before a change is given away before the change is made, and told."""
+        """Yield what comes before a change before the change is made and reported."""
         rows, computed, failed = list[RowEvents](), 0, batch.failed
         try:
             with self.opened.together(batch):
@@ -213,7 +213,7 @@ class ControlledSession(RuleSession):
         yield from self.opened.costs(self.control.costs)
 
     def _due_before(self, change: RuleChange) -> Sequence[RowEvents]:
-        """What the clock causes before a change."""
+        """Return the composites that the clock causes before a change."""
         if self._seen is None or change.time <= self._seen:
             return ()
         return self._rows(self._advance(change.time - 1), 0)
@@ -236,7 +236,7 @@ def _join_tables(tables: Sequence[Any]) -> Any:
 
 
 def _in_order(tables: Sequence[Any], parts: Sequence[EventBlock | list[Occurrence]]) -> Any:
-    """The rows of parts, in the order of their numbers."""
+    """Return the rows of parts, in the order of their numbers."""
     import numpy as np
 
     order = np.concatenate([_numbers(part) for part in parts]).argsort(kind="stable")

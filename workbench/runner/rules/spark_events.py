@@ -1,9 +1,9 @@
-"""The events of a log for rules on Spark: read in parts by workers, each with its bucket and its order place.
+"""Read the events of a log for rules on Spark: workers read parts, and give each event its bucket and its place.
 
 The rule of this module: events are those of `log`, with its errors. The columns of a row on Spark are defined
-once, for who reads the log and for who runs the rules. Some rows are markers, which all buckets get. A clock row after
-a file has its last time. Cut rows have some of the times in a part of a file, and come before the first event: by
-these all buckets cut the composites into the same ranges of time.
+once, for readers of the log and for runners of the rules. Some rows are markers, which all buckets get. A clock row
+after a file has its last time. Cut rows have some of the times in a part of a file, and come before the first event:
+by them all buckets cut the composites into the same ranges of time.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.tree import Declaration
 
 CLOCK, CUT = -1, -2
-"""The type in clock rows, and in cut rows."""
+"""The types of clock rows and of cut rows."""
 MAX_CUTS, EARLIEST = 8, -(2**63)
-"""Cut rows of a part of a file at most; and their time, by which they come first."""
+"""Maximum number of cut rows of a part of a file; and their time, by which they come first."""
 BATCH_EVENTS = 4096
-"""Events of a batch, where they come one by one."""
+"""Number of events of a batch, where they come one by one."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class EventLayout:
 
     Parameters
     ----------
-    buckets: how many there are; the events of a key are in one.
+    buckets: the number of buckets; the events of a key are in one.
     """
 
     rules: RuleSet
@@ -57,7 +57,7 @@ class EventLayout:
 
     @cached_property
     def attributes(self) -> tuple[tuple[str, Domain], ...]:
-        """A column each; types share those of one name and one domain."""
+        """The attributes with a column each; types share those of one name and one domain."""
         types = (self.rules.declarations[name].domains.items() for name in self.rules.events)
         return tuple(dict.fromkeys(each for some in types for each in some))
 
@@ -210,7 +210,7 @@ class EventForm(RowForm):
 
     @property
     def ports(self) -> Ports:
-        """The columns of the log, whose times begin anew with each task."""
+        """The columns of the log, with a time order that starts anew in each task."""
         return log_ports(self.layout.rules, self.clock, self.declared)
 
     def begin(self, reading: Reading, reporter: Reporter) -> EventRows:
@@ -218,7 +218,7 @@ class EventForm(RowForm):
 
 
 class EventRows(TaskRows):
-    """Makes the columns of events; their numbers in the task order those of one time."""
+    """Builds the columns of events; at equal times, events are ordered by their numbers in the task."""
 
     def __init__(self, form: EventForm, reading: Reading, reporter: Reporter) -> None:
         self.form, self.ports = form, form.ports
@@ -244,7 +244,7 @@ class EventRows(TaskRows):
         return self.note
 
     def _places(self, first: bytes, count: int) -> Any:
-        """The places of the next events, as an Arrow array of bytes."""
+        """Return the places of the next events, as an Arrow array of bytes."""
         import numpy as np
 
         from workbench.events.buffers import big_endian, bytes_column
@@ -264,5 +264,5 @@ class EventRows(TaskRows):
 
 
 def place_prefix(origin: RowOrigin) -> bytes:
-    """What the places of events begin with: tasks are ordered by their numbers, and files by their names."""
+    """Return the first part of events' places: tasks are ordered by their numbers, and files by their names."""
     return origin.to_bytes(4) if isinstance(origin, int) else origin.encode("utf-8", "surrogateescape") + b"\0"

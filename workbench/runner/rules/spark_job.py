@@ -1,4 +1,4 @@
-"""Rules at work on Spark: an engine for each bucket of keys, and where its composites stand among all.
+"""Run rules on Spark: an engine for each bucket of keys, and the places of its composites among all.
 
 The rule of this module: an engine is started as it is without Spark, and its clock follows the whole log.
 """
@@ -27,7 +27,7 @@ from workbench.tesla.rule_set import RuleSet
 PLACE, RANGE = "workbench place", "workbench range"
 """The columns with the order places of composites, and with their ranges of time."""
 BATCH_COMPOSITES = 4096
-"""Composites of a batch, where they come one by one."""
+"""Number of composites of a batch, where they come one by one."""
 PlacedComposite = tuple[OrderPlace, Occurrence]
 
 
@@ -39,8 +39,8 @@ class RuleJob(Job):
     ----------
     scaled: the rules, windows in the unit of times.
     ports: the columns of composites.
-    until: the time to which the clock moves in the end.
-    ranges: the number of ranges of time, about equally long; 0: composites have no column of ranges.
+    until: the time to which the clock moves at the end.
+    ranges: the number of ranges of time, of about equal length; 0: composites have no column of ranges.
     """
 
     layout: EventLayout
@@ -111,7 +111,7 @@ class RuleJob(Job):
 
 
 class BucketRun(StoredRun):
-    """The engine of a bucket, which goes on from one micro-batch to the next."""
+    """The engine of a bucket, which continues from one micro-batch to the next."""
 
     def __init__(self, job: RuleJob) -> None:
         self.job, self.run = job, job.start()
@@ -125,7 +125,7 @@ class BucketRun(StoredRun):
         self._time = rows["time"][-1].as_py()
 
     def step(self, rows: Any) -> Iterator[Any]:
-        """Run on rows that go on in the order of time."""
+        """Run on rows that continue in the order of time."""
         import pyarrow as pa
 
         block = self.job.layout.read_block(rows) if self.run.in_blocks else None
@@ -185,7 +185,7 @@ class BucketRuns(GroupRun):
             yield from map(self._add_ranges, self._run.end())
 
     def _add_ranges(self, batch: Any) -> Any:
-        """Composites with the range of each, by its time, with which its place begins."""
+        """Add the range of each composite, by the time with which its place begins."""
         import numpy as np
         import pyarrow as pa
 
@@ -196,11 +196,11 @@ class BucketRuns(GroupRun):
 
 
 def composite_places(times: Any, places: Any, behind: Any) -> Any:
-    """The places of composites as a column: those of `PartialRun.process`.
+    """Return the places of composites as a column: those of `PartialRun.process`.
 
     Parameters
     ----------
-    times, places: of the events that have caused them; `behind`: the how many-th of its event each is, from 1 on.
+    times, places: those of the events that have caused them; `behind`: the number of each, from 1 on, for its event.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -213,7 +213,7 @@ def composite_places(times: Any, places: Any, behind: Any) -> Any:
 
 
 def times_of(places: Any) -> Any:
-    """The times of composites, by their places."""
+    """Return the times of composites, by their places."""
     import numpy as np
 
     _, begins, letters = places.buffers()

@@ -1,6 +1,6 @@
-"""`workbench run RULES --backend spark`: rules that a key can split, on workers, as one engine would run them.
+"""`workbench run RULES --backend spark`: run rules that a key can split on workers, with the output of one engine.
 
-The rule of this module: what comes out is what comes out without Spark, in the same order; what cannot be so is refused
+The rule of this module: the output is that of a run without Spark, in the same order; what cannot be so is refused
 before a row is read. In a stream the composites of a micro-batch are those of one engine up to its last event: each
 file moves the clock of all buckets, so that absences of keys without events are published, too.
 """
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from workbench.tesla.tree import Declaration
 
 BUCKETS_PER_TASK = 4
-"""Buckets of keys for each task that runs engines: tasks have about the same to do."""
+"""Number of buckets of keys for each task that runs engines: it balances the load of tasks."""
 STREAM_BUCKETS = 32
-"""Buckets of keys of a stream, whatever the machine: a query may go on on another one."""
+"""Number of buckets of keys of a stream, the same on all machines: a query may continue on another one."""
 
 
 def run_rules_on_spark(rules: RuleSet, start: Start) -> None:
-    """Read and write, as the options of the command say."""
+    """Read and write a log as the options of the command state."""
     args = start.options
     if args.stream and args.given("--until"):
         raise InputError("a stream that goes on has no end: --until", hint="leave --stream out")
@@ -67,9 +67,9 @@ class SparkRuleRun(SparkRun):
 
     Attributes
     ----------
-    start: whose backend is that of the workers.
-    opened: the rules, whose clock knows from the first event what times are.
-    inputs: of each the type of its events, where it is said, and the file.
+    start: its backend is that of the workers.
+    opened: the rules, whose clock has the form of times from the first event.
+    inputs: the type of the events of each input, if it is given, and its file.
     """
 
     rules: RuleSet
@@ -135,7 +135,7 @@ class SparkRuleRun(SparkRun):
         return outputs.orderBy(f"`{PLACE}`").drop(PLACE)
 
     def _choose(self) -> None:
-        """Take the engine that fits, where that is asked for: a stream has one from its beginning."""
+        """Choose the engine for `auto`; the engine of a stream is fixed at its beginning."""
         if self.start.options.backend == AUTO:
             opened = self.opened
             scaled, settings = opened.scale_windows(), opened.settings()
@@ -146,7 +146,7 @@ class SparkRuleRun(SparkRun):
             report_choice(row, RULE_SET, size, self.start.say)
 
     def begin(self, counts: Counts, buckets: int, ranges: int = 0) -> None:
-        """Decide what is run, on events in so many buckets; Refused where no engine runs it."""
+        """Build the job for events in that number of buckets; Refused if no engine runs it."""
         from workbench.runner.rules.spark_events import EventLayout
         from workbench.runner.rules.spark_job import RuleJob
 
@@ -179,7 +179,7 @@ class SparkRuleRun(SparkRun):
         return readers
 
     def settle(self) -> None:
-        """Report what workers have counted and noted; InputError where times go back."""
+        """Report the counts and notes of workers; InputError where times go back."""
         reporter, last = self.start.reporter, dict[int, int]()
         remarks = RuleLog(self.rules, self.clock, self.reading, reporter)
         for note in self.counts.notes:
