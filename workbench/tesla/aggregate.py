@@ -1,6 +1,6 @@
-"""What an aggregate is, as a row: its types, its value over any values, and how columns keep it.
+"""Aggregates as rows: result types, value over a sequence of values, and running form for columns.
 
-The rule of this module: what a row says is all that others know of an aggregate. They look it up (`aggregate_table`),
+The rule of this module: a row is all that other modules know of an aggregate. They look it up (`aggregate_table`)
 and never compare its name.
 """
 
@@ -14,16 +14,16 @@ from workbench.core.domain import FLOAT, INT, STR, Domain, Value
 
 
 class RunningAggregate(Protocol):
-    """The aggregate over any slice of a column's values, without a walk through all of them."""
+    """The aggregate over any slice of a column's values, without visiting all of them."""
 
     def add(self, value: Any) -> None:
-        """Take in a value, null or not, behind all others."""
+        """Append a value, which may be null."""
 
     def forget(self, count: int) -> None:
-        """Forget the first values."""
+        """Remove the oldest `count` values."""
 
     def over(self, low: int, high: int) -> Any:
-        """The aggregate over the values from one index to before another; over none where they meet."""
+        """Return the aggregate over the values from index `low` to before `high`; over none if these are equal."""
 
 
 StartsRunning = Callable[[], RunningAggregate]
@@ -31,20 +31,20 @@ StartsRunning = Callable[[], RunningAggregate]
 
 @dataclass(frozen=True, eq=False)
 class AggregateRow:
-    """An aggregate.
+    """The definition of an aggregate.
 
     Attributes
     ----------
-    name: as it is written.
-    doc: what it is, in a line.
-    result: its type over values of a type, None where it has no meaning; over None: of events, without an attribute.
-    compute: for a type of values: the aggregate over a sequence of some that are not null, also over an empty one.
-    running: for a type of values: what keeps it for a column; None: it is computed each time.
+    name: its word in the language.
+    doc: a description in one line.
+    result: its type over values of a type, None if undefined; over None: of events, without an attribute.
+    compute: for a type of values: the aggregate of a sequence of non-null values, which may be empty.
+    running: for a type of values: a factory of its running form for a column; None: computed each time.
     nullable: whether it may be null.
-    counts: whether it is the number of values, whatever these are.
-    selects: whether it is one of the values, and over two parts what it is over the two that it selects of these.
+    counts: whether it is the number of values, whatever they are.
+    selects: whether it is one of the values, and over two parts equals the aggregate of the two results.
     ordered: whether the order of values matters.
-    rank: its place among the others where they are listed.
+    rank: its position in lists.
     """
 
     name: str
@@ -59,21 +59,21 @@ class AggregateRow:
     rank: int = 100
 
     def over(self, values: Sequence[Value | None], domain: Domain | None) -> Value | None:
-        """AGGR(S) over values of a type, S those of them that are not null; None is null."""
+        """Return AGGR(S) over values of a type, where S are the values that are not null; None is null."""
         found: Value | None = self.compute(domain)([each for each in values if each is not None])
         return found
 
 
 def of_numbers(domain: Domain | None) -> Domain | None:
-    """The type of what is made of numbers and is one of their type."""
+    """Return the result type of an aggregate of numbers that keeps their type."""
     return domain if domain in (INT, FLOAT) else None
 
 
 def of_means(domain: Domain | None) -> Domain | None:
-    """The type of what lies between numbers."""
+    """Return the result type of an aggregate that lies between numbers, such as a mean."""
     return FLOAT if domain in (INT, FLOAT) else None
 
 
 def of_ordered(domain: Domain | None) -> Domain | None:
-    """The type of one of the values, which have an order."""
+    """Return the result type of an aggregate that is one of its values, which have an order."""
     return domain if domain in (INT, FLOAT, STR) else None

@@ -1,8 +1,8 @@
-"""The table of aggregates: those of the language, and of those that are declared the row that each is.
+"""The table of aggregates: built-in ones, and rows for declared ones.
 
-The rule of this module: an aggregate that is declared combines values in the order of their events, from the declared
-start on. Floats are combined one after the other, for they round; of others neighbours may be combined first, as the
-function is associative.
+The rule of this module: a declared aggregate combines values in the order of their events, beginning with the declared
+start. Floats are combined one after the other, as they round; for other types neighbours may be combined first, as
+the function is associative.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from workbench.tesla.operators import gives_null
 from workbench.tesla.values import Selected, fit_value, value
 
 _NO_VALUE = object()
-"""What comes of no values, where there is no start."""
+"""Result over no values, before the start is applied."""
 
 
 @cache
 def aggregate_rows() -> Mapping[str, AggregateRow]:
-    """The aggregates of the language by name, in the order in which they are listed."""
+    """Return the built-in aggregates by name, in the order in which they are listed."""
     return rows("workbench.tesla.aggregates")
 
 
 def aggregate_row(part: t.Aggregate, combines: Callable[[t.DeclaredAggregate], Combines] | None = None) -> AggregateRow:
-    """The row of an aggregate of a rule.
+    """Return the row of an aggregate in a rule.
 
     Parameters
     ----------
-    combines: what gives a declared aggregate's function of two values; None: as the specification has it.
+    combines: returns a declared aggregate's function of two values; None: as the specification defines it.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def aggregate_row(part: t.Aggregate, combines: Callable[[t.DeclaredAggregate], C
 
 
 def combination(declared: t.DeclaredAggregate, one: Value | None, other: Value | None) -> Value | None:
-    """What comes of two values of a declared aggregate."""
+    """Combine two values by the function of a declared aggregate."""
     if declared.combined is None:
         assert declared.function is not None
         return declared.function(one, other)

@@ -1,6 +1,6 @@
-"""Values of a column, and what comes of each block of them, for aggregates that nothing undoes.
+"""Values of a column with combined results per block, for aggregates that cannot be subtracted.
 
-The rule of this module: what is made of values is associative, so that of a slice few blocks and values are combined.
+The rule of this module: the combining function is associative, so a slice is combined from few blocks and values.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 BLOCK = 64
-"""Values of which what comes of them is kept."""
+"""Number of values in a block, whose combined result is stored."""
 
 
 class BlockedValues:
-    """Values, and what comes of each block of them.
+    """Values, and the combined result of each block of them.
 
     Parameters
     ----------
-    merge: of some values what comes of them, in their order, with a `default` of none; an associative function.
-    empty: what stands for null, and changes nothing.
-    finish: the aggregate, of what comes of all of them.
+    merge: combines a sequence of values in their order, with a `default` for none; an associative function.
+    empty: stands for null, and is neutral in `merge`.
+    finish: computes the aggregate from the combined result.
     """
 
     def __init__(self, merge: Callable[..., Any], empty: Any, finish: Callable[[Any], Any]) -> None:
@@ -36,7 +36,7 @@ class BlockedValues:
         self.append(self.empty if value is None else value)
 
     def append(self, value: Any) -> None:
-        """Take in a value that is not null, or what stands for it."""
+        """Append a value, or `empty` for null."""
         self.values.append(value)
         if len(self.values) % BLOCK == 0:
             if self.blocks is None:
@@ -50,7 +50,7 @@ class BlockedValues:
         return self.finish(self.combine(low, high) if low < high else self.empty)
 
     def combine(self, low: int, high: int) -> Any:
-        """What comes of those from one index to before another; of extreme ones that are equal it is the first."""
+        """Combine the values with indices from `low` to before `high`; of equal extremes the first counts."""
         first, last = -(-low // BLOCK), high // BLOCK
         if self.blocks is None or last - first < 2:
             return self.merge(self.values[low:high], default=self.empty)

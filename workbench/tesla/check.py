@@ -1,7 +1,7 @@
-"""From a tree of rules to a rule set, or all mistakes in it at once.
+"""Turns a tree of rules into a rule set, or reports all mistakes in it at once.
 
-The rule of this module: nothing is guessed. What a name means, what type a value has, and that a predicate refers to
-what was bound before it, is settled here, before anything runs.
+The rule of this module: nothing is guessed. The meaning of a name, the type of a value, and that a predicate refers
+only to what is bound before it are settled here, before anything runs.
 
 Sources: thesis, 2.3 and 3.2 (types, references), 2.4 (order of evaluation).
 """
@@ -28,7 +28,7 @@ from workbench.tesla.scope import RuleScope
 from workbench.tesla.windows import check_bounds, check_pause
 
 MOST_MISTAKES = 100
-"""Rules are looked at until so many mistakes are found: more than anybody reads."""
+"""Maximum number of mistakes, after which no more rules are checked: more than anyone reads."""
 
 
 Types = Mapping[str, t.Declaration]
@@ -41,19 +41,19 @@ def parse_rules(
     aggregates: GivenAggregates | None = None,
     include: Iterable[str | Path] = (),
 ) -> RuleSet:
-    """The rule set of a text.
+    """Parse and check the rule set of a text.
 
     Parameters
     ----------
-    types: types of events that the text does not declare, such as a log has them.
-    aggregates: those that it does not declare, by name: an associative function of two values and the value that it
-        starts from, whose type is that of all its values: `{"GCD": (math.gcd, 0)}`. It is not asked about null; where
-        it gives None, the aggregate is null.
-    include: folders in which files may lie that it includes, beside that of a file.
+    types: types of events that the text does not declare, such as those of a log.
+    aggregates: aggregates that it does not declare, by name: an associative function of two values, and the value to
+            start from, whose type all values have: `{"GCD": (math.gcd, 0)}`. It is never called with null; if it
+            returns None, the aggregate is null.
+    include: folders for files that it includes, besides the folder of a file.
 
     Raises
     ------
-    LanguageError: it cannot be read or has no meaning; all mistakes are told at once.
+    LanguageError: it cannot be read or has no meaning; all mistakes are reported at once.
     """
     with allow(include):
         return check_rule_set(parse_rule_file(text), name, types, aggregates)
@@ -65,7 +65,7 @@ def load_rules(
     aggregates: GivenAggregates | None = None,
     include: Iterable[str | Path] = (),
 ) -> RuleSet:
-    """The rule set of a `.tesla` file; see `rules`."""
+    """Load and check the rule set of a `.tesla` file; see `parse_rules`."""
     with allow(include):
         return check_rule_set(read_rules(path), Path(path).stem, types, aggregates)
 
@@ -74,7 +74,7 @@ def load_rules(
 def check_rule_set(
     file: t.RuleFile, name: str, types: Types | None = None, aggregates: GivenAggregates | None = None
 ) -> RuleSet:
-    """A rule set, where a tree is one; `types` and `aggregates` are declared elsewhere."""
+    """Check a tree, and return its rule set; `types` and `aggregates` are declared elsewhere."""
     findings = Findings()
     functions = read_declarations(file.aggregates, aggregates or {}, findings)
     declared = collect_declarations(file, types or {}, findings)
@@ -93,7 +93,7 @@ def check_rule_set(
 
 
 def _infer_types(declared: Types, found: Sequence[t.Rule], functions: OwnAggregates) -> dict[str, t.Declaration]:
-    """The declarations whose types the older grammar leaves to what rules emit."""
+    """Return the declarations whose types the older grammar leaves open, with types from what rules emit."""
     known = dict(declared)
     open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
     todo = [rule for rule in found if rule.emits in open_ones]
@@ -101,7 +101,7 @@ def _infer_types(declared: Types, found: Sequence[t.Rule], functions: OwnAggrega
     for rule in todo:
         for name in open_ones.intersection(rule.types):
             looking[name].append(rule)
-    for rule in todo:  # grows: what becomes known may tell the types of what looks at it
+    for rule in todo:  # grows: a new type may determine the types in rules that read it
         before = known[rule.emits]
         domains = _RuleChecker(known, Findings(), functions).infer_emitted(rule)
         attributes = tuple(
@@ -118,7 +118,7 @@ def _infer_types(declared: Types, found: Sequence[t.Rule], functions: OwnAggrega
 
 
 class _RuleChecker:
-    """Checks one rule, predicate by predicate."""
+    """Checker of one rule, predicate by predicate."""
 
     def __init__(self, declared: Types, findings: Findings, functions: OwnAggregates) -> None:
         self.declared, self.findings, self.functions = declared, findings, functions
@@ -126,7 +126,7 @@ class _RuleChecker:
         self.given: set[str] = set()
 
     def check_rule(self, rule: t.Rule) -> t.Rule:
-        """The rule with what is left open in it settled."""
+        """Check a rule, and return it with everything that was left open settled."""
         trigger, *predicates = self._check_parts(rule)
         for condition in t.conjuncts(*rule.where_clause):
             with self.findings.apart():
@@ -146,7 +146,7 @@ class _RuleChecker:
         return replace(rule, trigger=trigger, predicates=tuple(predicates), evaluations=evaluations)
 
     def infer_emitted(self, rule: t.Rule) -> dict[str, Domain]:
-        """The types of what a rule emits, as far as they can be told; mistakes are for another time."""
+        """Return the types of the attributes that a rule emits, where they can be inferred; report no mistakes."""
         found: dict[str, Domain] = {}
         list(self._check_parts(rule))
         for each in rule.evaluations:
@@ -201,7 +201,7 @@ class _RuleChecker:
         return replace(part, assignments=tuple(assignments))
 
     def _bind_unknown(self, part: t.Predicate) -> None:
-        """What a predicate about an unknown type binds is not known, either, which is not said again."""
+        """Bind the names of a predicate on an unknown type as unknown, so that no mistake is reported twice."""
         if part.policy.binds:
             for each in part.assignments:
                 self.scope = self.scope.with_parameter(each.name, None)
@@ -342,7 +342,7 @@ class _RuleChecker:
 
 
 class _Unknown(t.Declaration):
-    """A type that is not declared, of which nothing is said twice."""
+    """An undeclared type, whose uses cause no further reports."""
 
     @property
     def positions(self) -> dict[str, int]:
@@ -350,7 +350,7 @@ class _Unknown(t.Declaration):
 
 
 def _name_attribute(value: t.Expression, declared: t.Declaration) -> t.Expression:
-    """`A($x)` of the older grammar binds the attribute at its place."""
+    """Turn an attribute given by position, as in `A($x)` of the older grammar, into its name."""
     if isinstance(value, t.OwnAttribute) and value.name.isdecimal():
         at = int(value.name)
         if at >= len(declared.attributes):

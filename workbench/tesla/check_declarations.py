@@ -1,6 +1,6 @@
-"""The declarations of a rule file, or all mistakes in them.
+"""Checks the declarations of a rule file, and reports all mistakes in them.
 
-The rule of this module: a type is declared once, but that rules of the older grammar may repeat what they define.
+The rule of this module: a type is declared once, except that rules of the older grammar may repeat what they define.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from workbench.errors import LanguageError
 from workbench.tesla import tree as t
 
 RESERVED = ("time", "type")
-"""What rows of a log call the time and the type of an event."""
+"""Column names for the time and the type of an event in rows of a log."""
 
 
 def collect_declarations(
     file: t.RuleFile, types: Mapping[str, t.Declaration], findings: Findings
 ) -> dict[str, t.Declaration]:
-    """Collect the types of a file by name, behind those that are declared elsewhere and nowhere in it."""
+    """Collect the types of a file by name, preceded by types that are only declared elsewhere."""
     found: dict[str, t.Declaration] = {}
     numbers: dict[int, str] = {}
     for each in file.declarations:
@@ -44,7 +44,7 @@ def collect_declarations(
 
 
 def _check_attributes(declared: t.Declaration, findings: Findings) -> None:
-    """Report attributes of one type that are called alike, or like what every event has."""
+    """Report attributes of one type that share a name, or have a reserved one."""
     check_unique("attribute", declared.attributes, findings)
     for part in declared.attributes:
         if part.name in RESERVED:
@@ -53,7 +53,7 @@ def _check_attributes(declared: t.Declaration, findings: Findings) -> None:
 
 
 def _merge(one: t.Declaration, other: t.Declaration) -> t.Declaration | None:
-    """Both as one, where rules of the older grammar say the same of what they define; None where they do not."""
+    """Merge two declarations if they agree, as rules of the older grammar may repeat them; None if they do not."""
     if one.fact != other.fact or [a.name for a in one.attributes] != [b.name for b in other.attributes]:
         return None
     attributes = []
@@ -76,7 +76,7 @@ def check_types(declared: Mapping[str, t.Declaration], findings: Findings) -> No
 
 
 def check_unique(what: str, items: Sequence[t.Declaration | t.Attribute | t.Rule], findings: Findings) -> None:
-    """Report each item that is called like one before it."""
+    """Report each item that has the name of an earlier one."""
     seen: set[str] = set()
     for item in items:
         if item.name in seen:

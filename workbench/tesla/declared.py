@@ -1,6 +1,6 @@
-"""What a rule file declares: types of events and facts with their attributes, and aggregates.
+"""Declarations of a rule file: types of events and facts with their attributes, and aggregates.
 
-The rule of this module: it is part of the tree (`tree`), which has it under the same names.
+The rule of this module: it is part of the tree (`tree`), which exports the same names.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from workbench.core.types import TYPES
 from workbench.language.syntax import Expression, Literal, Operation, Placed
 
 NAMED = {name: row.domain for row in TYPES for name in row.names}
-"""The types of attributes by their names."""
+"""The types of attributes, by name."""
 SPELLED = {row.domain: row.names[0] for row in TYPES}
-"""How the type of an attribute is written."""
+"""The spelling of each type of attributes."""
 
 
 @dataclass(frozen=True)
 class Attribute(Placed):
-    """A typed attribute; the type is None where the older grammar does not say it.
+    """A typed attribute; the type is None if the older grammar does not state it.
 
     Attributes
     ----------
-    inferred: whether a log's rows gave the type; then a text may be a number or a truth value in other rows.
+    inferred: whether the type was inferred from a log's rows; a text may then be a number or a truth value elsewhere.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Declaration(Placed):
 
     Attributes
     ----------
-    number: its id, None where it has none.
-    comment: what stands in the lines above.
-    inferred: whether a log's rows gave it.
+    number: its id, or None.
+    comment: the comment in the lines above.
+    inferred: whether it was inferred from a log's rows.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Declaration(Placed):
 
     @cached_property
     def domains(self) -> dict[str, Domain]:
-        """The attributes whose types are known, and these."""
+        """The types of the attributes whose types are known, by name."""
         return {each.name: each.domain for each in self.attributes if each.domain is not None}
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each attribute lies in an event's values."""
+        """The position of each attribute in an event's values."""
         return {each.name: i for i, each in enumerate(self.attributes)}
 
     def __str__(self) -> str:
@@ -71,19 +71,19 @@ class Declaration(Placed):
 
 
 Combines = Callable[[Any, Any], Any]
-"""Two values to one of the same type; null is None, and of null comes null."""
+"""A function that combines two values of a type; null is None, and combines to null."""
 
 
 @dataclass(frozen=True)
 class DeclaredAggregate(Placed):
-    """`declare aggregate PRODUCT(a: float, b: float) = a * b from 1.0`: values, combined in their order.
+    """`declare aggregate PRODUCT(a: float, b: float) = a * b from 1.0`: an aggregate that combines values in order.
 
     Attributes
     ----------
-    operands: what is combined so far, and the next value; of one type.
-    combined: what comes of the two; None where a function of Python tells it.
-    start: a literal, perhaps negated: where it begins, and what it is over nothing.
-    function: of Python.
+    operands: the result so far and the next value, both of one type.
+    combined: the expression that combines them; None if a Python function does.
+    start: a literal, perhaps negated: the initial value, and the result over nothing.
+    function: the Python function.
     """
 
     name: str
@@ -95,18 +95,18 @@ class DeclaredAggregate(Placed):
 
     @property
     def domain(self) -> Domain:
-        """The type of the values, and of the aggregate."""
+        """The type of the values and of the aggregate."""
         (found,) = set(self.scope.domains.values())
         return found
 
     @property
     def scope(self) -> Declaration:
-        """The operands, as if a row had them."""
+        """The operands, declared as attributes of a row."""
         return Declaration(self.name, self.operands, fact=True)
 
     @property
     def first(self) -> Any:
-        """The value from which on values are combined."""
+        """The value from which combining starts."""
         negated = isinstance(self.start, Operation)
         literal = self.start.operands[0] if isinstance(self.start, Operation) else self.start
         assert isinstance(literal, Literal)
@@ -121,5 +121,5 @@ class DeclaredAggregate(Placed):
 
 
 def listed(items: tuple[object, ...]) -> str:
-    """Side by side."""
+    """Join items with commas."""
     return ", ".join(map(str, items))

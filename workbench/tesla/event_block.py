@@ -1,7 +1,7 @@
-"""Events of rules as columns: successive events that engines take at once.
+"""Blocks of events as columns: successive events that engines process at once.
 
-The rule of this module: a block is never changed. What an event is, is read at its place in the columns of its type;
-a text stands there as the whole number that compiled code has for it.
+The rule of this module: a block is never changed. An event's values are read at its place in the columns of its type;
+a text is stored there as its number in compiled code.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 CodesOfTexts = Callable[[Iterable[str]], Sequence[int]]
-"""The numbers of texts in compiled code (`TextCodes.put`)."""
+"""A function from texts to their numbers in compiled code (`TextCodes.put`)."""
 
 
 class LargeNumberError(InputError):
-    """A whole number has more than 64 bits, which blocks have no room for."""
+    """A whole number has more than 64 bits, which a block cannot store."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttributeColumn:
-    """An attribute of the events of one type.
+    """The values of an attribute for the events of one type.
 
     Attributes
     ----------
-    values: an array of int64, float64 or bool; of texts their numbers, in int64. Anything where a null is.
-    nulls: an array of bool; None where there are none.
+    values: an array of int64, float64 or bool; for texts their numbers, in int64. Any value where there is a null.
+    nulls: an array of bool; None if there are no nulls.
     """
 
     values: Any
     nulls: Any | None = None
 
     def tolist(self, texts: Mapping[int, str] | None = None) -> list[Any]:
-        """The values, None for null.
+        """Return the values as a list, with None for null.
 
         Parameters
         ----------
-        texts: where the values are numbers of texts.
+        texts: the texts by their numbers, if the values are texts.
         """
         nulls = [] if self.nulls is None else self.nulls.nonzero()[0].tolist()
         found: list[Any] = self.values.tolist()
@@ -58,19 +58,19 @@ class AttributeColumn:
 
 @dataclass(frozen=True, eq=False)
 class EventBlock:
-    """Events one after the other in their order.
+    """Successive events in their order, as columns.
 
     Attributes
     ----------
-    names: the types of events, those of `RuleSet.events`.
-    types: uint16[n], the place of each event's type in `names`.
-    times: int64[n], in the unit of the rules' windows; they do not go back.
-    places: int64[n], where each event's values stand in the columns of its type.
-    columns: of each type in `names` its attributes, in their order.
-    texts: the numbers in columns of texts, and what they stand for; more may be there.
-    numbers: int64[n], the places in the total order; None of events from outside, which have none yet.
-    rules: int32[n], of composites the place of each one's rule in `rule_names`; None of events from outside.
-    starts, sources: of composites, where it has been asked for: those of event i are the numbers
+    names: the types of events, as in `RuleSet.events`.
+    types: uint16[n], the index of each event's type in `names`.
+    times: int64[n], in the unit of the rules' windows, in ascending order.
+    places: int64[n], the index of each event's values in the columns of its type.
+    columns: for each type in `names` its attributes, in their order.
+    texts: the texts by their numbers in columns; there may be more.
+    numbers: int64[n], the positions in the total order; None for external events, which have none yet.
+    rules: int32[n], for composites the index of the event's rule in `rule_names`; None for external events.
+    starts, sources: for composites, if requested: the sources of event i are the numbers
         `sources[starts[i]:starts[i + 1]]`.
     """
 
@@ -90,12 +90,12 @@ class EventBlock:
         return len(self.types)
 
     def part(self, first: int, last: int) -> EventBlock:
-        """The events from one place to before another."""
+        """Return the events from one index to before another."""
         found = self._at(slice(first, last))
         return found if self.starts is None else replace(found, starts=self.starts[first : last + 1])
 
     def take(self, order: Any) -> EventBlock:
-        """The events at some indices, none of them negative, in the order of the indices."""
+        """Return the events at non-negative indices, in the order of the indices."""
         import numpy as np
 
         found = self._at(order)
@@ -107,12 +107,12 @@ class EventBlock:
         return replace(found, starts=starts, sources=self.sources[numbers])
 
     def _at(self, places: Any) -> EventBlock:
-        """The events at some places, but for their sources."""
+        """Return the events at some indices, without adapting their sources."""
         own = {name: getattr(self, name) for name in ("types", "times", "places", "numbers", "rules")}
         return replace(self, **{name: each[places] for name, each in own.items() if each is not None})
 
     def occurrences(self, rules: RuleSet) -> list[Occurrence]:
-        """The same as single events."""
+        """Return the events as occurrences."""
         rows_there = sum(len(each[0].values) for each in self.columns if each)
         block = self if rows_there <= 2 * len(self) else join_blocks([self])
         rows, nothing = list[Sequence[tuple[Any, ...]]](), [()] * (int(block.places.max(initial=-1)) + 1)
@@ -132,7 +132,7 @@ class EventBlock:
         return list(map(Occurrence, names, block.times.tolist(), given, numbers, sources, made))
 
     def _sources(self) -> Iterator[list[int]]:
-        """The numbers of the sources of each event."""
+        """Yield the numbers of the sources of each event."""
         assert self.starts is not None
         assert self.sources is not None
         bounds = self.starts.tolist()
@@ -141,9 +141,9 @@ class EventBlock:
 
 
 def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
-    """The events of some blocks of the same rules as one: all from outside, or all of them composites.
+    """Join blocks of the same rules into one: either all of external events, or all of composites.
 
-    Those of each come after those of the one before. In the columns of each type there are the values of its events, in
+    Events keep the order of the blocks. The columns of each type hold the values of its events, in
     their order, and no others.
     """
     import numpy as np
@@ -163,7 +163,7 @@ def join_blocks(blocks: Sequence[EventBlock]) -> EventBlock:
 
 
 def _with_origins(whole: EventBlock, blocks: Sequence[EventBlock]) -> EventBlock:
-    """Composites of several blocks, with their numbers, rules and sources."""
+    """Add to joined composites of several blocks their numbers, rules and sources."""
     import numpy as np
 
     names = {name: i for i, name in enumerate(dict.fromkeys(name for each in blocks for name in each.rule_names))}
@@ -179,7 +179,7 @@ def _with_origins(whole: EventBlock, blocks: Sequence[EventBlock]) -> EventBlock
 
 
 def dense_places(types: Any) -> Any:
-    """How many events of its type come before each one."""
+    """Return for each event the number of earlier events of its type."""
     import numpy as np
 
     counts = np.bincount(types)
@@ -189,7 +189,7 @@ def dense_places(types: Any) -> Any:
 
 
 def _gather_values(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeColumn:
-    """The values at some places of several columns."""
+    """Gather the values at some indices of several columns into one."""
     import numpy as np
 
     parts = [(column, places) for column, places in parts if len(places)]
@@ -204,11 +204,11 @@ def _gather_values(parts: Sequence[tuple[AttributeColumn, Any]]) -> AttributeCol
 def event_block(
     rules: RuleSet, events: Sequence[Occurrence], codes: CodesOfTexts, *, large: bool = False
 ) -> EventBlock:
-    """Events as a block: all from outside, or all of them composites.
+    """Convert events to a block: either all external, or all composites.
 
     Parameters
     ----------
-    large: whether attributes may be whole numbers of more than 64 bits, which stand in columns as Python's own.
+    large: whether attributes may be whole numbers of more than 64 bits, stored as Python's own.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def event_block(
 def attribute_column(
     values: Sequence[Any], domain: Domain, codes: CodesOfTexts, texts: dict[int, str], *, large: bool = False
 ) -> AttributeColumn:
-    """Values of one attribute as a column; None is null. Texts are put with their numbers into `texts`.
+    """Convert the values of one attribute to a column; None is null. Texts are added with their numbers to `texts`.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def attribute_column(
 
 
 def empty_columns(rules: RuleSet) -> tuple[tuple[AttributeColumn, ...], ...]:
-    """The columns of each type, without rows."""
+    """Return the columns of each type, without rows."""
     import numpy as np
 
     declared = (rules.declarations[name].domains.values() for name in rules.events)

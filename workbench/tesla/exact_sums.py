@@ -1,7 +1,7 @@
-"""Exact sums of numbers, rounded once, and what keeps them for columns.
+"""Exact sums of numbers, rounded once, and prefix sums for columns.
 
 The rule of this module: whole numbers are exact; a sum or an average of floats is the exact one, rounded once. The sum
-over a slice is the difference of two that are kept.
+over a slice is the difference of two prefix sums.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from workbench.core.domain import FLOAT, Domain
 
 MORE_BITS = 64
-"""How many times finer than asked for parts of one become, as a power of two, so that this is seldom done."""
+"""Extra bits added to the resolution of sums when it must grow, so that this is rare."""
 
 
 def nearest(number: int, parts: int = 1) -> float:
-    """The float that is nearest to a fraction; what lies beyond all of them is infinite."""
+    """Return the float nearest to a fraction; infinity if it is out of range."""
     try:
         return number / parts
     except OverflowError:
@@ -25,22 +25,22 @@ def nearest(number: int, parts: int = 1) -> float:
 
 
 def mean(total: int, count: int, parts: int = 1) -> float | None:
-    """The average of so many values, given their sum in parts of one; null of none."""
+    """Return the average of `count` values, given their sum times `parts`; None if there are no values."""
     return nearest(total, count * parts) if count else None
 
 
 def sum_of_floats(values: Sequence[float]) -> float:
-    """The exact sum, rounded once."""
+    """Return the exact sum, rounded once."""
     if all(map(math.isfinite, values)):
         try:
             return math.fsum(values)
-        except OverflowError:  # partial sums are too large
+        except OverflowError:  # a partial sum overflows
             return nearest(*_exactly_added(values))
     return _of_endless(values)
 
 
 def mean_over(domain: Domain | None) -> Callable[[Sequence[Any]], float | None]:
-    """What computes the exact average of numbers of a type, rounded once; null of none."""
+    """Return a function that computes the exact average of numbers of a type, rounded once; None for no values."""
     return _mean_of_floats if domain == FLOAT else lambda values: mean(sum(values), len(values))
 
 
@@ -52,14 +52,14 @@ def _mean_of_floats(values: Sequence[float]) -> float | None:
 
 
 def _exactly_added(values: Sequence[float]) -> tuple[int, int]:
-    """The sum of finite floats as a fraction: those of floats are of powers of two."""
+    """Return the sum of finite floats as a fraction, whose denominator is a power of two."""
     ratios = [value.as_integer_ratio() for value in values]
     parts = max((each for _, each in ratios), default=1)
     return sum(whole * (parts // each) for whole, each in ratios), parts
 
 
 def _of_endless(values: Sequence[float]) -> float:
-    """The sum where some values are infinite or NaN, and so the average."""
+    """Return the sum, and so the average, of values some of which are infinite or NaN."""
     return sum(value for value in values if not math.isfinite(value))
 
 
@@ -67,15 +67,15 @@ def _of_endless(values: Sequence[float]) -> float:
 
 
 class WholeSums:
-    """Sums of whole numbers, and how many there are.
+    """Prefix sums of whole numbers, with the number of values.
 
     Parameters
     ----------
-    finish: the aggregate, of a sum and the number of its values.
+    finish: computes the aggregate from a sum and the number of its values.
 
     Attributes
     ----------
-    before: for each value the sum and the number of those before it that are not null.
+    before: for each value, the sum and the number of the non-null values before it.
     """
 
     __slots__ = ("before", "finish", "total")
@@ -102,7 +102,7 @@ class WholeSums:
 
 
 class EventCounts(WholeSums):
-    """How many values there are, of any type."""
+    """The number of values, of any type."""
 
     __slots__ = ()
 
@@ -116,15 +116,15 @@ class EventCounts(WholeSums):
 
 
 class FloatSums(WholeSums):
-    """Sums of floats: whole numbers of a part of one that is small enough for all of them.
+    """Prefix sums of floats, as whole multiples of a power of two that is small enough for all of them.
 
     Parameters
     ----------
-    finish: of a sum, the number of its values, and how many parts are one.
+    finish: computes the aggregate from a sum, the number of its values, and the number of parts in one.
 
     Attributes
     ----------
-    before: also how many are positive and how many negative infinity; NaN is both.
+    before: also the number of positive and of negative infinities; NaN counts as both.
     shift, parts: one has 2**shift parts.
     """
 

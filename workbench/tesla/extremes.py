@@ -1,6 +1,6 @@
-"""Least and greatest values: NaN where one of the values is NaN, the first of those that are equal.
+"""Minimum and maximum values: NaN if one of the values is NaN, the first of equal ones.
 
-The rule of this module: null and NaN stand among values as what is beyond all of them, on one side or the other.
+The rule of this module: null and NaN are represented by sentinels beyond all values, on one side or the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.tesla.blocked_values import BlockedValues
 
 
 class _Beyond:
-    """What is greater than every value, or less."""
+    """A sentinel that is greater than every value, or less than every value."""
 
     def __init__(self, greater: bool) -> None:
         self.greater = greater
@@ -32,7 +32,7 @@ _HIGH, _LOW = _Beyond(True), _Beyond(False)
 
 
 class _Extremes(BlockedValues):
-    """The extreme of values: null is never chosen, NaN always."""
+    """The minimum or maximum of values: null is never chosen, NaN always."""
 
     def __init__(self, choose: Callable[..., Any]) -> None:
         self.null, self.nan = (_HIGH, _LOW) if choose is min else (_LOW, _HIGH)
@@ -46,7 +46,7 @@ class _Extremes(BlockedValues):
 
 
 def extreme_row(name: str, doc: str, choose: Callable[..., Any], rank: int) -> AggregateRow:
-    """The aggregate that chooses among values."""
+    """Make the row of an aggregate that chooses one of the values by `choose` (`min` or `max`)."""
 
     def compute(domain: Domain | None) -> Callable[[Sequence[Any]], Any]:
         return _of_floats if domain == FLOAT else partial(choose, default=None)

@@ -1,10 +1,10 @@
-"""The operators of rules as the TRIO formulas have them, one function an operator, over a history that is a list.
+"""The operators of rules as TRIO formulas, one function per operator, over a history that is a list.
 
-The rule of this module: a range is a comprehension over the whole history with the formula's condition, and a window a
-condition on one event. `Past` means earlier in the total order, in which an event's place is its number; only lengths
+The rule of this module: a range is a comprehension over the whole history with the formula's condition, and a window is
+a condition on one event. `Past` means earlier in the total order, in which an event's place is its number; only lengths
 of windows use the clock (thesis, 2.4.4: evaluate in the order of execution, never look back).
 
-Sources: thesis, 2.3.3 and 3.3.2; what lies open there: docs/reference/rules.md.
+Sources: thesis, 2.3.3 and 3.3.2; for what it leaves open: docs/reference/rules.md.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Attributes, Selected, value
 
 TREX = "trex"
-"""The compatibility in which windows are open and consumption is a predicate's own."""
+"""The compatibility mode in which windows are open and each predicate has its own consumption."""
 
 
 @dataclass
 class Happened:
-    """What has happened, and what there is.
+    """The past: the history of events, the facts, and what has been consumed.
 
     Attributes
     ----------
-    history: all events processed, each at the place that is its number.
-    consumed: Consumed(r, l): the rule, and the event's number; in compatibility the predicate's place too.
+    history: all processed events, each at the index that is its number.
+    consumed: Consumed(r, l): the rule and the event's number; in compatibility mode also the predicate's place.
     """
 
     rules: RuleSet
@@ -40,25 +40,25 @@ class Happened:
     consumed: set[tuple[int, int, int]] = field(default_factory=set)
 
     def is_consumed(self, rule: int, place: int, event: Occurrence) -> bool:
-        """Consumed(r, l), as the predicate at a place of the rule sees it."""
+        """Consumed(r, l): whether the event is consumed for the predicate at a place of the rule."""
         return self.consumption(rule, place, event.number) in self.consumed
 
     def consume(self, rule: int, place: int, event: Occurrence) -> None:
-        """Futr(Consumed(r, l), t) for all t > 0; the event was bound by the predicate at a place of the rule."""
+        """Futr(Consumed(r, l), t) for all t > 0: consume the event, bound by the predicate at a place of the rule."""
         self.consumed.add(self.consumption(rule, place, event.number))
 
     def consumption(self, rule: int, place: int, number: int) -> tuple[int, int, int]:
-        """What `consumed` has for the event of this number, where the predicate at a place of the rule has bound it."""
+        """Return the entry in `consumed` for an event's number, bound by the predicate at a place of the rule."""
         return rule, place if self.compat == TREX else 0, number
 
 
 @dataclass(frozen=True)
 class PlacedPredicate:
-    """One predicate of one rule, asked of what has happened.
+    """A predicate of a rule together with the past on which it is evaluated.
 
     Attributes
     ----------
-    rule, place: of the rule in the file, and of the predicate in the rule; the trigger's is 0.
+    rule, place: the index of the rule in the file, and of the predicate in the rule; the trigger's is 0.
     """
 
     past: Happened
@@ -67,7 +67,7 @@ class PlacedPredicate:
     place: int
 
     def attributes(self, values: Sequence[Value | None]) -> Attributes:
-        """attVal(l, .) of an event or fact of the predicate's type."""
+        """Return attVal(l, .) of an event or fact of the predicate's type."""
         return dict(zip(self.past.rules.declarations[self.part.type].positions, values, strict=True))
 
 
@@ -75,7 +75,7 @@ class PlacedPredicate:
 
 
 def in_window(window: t.EventWindow | None, event: Occurrence, selected: Selected, compat: str) -> bool:
-    """Whether an event lies in a window; the names in it stand for events that are selected."""
+    """Whether an event lies in a window, whose names stand for selected events."""
     assert window is not None
     one, *others = (selected.named[name] for name in window.names)
     if window.between:
@@ -111,11 +111,11 @@ def after_window(window: t.EventWindow, event: Occurrence, start: Occurrence) ->
     return start.number < event.number and event.time <= start.time + (window.far or 0)
 
 
-# --- what a predicate is about --------------------------------------------------------------------------
+# --- constraints and candidates -------------------------------------------------------------------------
 
 
 def with_parameters(part: t.Predicate | t.Aggregate, selected: Selected, own: Attributes) -> Selected:
-    """What is selected with the parameters that a predicate binds for an event or fact (thesis, 3.3.2)."""
+    """Return the selection with the parameters that a predicate binds for an event or fact (thesis, 3.3.2)."""
     for each in part.assignments:
         found = value(each.value, selected, own)
         selected = replace(selected, parameters={**selected.parameters, each.name: found})
@@ -123,7 +123,7 @@ def with_parameters(part: t.Predicate | t.Aggregate, selected: Selected, own: At
 
 
 def accept(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
-    """What is selected with the predicate's parameters for this event or fact; None if a constraint does not hold.
+    """Return the selection with the predicate's parameters for an event or fact; None if a constraint does not hold.
 
     Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments; a constraint that is null does not hold.
     """
@@ -132,7 +132,7 @@ def accept(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selec
 
 
 def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
-    """What is selected with this event; None if the predicate's constraints do not hold of it."""
+    """Return the selection extended by an event; None if the event does not satisfy the predicate's constraints."""
     assert isinstance(asked.part, t.Predicate)
     own, name = asked.attributes(event.values), asked.part.name
     held = accept(asked, selected, own)
@@ -146,7 +146,7 @@ def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) ->
 
 
 def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected | None:
-    """What is selected with this fact; None if the predicate's constraints do not hold of it."""
+    """Return the selection extended by a fact; None if the fact does not satisfy the predicate's constraints."""
     assert isinstance(asked.part, t.Predicate)
     own = asked.attributes(asked.past.facts[asked.part.type][row])
     held = accept(asked, selected, own)
@@ -154,7 +154,7 @@ def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected 
 
 
 def events_in_range(asked: PlacedPredicate, selected: Selected) -> list[Occurrence]:
-    """The events l with Occurs(type, l) in the window, in their order."""
+    """Return the events l with Occurs(type, l) in the window, in their order."""
     window, compat = asked.part.window, asked.past.compat
     return [
         event
@@ -164,9 +164,9 @@ def events_in_range(asked: PlacedPredicate, selected: Selected) -> list[Occurren
 
 
 def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """What may be selected: of the events in range those not in the match and not consumed that satisfy; or facts.
+    """Return the selection extended by each candidate: a fact, or an event in range, not in the match, not consumed.
 
-    Source: thesis, 2.4.5: an event that is consumed is passed over, by `first` and `last` too. Facts: 3.3.2, ThereIs.
+    Source: thesis, 2.4.5: a consumed event is skipped, by `first` and `last` too. Facts: 3.3.2, ThereIs.
     """
     if asked.past.rules.declarations[asked.part.type].fact:
         grown = [with_fact(asked, selected, row) for row in order_facts(asked)]
@@ -180,50 +180,50 @@ def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
 
 
 def order_facts(asked: PlacedPredicate) -> list[int]:
-    """The rows in the order that is written, ties and all else by their places; nulls before all values.
+    """Return the indices of fact rows in the stated order, ties by index; nulls come before all values.
 
     Source: thesis, 3.3.2 (order by, lexicographically; ties by label).
     """
     rows = asked.past.facts.get(asked.part.type, ())
     positions = asked.past.rules.declarations[asked.part.type].positions
     places = list(range(len(rows)))
-    for by in reversed(asked.part.ordering):  # the first counts most
+    for by in reversed(asked.part.ordering):  # the first one has the highest priority
         places.sort(key=lambda row: sort_key(rows[row][positions[by.name]]), reverse=by.descending)
     return places
 
 
-# --- operators: from what is selected to what is selected with one predicate more -----------------------
+# --- operators: extend a selection by one predicate -----------------------------------------------------
 
 
 def take_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window; `first` and `last`: for the one at that end.
 
-    Source: thesis, 2.3.3 (`first`: there is no l2 that is one, too, before l1; `last`: after it); of facts 3.3.2.
+    Source: thesis, 2.3.3 (`first`: no other candidate l2 precedes l1; `last`: none follows it); for facts 3.3.2.
     """
     return candidates(asked, selected)[asked.part.policy.takes]
 
 
 def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`not`: there is no l1 in the window; what else an event is in the match, or consumed, does not matter.
+    """`not`: there is no l1 in the window, whether or not it is in the match or consumed.
 
-    Source: thesis, 2.3.3; of facts 3.3.2. What is bound in it is known only there.
+    Source: thesis, 2.3.3; for facts 3.3.2. Parameters bound in it are visible only there.
     """
     return [] if satisfying(asked, selected) else [selected]
 
 
 def await_absence(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`absent`: not yet known; what it asks is kept with what is selected now, until the deadline."""
+    """`absent`: not yet decided; the predicate and the current selection are stored until the deadline."""
     return [replace(selected, absent=(asked, selected))]
 
 
 def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """`$y = AGGR(...)`: the parameter is AGGR(S), S all in the window that satisfies the constraints.
+    """`$y = AGGR(...)`: the parameter is AGGR(S), where S are the events in the window that satisfy the constraints.
 
-    Source: thesis, 2.3.3; of facts 3.3.2. Whether an event is consumed does not matter.
+    Source: thesis, 2.3.3; for facts 3.3.2. Consumed events count, too.
     """
     part = asked.part
     assert isinstance(part, t.Aggregate)
-    # What is counted is there, whatever its attributes are; of an attribute only what is not null is.
+    # An event or fact is counted whatever its attributes are; of an attribute only non-null values are.
     values = [own[part.attribute] if part.attribute else True for own in satisfying(asked, selected)]
     domain = asked.past.rules.declarations[part.type].domains.get(part.attribute or "")
     found = aggregate_row(part).over(values, domain)
@@ -231,7 +231,7 @@ def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
 
 
 def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
-    """The attributes of all events in range, or of all facts, of which the constraints hold."""
+    """Return the attributes of all events in range, or of all facts, that satisfy the constraints."""
     if asked.past.rules.declarations[asked.part.type].fact:
         rows = asked.past.facts.get(asked.part.type, ())
     else:
@@ -245,19 +245,19 @@ FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] 
     t.Policy.ABSENT: await_absence,
     t.Policy.AGGREGATE: aggregate_of,
 }
-"""The formula of each way to select; the trigger's is the rule's own."""
+"""The formula for each policy except the trigger's, which is part of the rule."""
 
 
 def grow(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
-    """What is selected with the part that is asked, by its formula."""
+    """Return the selection extended by a part, by its formula: a list of selections."""
     return FORMULAS[asked.part.policy](asked, selected)
 
 
 def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -> list[Selected]:
-    """All lists s of events and facts to which a rule applies when its trigger is processed, in their order.
+    """Return all lists s of events and facts to which a rule applies when its trigger is processed, in their order.
 
     Occurs(CE, lab(r, s)) only if Occurs(SE, l0) for the trigger l0 in s (thesis, 2.3.3); predicate by predicate, each
-    for what is selected before it.
+    for the selections before it.
     """
     start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
     found = [] if start is None else [start]

@@ -1,7 +1,7 @@
-"""Matches as they grow: of a short run, at each step, what has come of each match, and what became of it.
+"""The growth of matches in a short run: the events of each match at each step, and its outcome.
 
-The rule of this module: what is emitted is the engine's, and what stops a match is what explanations find (`explain`).
-A match is found when its trigger comes, so what has come of it before is known from behind.
+The rule of this module: the engine decides what is emitted, and explanations find what stops a match (`explain`).
+A match is found when its trigger comes, so its earlier steps are reconstructed backwards.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
 MOST_GROWN = 200
-"""Partial matches of a trigger that are looked at."""
+"""Maximum number of partial matches of a trigger that are examined."""
 TOLD, WAITS = "✓", "waits"
 
 
 class GrownMatch(NamedTuple):
-    """What has come of a match, and when.
+    """A match with the steps of its events, and its outcome.
 
     Attributes
     ----------
-    events: the names of the predicates, and the steps of their events, in the order in which these came.
-    ends: the step of its trigger, or of the deadline at which it was told.
+    events: the names of the predicates, and the steps of their events, in the order of arrival.
+    ends: the step of its trigger, or of the deadline at which it emitted.
     became: `TOLD`, `WAITS`, or what stopped it.
     """
 
@@ -42,13 +42,13 @@ class GrownMatch(NamedTuple):
     became: str
 
     def at(self, step: int) -> str:
-        """What is there of it at a step."""
+        """Format the part of the match that exists at a step."""
         came = ", ".join(f"{name} {at}" for name, at in self.events if at <= step)
         return f"{came} {self.became}".strip() if step == self.ends else came if step < self.ends else ""
 
 
 class _RunEvent(NamedTuple):
-    """An event of a run, the step at which it came, and the facts that there were."""
+    """An event of a run, the step at which it came, and the facts at that step."""
 
     event: Occurrence
     step: int
@@ -63,13 +63,13 @@ def follow_matches(
     compat: str = "",
     written: RuleSet | None = None,
 ) -> Mapping[str, Sequence[str]]:
-    """Of each rule, at each step, the matches that grow there, as people read them.
+    """Return for each rule the matches that exist at each step, as text.
 
     Parameters
     ----------
-    rules: windows in the unit of times.
-    engine: that has seen nothing yet.
-    steps: events, times that the clock has reached, facts that are others from then on; None: nothing of these.
+    rules: with windows in the unit of times.
+    engine: a new one, without events.
+    steps: events, times that the clock has reached, or new facts that replace the old ones; None: a step without any.
     compat: as for `meaning`.
     written: the rules as the user wrote them.
     """
@@ -104,14 +104,14 @@ def _order_events(rules: RuleSet, came: Sequence[_RunEvent]) -> EventOrder:
 
 @dataclass
 class _FollowedRun:
-    """A run that is over."""
+    """A run that has ended."""
 
     rules: RuleSet
     came: Sequence[_RunEvent]
     record: RunRecord
 
     def matches(self, number: int) -> list[GrownMatch]:
-        """The matches of a rule that came furthest with their triggers, in the order in which that was decided."""
+        """Return the furthest matches of each trigger of a rule, in the order in which they were decided."""
         order, rule, found = self.record.order, self.rules.rules[number], list[tuple[int, GrownMatch]]()
         made = [each for outcome in order.outcomes(number) for each in outcome.composites]
         emitted = {tuple(order.sources(each)): each for each in made}
@@ -132,7 +132,7 @@ class _FollowedRun:
 
 
 def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
-    """The partial matches of a trigger that go no further than to a place, and those that have everything, and why."""
+    """Yield partial matches of a trigger with the place where they stop, also complete ones, and the reason."""
     for selected, place in islice(view.walk(view.start), MOST_GROWN):
         if place == len(view.rule.parts):
             yield place, selected, _explain_silence(view.rule, selected)
@@ -141,7 +141,7 @@ def _find_stops(view: RuleView) -> Iterator[tuple[int, Selected, str]]:
 
 
 def _explain_silence(rule: t.Rule, selected: Selected) -> str:
-    """Why a match that has everything is not told at once."""
+    """Explain why a complete match does not emit at once."""
     for each in rule.where_clause:
         if value(each, selected) is not True:
             return f"✗ where {each}"

@@ -1,6 +1,6 @@
-"""Rules that run inside a Python program: events go in one at a time, and subscribers are told what they cause.
+"""Runs rules inside a Python program: it publishes events one at a time, and subscribers receive the composites.
 
-The rule of this module: events are mappings, as rows of a log are; whoever wants the engine itself has `engine`.
+The rule of this module: events are mappings, like rows of a log; `engine` gives access to the engine itself.
 Source: thesis, 4.4.1 (`Engine`, `Subscriber`).
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from workbench.tesla.engines.facts.database import FactSettings
 
 Composite = dict[str, Value]
-"""A composite event: `type`, `time`, `rule`, and its attributes; those that are null are None."""
+"""A composite event: `type`, `time`, `rule`, and its attributes; null is None."""
 Subscriber = Callable[[Composite], object]
 
 
 class RunningRules:
-    """A rule set that runs.
+    """A running rule set.
 
         running = wb.rules.RunningRules(text, unit="s")
         running.subscribe("Fire", print)
@@ -37,17 +37,17 @@ class RunningRules:
 
     Parameters
     ----------
-    rules: checked ones, or their text.
+    rules: checked rules, or their text.
     engine: `cdp` or `aip`.
-    unit: what a time of 1 is (`us`, `ms`, `s`, ...); without it windows have no units.
-    facts: the rows of each type of facts, as mappings; or a SQLite database that has a table for each.
-    asking, caching: how the database is asked, and which answers are kept.
-    trex: windows and consumption as T-Rex has them.
-    profiled: what each rule costs is counted.
+    unit: the unit of times (`us`, `ms`, `s`, ...); without it windows have no units.
+    facts: the rows of each type of facts, as mappings; or a SQLite database with a table for each type.
+    asking, caching: how the database is queried, and which answers are cached.
+    trex: whether windows and consumption are as in T-Rex.
+    profiled: whether to count the costs of each rule.
 
     Attributes
     ----------
-    engine: what runs them: `add`, `remove` and `replace` rules, `snapshot` and `restore`, `profile`.
+    engine: the engine: `add`, `remove` and `replace` rules, `snapshot` and `restore`, `profile`.
 
     Raises
     ------
@@ -86,9 +86,9 @@ class RunningRules:
         return FactTables(tables_in(types, [FactDatabase(given, asking)]), asking, caching)
 
     def subscribe(self, type: str | None, told: Subscriber) -> Callable[[], None]:
-        """Have something told of each composite of a type, or of all types for None, as it is published.
+        """Call a function with each composite of a type, or of all types if it is None, as it is published.
 
-        Returns what ends the subscription; InputError if no rule emits such events.
+        Returns a function that ends the subscription; raises InputError if no rule emits this type.
         """
         composites = self.engine.rules.composites
         if type is not None and type not in composites:
@@ -98,9 +98,9 @@ class RunningRules:
         return lambda: self._told.remove(entry)
 
     def publish(self, type: str, time: int, **values: Value) -> list[Composite]:
-        """An event happens: the composites that it causes, in the order of publication.
+        """Publish an event, and return the composites that it causes, in the order of publication.
 
-        Attributes that are not given are null. Those that the clock causes before it come first.
+        Attributes that are not given are null. Composites of deadlines before the event come first.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class RunningRules:
         return self._tell(self.engine.process(event))
 
     def advance(self, time: int) -> list[Composite]:
-        """The clock moves: no event of this time or before comes any more."""
+        """Move the clock: no event with this time or an earlier one follows."""
         return self._tell(self.engine.advance(time * self._scale))
 
     def _tell(self, found: list[Occurrence]) -> list[Composite]:

@@ -1,6 +1,6 @@
-"""How far back from its trigger a rule looks for events.
+"""Lookbacks of rules: how far before its trigger a rule selects events.
 
-The rule of this module: the windows of a rule decide it, and nothing else that is written.
+The rule of this module: a lookback follows from the windows of a rule alone.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from workbench.tesla import tree as t
 
 @dataclass(frozen=True)
 class Lookback:
-    """How far before a trigger the events of a part lie at most; None: no such distance bounds it.
+    """The maximum distance between a trigger and the events of a part; None: this measure does not bound it.
 
     Attributes
     ----------
     time: in the unit of times.
-    count: in the order of events.
-    bounded: whether some distance does, if only times and counts together.
+    count: in events.
+    bounded: whether it is bounded, perhaps only by times and counts together.
     """
 
     time: int | None = 0
@@ -32,7 +32,7 @@ class Lookback:
         return self.time is None and self.count is None
 
     def further(self, window: t.EventWindow) -> Lookback:
-        """That of what lies in a window before what has this one."""
+        """Return the lookback of a window whose anchor has this lookback."""
         if (far := window.far) is None:
             return ENDLESS
         if window.counts_events:
@@ -40,7 +40,7 @@ class Lookback:
         return Lookback(None if self.time is None else self.time + far, None, self.bounded)
 
     def __or__(self, other: Lookback) -> Lookback:
-        """That of what has one of the two."""
+        """Return the lookback of events that have one of the two."""
         time = None if self.time is None or other.time is None else max(self.time, other.time)
         count = None if self.count is None or other.count is None else max(self.count, other.count)
         return Lookback(time, count, self.bounded and other.bounded)
@@ -50,11 +50,11 @@ ENDLESS = Lookback(None, None, bounded=False)
 
 
 def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
-    """The parts of a rule that are about events, by their places, and how far each looks back.
+    """Return the lookback of each part that selects events, by place.
 
     Parameters
     ----------
-    trex: windows are as in T-Rex, where what lies between two events lies between their times.
+    trex: windows are as in T-Rex, where `between` compares times only.
     """
     found = {0: Lookback()}
     for place, (part, anchors) in enumerate(zip(rule.parts, rule.anchors, strict=True)):
@@ -66,14 +66,14 @@ def lookbacks(rule: t.Rule, trex: bool = False) -> Mapping[int, Lookback]:
             far = found[one] | found[other]
             found[place] = ENDLESS if trex and far.time is None else far
         elif window.after:
-            found[place] = Lookback(rule.timeout, None)  # what must not come later is looked for then
+            found[place] = Lookback(rule.timeout, None)  # searched at the deadline
         else:
             found[place] = found[anchors[0]].further(window)
     return found
 
 
 def longest_lookback(rules: Iterable[t.Rule], trex: bool = False) -> int | None:
-    """How long before a composite of these rules the events of its match lie at most; None: nothing bounds it."""
+    """Return the maximum time between a composite of these rules and the events of its match; None: unbounded."""
     found = 0
     for rule in rules:
         for each in lookbacks(rule, trex).values():

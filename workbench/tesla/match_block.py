@@ -1,7 +1,7 @@
-"""Matches of rules as columns of numbers: which events each of them consists of.
+"""Blocks of matches as columns of numbers: the events of each match.
 
-The rule of this module: a match is named by its events, and nothing is made for it but these numbers. What engines give
-is in the order of publication.
+The rule of this module: a match is identified by its events, and only these numbers are stored. Engines return matches
+in the order of publication.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from workbench.extensions import later
 from workbench.tesla.occurrence import Occurrence
 
 RULE, TRIGGER = "rule", "trigger"
-"""What columns are called, beside those of the names that rules have for events."""
+"""Names of columns, besides the names that rules give to events."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatchBlock:
-    """Matches, one after the other.
+    """Successive matches, as columns.
 
     Attributes
     ----------
-    names: of the rules.
-    roles: of each rule what it calls the events of a match, in the order of its predicates, the trigger first.
-    rules: int32[n], the place of each match's rule in `names`.
-    columns: as many as the longest roles; of each int64[n], the event of a match in that role, 0 where its rule has
-        none. Rows of the log have their number, from 1 on; composites have the negative of their `id`.
+    names: the names of the rules.
+    roles: for each rule the names of the events of a match, in the order of its predicates, the trigger first.
+    rules: int32[n], the index of each match's rule in `names`.
+    columns: one for each position in the longest roles: int64[n], the event of a match in that role, 0 if its rule has
+            none. Rows of the log have their number, from 1 on; composites have the negative of their `id`.
     """
 
     names: tuple[str, ...]
@@ -40,27 +40,27 @@ class MatchBlock:
         return len(self.rules)
 
     def __iter__(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """The rule of each match and the numbers of its events."""
+        """Yield the name of each match's rule and the numbers of its events."""
         sizes = [len(each) for each in self.roles]
         numbers = zip(*(column.tolist() for column in self.columns), strict=True)
         for rule, row in zip(self.rules.tolist(), numbers, strict=True):
             yield self.names[rule], row[: sizes[rule]]
 
     def part(self, first: int, last: int) -> MatchBlock:
-        """The matches from one place to before another."""
+        """Return the matches from one index to before another."""
         columns = tuple(column[first:last] for column in self.columns)
         return MatchBlock(self.names, self.roles, self.rules[first:last], columns)
 
     def counts(self) -> dict[str, int]:
-        """How many matches each rule has."""
+        """Count the matches of each rule."""
         import numpy as np
 
         return dict(zip(self.names, np.bincount(self.rules, minlength=len(self.names)).tolist(), strict=True))
 
     def by_name(self) -> Mapping[str, Any]:
-        """The columns by the names that a reader knows them by: `trigger`, then what rules call their other events.
+        """Return the columns by name: `trigger`, then the names that rules give to their other events.
 
-        Each is an array of int64, 0 where a match has no such event.
+        Each column is an array of int64, 0 where a match has no such event.
         """
         import numpy as np
 
@@ -73,22 +73,22 @@ class MatchBlock:
         return found
 
     def to_arrow(self) -> Any:
-        """An Arrow table: the rule, then the columns of `by_name`, null where a match has no such event."""
+        """Return an Arrow table: the rule, then the columns of `by_name`, null where a match has no such event."""
         return later("workbench.runner.rules.matches", "match_table")(self)
 
 
 def match_names(roles: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The columns of matches of rules with such roles, without that of the rule."""
+    """Return the names of the columns for matches of rules with these roles, except that of the rule."""
     return tuple(dict.fromkeys(name for some in roles for name in _columns(some)))
 
 
 def _columns(roles: Sequence[str]) -> Sequence[str]:
-    """The columns of one rule."""
+    """Return the names of the columns for one rule."""
     return (TRIGGER, *(f"{role}_" if role in (RULE, TRIGGER) else role for role in roles[1:]))
 
 
 def join_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
-    """Matches of the same rules, those of each part after those of the one before."""
+    """Join matches of the same rules, in the order of the parts."""
     import numpy as np
 
     first, *_ = parts
@@ -99,7 +99,7 @@ def join_matches(parts: Sequence[MatchBlock]) -> MatchBlock:
 def block_of_matches(
     names: Sequence[str], roles: Sequence[Sequence[str]], found: Sequence[tuple[int, Sequence[int]]]
 ) -> MatchBlock:
-    """Matches that are given one by one, each as the place of its rule and the numbers of its events."""
+    """Make a block of matches that are given one by one: the index of the rule and the numbers of the events."""
     import numpy as np
 
     width = max(map(len, roles), default=0)
@@ -111,13 +111,13 @@ def block_of_matches(
 
 
 class MatchLabels:
-    """What the events of matches are called: rows of the log by their number from 1 on, composites by a negative `id`.
+    """Labels for the events of matches: rows of the log by their number from 1 on, composites by a negative `id`.
 
-    There would be as many composites as there are matches, so the `id` of one is its match's number, from 1 on.
+    There is one composite for each match, so its `id` is the number of its match, from 1 on.
 
     Parameters
     ----------
-    names, roles: of the rules, as a block has them.
+    names, roles: those of the rules, as in a `MatchBlock`.
     """
 
     def __init__(self, names: Sequence[str], roles: Sequence[Sequence[str]]) -> None:
@@ -128,7 +128,7 @@ class MatchLabels:
         self._some = False
 
     def of_composites(self, found: Sequence[Occurrence], until: int) -> MatchBlock:
-        """The matches of composites that an engine has made; all events before a number have been published."""
+        """Return the matches of an engine's composites; all events with numbers below `until` have been published."""
         import numpy as np
 
         pairs = [(self._rule_indexes[each.rule], each.sources) for each in found]
@@ -140,14 +140,14 @@ class MatchLabels:
     def of_columns(
         self, rules: Any, columns: Sequence[Any], until: int, numbers: Any = (), indexes: Any = ()
     ) -> MatchBlock:
-        """Matches with labels for the numbers of their events.
+        """Return matches with labels in place of the numbers of their events.
 
         Parameters
         ----------
-        rules: of each match the place of its rule.
-        columns: numbers of events in the order, from 1 on; anything where a match has none.
+        rules: for each match the index of its rule.
+        columns: numbers of events in the total order, from 1 on; any value where a match has none.
         until: all events with smaller numbers, from 0 on, have been published.
-        numbers, indexes: of the composites among them that are made: in the order, and among these matches.
+        numbers, indexes: of the composites created for these matches: numbers in the total order, indices of matches.
         """
         import numpy as np
 
@@ -163,7 +163,7 @@ class MatchLabels:
         return MatchBlock(self.names, self.roles, rules, tuple(named))
 
     def _add(self, numbers: Any, indexes: Any, until: int, matches: int) -> None:
-        """Label the events up to a number, and count so many matches more."""
+        """Label the events up to a number, and advance the count of matches."""
         self._some = self._some or bool(len(numbers))
         if self._some:
             import numpy as np
@@ -179,7 +179,7 @@ class MatchLabels:
         self._matches += matches
 
     def _of(self, numbers: Any) -> Any:
-        """The labels of events whose numbers from 1 on these are."""
+        """Return the labels of events, given their numbers from 1 on."""
         if not self._some:
             return numbers
         import numpy as np

@@ -1,10 +1,10 @@
-"""What rules mean: the composites of a whole stream, by the formulas.
+"""The meaning of rules: the composite events of a whole stream, defined by the formulas.
 
-The rule of this module: nothing is kept that the formulas do not speak of, nothing is forgotten, and nothing is fast.
-Engines are held to it, and share with it the tables of operators and of aggregates alone.
+The rule of this module: it keeps only what the formulas mention, forgets nothing, and does not try to be fast.
+Engines are tested against it, and share with it only the tables of operators and of aggregates.
 
 Sources: thesis, 2.3 and 3.3 (the formulas), 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth
-first); what goes beyond it (absence, limit, at most once) is in docs/reference/rules.md.
+first); extensions (absence, limit, at most once) are in docs/reference/rules.md.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def meaning(
     until: int | None = None,
     compat: str = "",
 ) -> list[Occurrence]:
-    """The composites of a stream, in the order in which they are published.
+    """Return the composite events of a stream, in the order in which they are published.
 
     Parameters
     ----------
-    events: from outside, in their order; what they say of number, sources and rule does not count. Between them times
-        that the clock has reached, for the deadlines before them, and facts that are others from then on.
-    until: the time to which the clock is moved in the end: absences are told up to it.
+    events: external events in their order; their numbers, sources and rules are ignored. A time among them moves the
+            clock, so that deadlines before it pass; facts among them replace the facts from then on.
+    until: the time to which the clock moves at the end: absences with deadlines up to it are emitted.
     compat: `trex` for windows and consumption as in T-Rex.
 
     Raises
     ------
-    InputError: a time is before the one before it, a type is not declared, an event has more or fewer values than its
+    InputError: a time precedes the one before it, a type is not declared, an event has more or fewer values than its
         type has attributes, or a chain of composites does not end.
     """
-    in_units(rules)  # refuses what has units; numbers stay as they are written
+    in_units(rules)  # refuses windows with units; numbers stay as they are written
     course = _Course(rules, facts, compat)
     for event in events:
         if isinstance(event, Occurrence):
@@ -63,7 +63,7 @@ def meaning(
 
 @dataclass(frozen=True)
 class _Caused:
-    """An event that is to be processed, and the rules that led to it."""
+    """An event to process, and the chain of rules that led to it."""
 
     event: Occurrence
     chain: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class _Caused:
 
 @dataclass(frozen=True)
 class _Awaiting:
-    """Matches of one trigger that lack only that something does not come up to the deadline."""
+    """Matches of one trigger that only await the deadline of `absent`."""
 
     deadline: int
     rule: int
@@ -82,7 +82,7 @@ class _Awaiting:
 
 @dataclass(frozen=True)
 class _Emitted:
-    """When a rule has emitted something, for which values of `per`."""
+    """A record that a rule has emitted: when, and for which values of `per`."""
 
     rule: int
     time: int
@@ -90,7 +90,7 @@ class _Emitted:
 
 
 class _Course:
-    """What happens, event by event."""
+    """A run over a stream, event by event."""
 
     def __init__(self, rules: RuleSet, facts: Facts, compat: str) -> None:
         self.past = Happened(rules, facts, compat)
@@ -99,13 +99,13 @@ class _Course:
         self._emitted: list[_Emitted] = []
 
     def happens(self, event: Occurrence) -> None:
-        """An event from outside, with all that it causes; deadlines before it come first."""
+        """Process an external event and everything that it causes, after the deadlines before it."""
         self._check_event(event)
         self.passes(event.time)
         self._publish([_Caused(replace(event, sources=(), rule=""))])
 
     def passes(self, time: int) -> None:
-        """The deadlines before a time, each with all that is caused: by deadline, then rule, then trigger."""
+        """Process the deadlines before a time and everything they cause: by deadline, then rule, then trigger."""
         while due := [each for each in self._awaiting if each.deadline < time]:
             first = min(due, key=lambda each: (each.deadline, each.rule, each.trigger))
             self._awaiting.remove(first)
@@ -123,7 +123,7 @@ class _Course:
             raise InputError(f"time goes back from {before} to {event.time}", hint="sort the events by time")
 
     def _publish(self, events: list[_Caused]) -> None:
-        """Each in full, with all that it causes, before the next (listing 4.1)."""
+        """Publish events depth first: each with all that it causes, before the next (listing 4.1)."""
         while events:
             first, *others = events
             if len(first.chain) > LONGEST_CHAIN:
@@ -131,7 +131,7 @@ class _Course:
             events = self._process(first) + others
 
     def _process(self, caused: _Caused) -> list[_Caused]:
-        """What an event causes by all rules in their order; then it joins the history, and is no part of it before."""
+        """Return what all rules, in their order, emit for an event; only then does it join the history."""
         event, found = replace(caused.event, number=len(self.past.history)), list[_Caused]()
         for number, rule in enumerate(self.past.rules.rules):
             if rule.trigger.type != event.type:
@@ -142,7 +142,7 @@ class _Course:
                 found += self._decide(number, selected, event.time, caused.chain)
             else:
                 deadline = event.time + window.far
-                chain = caused.chain if deadline == event.time else ()  # what comes later is caused by the clock
+                chain = caused.chain if deadline == event.time else ()  # after a later deadline the clock is the cause
                 self._awaiting.append(_Awaiting(deadline, number, event.number, selected, chain))
         self.past.history.append(event)
         if caused.chain:
@@ -150,12 +150,12 @@ class _Course:
         return found
 
     def _judge(self, awaiting: _Awaiting) -> list[_Caused]:
-        """`absent`: no event up to the deadline satisfies it; all matches of a trigger together."""
+        """Return the matches of a trigger that emit at a deadline: no event up to it satisfies `absent`."""
         found = [each for each in awaiting.found if not satisfying(*each.absent)]
         return self._decide(awaiting.rule, found, awaiting.deadline, awaiting.chain)
 
     def _decide(self, number: int, found: Sequence[Selected], time: int, chain: tuple[str, ...]) -> list[_Caused]:
-        """What is emitted of finished matches: `where`, then `limit`, then `at most once`; only that consumes."""
+        """Return what finished matches emit: `where`, then `limit`, then `at most once`; only these matches consume."""
         rule = self.past.rules.rules[number]
         found = [each for each in found if all(value(condition, each) is True for condition in rule.where_clause)]
         found = [each for each in found[: rule.limit] if not self._is_silent(number, each, time)]
@@ -166,7 +166,7 @@ class _Course:
         return [_Caused(self._make_composite(rule, each, time), (*chain, rule.name)) for each in found]
 
     def _is_silent(self, number: int, selected: Selected, time: int) -> bool:
-        """Whether the rule has emitted something less than the pause before, for the same values."""
+        """Whether the rule has emitted for the same values within its pause; if not, record that it now does."""
         rule = self.past.rules.rules[number]
         if rule.pause is None:
             return False
@@ -180,7 +180,7 @@ class _Course:
         return False
 
     def _make_composite(self, rule: t.Rule, selected: Selected, time: int) -> Occurrence:
-        """Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
+        """Make the composite: Occurs(CE, lab(r, s)), and attVal(lab(r, s), att_i) = f_i(...) (thesis, 2.3.3)."""
         given = {each.name: value(each.value, selected) for each in rule.evaluations}
         attributes = self.past.rules.declarations[rule.emits].domains
         values = tuple(fit_value(given[name], domain) for name, domain in attributes.items())
@@ -189,11 +189,11 @@ class _Course:
 
 
 def same_values(one: Sequence[Value | None], other: Sequence[Value | None]) -> bool:
-    """Whether values are the same: null is null, and what is no number is no number."""
+    """Whether values are the same: null equals null, and NaN equals NaN."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))
 
 
 def _find_binding(rule: t.Rule, name: str) -> int:
-    """The place of the predicate that binds an event under this name."""
+    """Return the place of the predicate that binds an event under a name."""
     places: Mapping[str, int] = {part.name: place for place, part in enumerate(rule.parts) if t.binds(part)}
     return places[name]

@@ -1,4 +1,4 @@
-"""What the grammar of rules cannot read, in the user's words."""
+"""Syntax errors in rules, explained in the user's words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WORDS = {
     "DIRECTION": "'asc' or 'desc'", "AGGREGATOR": "an aggregate", "CALLED": "an aggregate", "LEADING": "an aggregate",
     "TIME": "TIME(...)", "UNIT": "a unit", "PARAMETER": "a parameter such as $a",
 }  # fmt: skip
-"""How a terminal of the grammar is called in a message, if not as the grammar writes it."""
+"""Names of the grammar's terminals in messages, where they differ from the grammar's own."""
 
 SLIPS = {
     **COMMON_SLIPS,

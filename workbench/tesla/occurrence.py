@@ -1,7 +1,7 @@
-"""Events of rules as they happen, and windows in the unit of their times.
+"""Occurrences of events, and windows in the unit of their times.
 
-The rule of this module: times are whole numbers in one unit, the log's. Windows in minutes become such numbers before
-anything runs, exactly: a window that is no whole number of units holds the times that lie in it, no more.
+The rule of this module: times are whole numbers in one unit, the log's. Windows in minutes are converted to such
+numbers before a run, exactly: a window that is not a whole number of units holds just the times that lie in it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from workbench.tesla import tree as t
 from workbench.tesla.rule_set import RuleSet
 
 Facts = Mapping[str, Sequence[tuple[Value | None, ...]]]
-"""The rows of each type of facts, their values in the order of its attributes; engines take `FactTables`, too."""
+"""The rows of each type of facts, values in the order of its attributes; engines accept `FactTables`, too."""
 
 
 def rows_of(facts: Facts) -> Facts:
-    """The same as rows in memory, also those of databases."""
+    """Return facts as rows in memory, also those of databases."""
     return {name: list(rows) for name, rows in facts.items()}
 
 
 def sort_facts(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: Sequence[Any]) -> list[Any]:
-    """Rows in the order that is written, those that are equal in it as they stand.
+    """Return rows in the order that the part states; rows that are equal in it keep their order.
 
     Source: thesis, 3.3.2 (`order by`, ties by label).
     """
@@ -41,14 +41,14 @@ def sort_facts(part: t.Predicate | t.Aggregate, declared: t.Declaration, rows: S
 
 @dataclass(slots=True, unsafe_hash=True)
 class Occurrence:
-    """An event, primitive or composite; never changed, though not frozen: that takes four times as long to make.
+    """An event, primitive or composite; never changed, but not frozen, as that takes four times as long to create.
 
     Attributes
     ----------
-    values: of the attributes, in their order; None is null, which is a value.
-    number: its place in the total order of all events, from 0 on; -1 before it has one.
-    sources: of a composite, the numbers of the events that are bound in its match, in the order of the predicates.
-    rule: of a composite, the name of its rule.
+    values: the values of the attributes, in their order; None is null, which is a value.
+    number: its position in the total order of all events, from 0 on; -1 before it has one.
+    sources: for a composite, the numbers of the events bound in its match, in the order of the predicates.
+    rule: for a composite, the name of its rule.
     """
 
     type: str
@@ -62,19 +62,19 @@ class Occurrence:
 def in_units(
     rules: RuleSet, unit: str | None = None, *, dates: bool = False, trex: bool = False, tick: int = 1
 ) -> RuleSet:
-    """The same rules with windows that are whole numbers, without units.
+    """Return the rules with windows that are whole numbers without units.
 
     Parameters
     ----------
-    unit: what the numbers in the log count: `us`, `ms`, `s`, ...; times and windows are then microseconds. None: it is
-        not known, they are as they are written, and no window may have a unit.
-    dates: whether times are dates; they are microseconds, too, and every window has a unit.
-    trex: windows are open, as T-Rex has them: the times less than 2.5 ago are those less than 3 ago.
+    unit: the unit of the numbers in the log: `us`, `ms`, `s`, ...; times and windows are then microseconds. None: it is
+            unknown, times and windows stay as they are written, and no window may have a unit.
+    dates: whether times are dates; they are microseconds then, too, and every window needs a unit.
+    trex: windows are open, as in T-Rex: times less than 2.5 ago are those less than 3 ago.
     tick: the unit of the result: all times are multiples of it.
 
     Raises
     ------
-    InputError: a window has a unit, and times have none, or the other way round; or a deadline is no whole number.
+    InputError: a window has a unit and times have none, or vice versa; or a deadline is not a whole number.
     """
 
     def scaled(duration: t.Duration) -> Decimal:

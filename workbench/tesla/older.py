@@ -1,12 +1,12 @@
-"""Rules in the older grammar (thesis, 2.2; seed of Cugola and Margara, section 2), translated into the extended one.
+"""Translation of rules in the older grammar (thesis, 2.2; Cugola and Margara's paper, section 2) into the extended one.
 
 `define CE(a: int) from A(x = $x) and 45 < $t = Avg(B(y = $x).v within 5 min from A) where a = A.z consuming A` is
 
     declare CE(a: int)
     from A[$x = x]() and $t = AVG(B(y == $x).v within 5 min from A) where $t > 45 emit CE(a = A.z) consuming A
 
-The rule of this module: `x = $x` binds the parameter where it is met first, and compares from then on; the trigger's
-bare `$x` binds the attribute at its place.
+The rule of this module: the first `x = $x` binds the parameter, and later ones compare with it; a bare `$x` in the
+trigger binds the attribute at its position.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from workbench.tesla import tree as t
 
 @dataclass(frozen=True)
 class OlderAggregate(t.Expression):
-    """An aggregate as both grammars have it, with what it is compared with in the older one, or inside an expression.
+    """An aggregate in either grammar, with its comparison in the older one, or as an operand of an expression.
 
     Attributes
     ----------
-    new: without what it is compared with; it may have no parameter.
-    sign, bound: `>` and 45 where it has to be larger than 45.
+    new: the aggregate without its comparison; it may have no parameter.
+    sign, bound: the comparison, such as `>` and 45 for "larger than 45".
     """
 
     new: t.Aggregate
@@ -39,7 +39,7 @@ class OlderAggregate(t.Expression):
 
 @dataclass(frozen=True)
 class Defining(t.Placed):
-    """A rule as the older grammar has it."""
+    """A rule in the older grammar."""
 
     emits: str
     attributes: tuple[t.Attribute, ...]
@@ -51,7 +51,7 @@ class Defining(t.Placed):
 
 
 def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
-    """The declaration of what it emits, and the rule."""
+    """Translate a rule into a declaration of the type that it emits, and a rule."""
     bound: set[str] = set()
     trigger = _bind_parameters(rule.trigger, bound)
     predicates: list[t.Predicate | t.Aggregate] = []
@@ -82,7 +82,7 @@ def translate(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
 
 
 def _bind_parameters(part: t.Predicate, bound: set[str]) -> t.Predicate:
-    """The predicate with its assignments apart from its constraints."""
+    """Separate a predicate's assignments from its constraints."""
     assignments, constraints = list(part.assignments), []
     new = set(bound) | {each.name for each in assignments}
     for position, constraint in enumerate(t.conjuncts(*part.constraints)):
@@ -98,7 +98,7 @@ def _bind_parameters(part: t.Predicate, bound: set[str]) -> t.Predicate:
 
 
 def _find_binding(constraint: t.Expression, position: int, bound: set[str]) -> tuple[str, t.Expression]:
-    """The parameter that a constraint binds, and its value; no name where it binds none."""
+    """Return the parameter that a constraint binds, and its value; an empty name if it binds none."""
     if isinstance(constraint, t.BoundParameter) and constraint.name not in bound:
         return constraint.name, t.OwnAttribute(str(position), where=constraint.where)
     if isinstance(constraint, t.Operation) and constraint.operator == "=":
@@ -120,7 +120,7 @@ def _translate_aggregate(part: OlderAggregate, bound: set[str], number: int) -> 
 
 
 def _hoist(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
-    """An expression with a parameter for each aggregate in it, which becomes a predicate."""
+    """Replace each aggregate in an expression by a parameter, and append the aggregate to the predicates."""
     if isinstance(expression, OlderAggregate):
         made, _ = _translate_aggregate(expression, bound, len(predicates))
         predicates.append(made)
@@ -142,7 +142,7 @@ def _translate_assignment(assignment: t.Expression, findings: Findings) -> t.Eva
 
 
 def _translate_equality(expression: t.Expression) -> t.Expression:
-    """The expression with `==` for every `=`."""
+    """Replace every `=` in an expression by `==`."""
     if not isinstance(expression, t.Operation):
         return expression
     operator = "==" if expression.operator == "=" else expression.operator

@@ -1,8 +1,8 @@
-"""The operators of rules, a row each: types, meaning, Python, and what comparisons say of one another.
+"""The operators of rules, one row each: types, meaning, Python text, and which comparisons imply others.
 
-The rule of this module: it has the rows of `core.ops`, and others where rules mean something else: their floats are
-IEEE's, a whole number beyond all of them among floats is infinite, texts are ordered, and division by zero is null. An
-operator on null is null, whatever the other operand is (`or` too).
+The rule of this module: rows are those of `core.ops`, except where rules differ: their floats are those of
+IEEE 754, a whole number too large for a float becomes infinite, texts are ordered, and division by zero is null. An
+operator with a null operand is null, whatever the other operand is (`or` too).
 
 Sources: thesis, 2.3.3 (f_i); design of rules: integers are exact.
 """
@@ -25,7 +25,7 @@ from workbench.language.syntax import Expression, Literal, Operation
 
 
 def _of_floats(exact: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Arithmetic: exact on whole numbers, that of floats as soon as one is among the operands."""
+    """Make an arithmetic operator: exact on whole numbers, with float arithmetic if an operand is a float."""
 
     def computed(a: Any, b: Any) -> Any:
         return exact(as_float(a), as_float(b)) if float in (type(a), type(b)) else exact(a, b)
@@ -34,17 +34,17 @@ def _of_floats(exact: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _quotient(a: float, b: float) -> float | None:
-    """`a / b`: division of floats; null by zero."""
+    """Return `a / b`, a division of floats; null if b is zero."""
     return None if b == 0 else as_float(a) / as_float(b)
 
 
 def _remainder(a: float, b: float) -> float | None:
-    """`a % b`: with the sign of b; null by zero."""
+    """Return `a % b`, with the sign of b; null if b is zero."""
     return None if b == 0 else _of_floats(operator.mod)(a, b)
 
 
 def _of_texts(rule: TypingRule, domain: Domain) -> TypingRule:
-    """The same rule, and the type of the result on texts."""
+    """Extend a typing rule to texts, with the given result type."""
     return lambda op, terms: domain if all(each.domain == STR for each in terms) else rule(op, terms)
 
 
@@ -66,11 +66,11 @@ RULE_OPERATORS: Mapping[tuple[str, int], Operator] = {
         replace(EQ, symbol="==", null="strict"), replace(NE, null="strict"), AND, OR, NOT,
     )
 }  # fmt: skip
-"""By sign and number of operands."""
+"""The operators by sign and number of operands."""
 
 
 def operator_of(sign: str, operands: int = 2) -> Operator:
-    """The operator of rules with this sign; TypingError if there is none."""
+    """Return the operator of rules with a sign; raise a TypingError if there is none."""
     try:
         return RULE_OPERATORS[sign, operands]
     except KeyError:
@@ -78,27 +78,27 @@ def operator_of(sign: str, operands: int = 2) -> Operator:
 
 
 def row_of(expression: Operation) -> Operator:
-    """The operator of an expression."""
+    """Return the operator of an expression."""
     return operator_of(expression.operator, len(expression.operands))
 
 
 def apply_operator(row: Operator, operands: Sequence[Value | None]) -> Value | None:
-    """What an operator makes of values; None is null."""
+    """Apply an operator to values, where None is null."""
     return None if None in operands else row.exact(*operands)
 
 
 def is_comparison(expression: Expression) -> TypeGuard[Operation]:
-    """Whether it compares two values."""
+    """Whether an expression compares two values."""
     return isinstance(expression, Operation) and bool(row_of(expression).holds)
 
 
 def may_divide_by_zero(expression: Expression) -> TypeGuard[Operation]:
-    """Whether the outermost operator may give null for values that are not."""
+    """Whether the outermost operator may return null for operands that are not null."""
     return isinstance(expression, Operation) and row_of(expression).null == "may"
 
 
 def gives_null(expression: Expression) -> bool:
-    """Whether the outermost operator may: a division by a literal that is not zero does not."""
+    """Whether the outermost operator can return null here: a division by a nonzero literal cannot."""
     if not may_divide_by_zero(expression):
         return False
     *_, last = expression.operands
@@ -106,7 +106,7 @@ def gives_null(expression: Expression) -> bool:
 
 
 def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expression]]:
-    """A comparison, its sign first, from the left and from the right; nothing of what is no comparison."""
+    """Yield a comparison as (sign, left, right), also mirrored; yield nothing for other expressions."""
     if isinstance(expression, Operation) and (row := row_of(expression)).holds:
         one, other = expression.operands
         yield row.symbol, one, other
@@ -117,7 +117,7 @@ def readings(expression: Expression) -> Iterator[tuple[str, Expression, Expressi
 
 
 def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
-    """Whether all that compares so with the one constant compares so with the other."""
+    """Whether every value that satisfies one comparison with a constant satisfies the other."""
     (sign, known), (wanted, asked) = one, other
     if sign == "==":
         return _compare(wanted, known, asked)
@@ -131,7 +131,7 @@ def implies_bound(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 
 
 def bounds_exclude(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
-    """Whether nothing compares so with both constants."""
+    """Whether no value satisfies both comparisons with constants."""
     (sign, known), (wanted, asked) = one, other
     if sign == "==":
         return not _compare(wanted, known, asked)

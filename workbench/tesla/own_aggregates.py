@@ -1,7 +1,7 @@
-"""Aggregates that users declare: what they may be, and that they keep their promise.
+"""Declared aggregates: their types, and a test that their functions are associative.
 
-An aggregate is a function of two values of one type and a value to start from. That it is associative is what its user
-promises; it is tried on small values, and a triple that tells otherwise is a mistake. Floats may round.
+An aggregate is a function of two values of one type with a value to start from. The user promises that it is
+associative; it is tried on small values, and a triple that refutes it is a mistake. Floats may round.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from workbench.tesla.declared import Combines
 from workbench.tesla.scope import RuleScope
 
 GivenAggregates = Mapping[str, t.DeclaredAggregate | tuple[Combines, Any]]
-"""What is declared elsewhere; or a function and the value that it starts from."""
+"""Aggregates declared elsewhere, or a function with the value to start from."""
 OwnAggregates = Mapping[str, t.DeclaredAggregate | None]
 TRIED: Mapping[Domain, Sequence[Any]] = {
     INT: (0, 1, 2, -1, 3, 5, -4), FLOAT: (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -4.0), BOOL: (False, True),
     STR: ("", "a", "b", "ab", "ba"),
 }  # fmt: skip
-"""The values on which they are tried, and some that their expressions name."""
+"""Values on which functions are tried, besides literals in their expressions."""
 MOST_NAMED = 5
 
 
 def read_declarations(
     written: Sequence[t.DeclaredAggregate], given: GivenAggregates, findings: Findings
 ) -> OwnAggregates:
-    """All aggregates by name; None those that have a mistake, so that nothing more is said of them."""
+    """Return all aggregates by name; None for one with a mistake, so that it is reported only once."""
     found: dict[str, t.DeclaredAggregate | None] = {}
     for each in (*(_declare(name, each) for name, each in given.items()), *written):
         before, found[each.name] = found.get(each.name), None
@@ -50,7 +50,7 @@ def read_declarations(
 
 
 def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
-    """The aggregate with what it is declared as; LanguageError where there is none of this name."""
+    """Attach the declaration to an aggregate; raise a LanguageError if no aggregate has this name."""
     if part.function in aggregate_rows():
         return part
     if part.function not in own:
@@ -63,7 +63,7 @@ def resolve_call(part: t.Aggregate, own: OwnAggregates) -> t.Aggregate:
 
 
 def _declare(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.DeclaredAggregate:
-    """What a user of Python gives."""
+    """Make a declaration of what a Python user passed; raise an InputError if it is not an aggregate."""
     if isinstance(given, t.DeclaredAggregate):
         return given
     try:
@@ -79,7 +79,7 @@ def _declare(name: str, given: t.DeclaredAggregate | tuple[Combines, Any]) -> t.
 
 
 def _guard(name: str, function: Combines, domain: Domain) -> Combines:
-    """A function that is not asked about null, and whose values are of the type."""
+    """Wrap a function: null operands give null without a call, and results are checked for their type."""
     kinds: dict[Domain, tuple[type, ...]] = {INT: (int,), FLOAT: (int, float), BOOL: (bool,), STR: (str,)}
 
     def combined(one: Any, other: Any) -> Any:
@@ -99,7 +99,7 @@ def _guard(name: str, function: Combines, domain: Domain) -> Combines:
 
 
 def _check(each: t.DeclaredAggregate) -> None:
-    """LanguageError where it is no aggregate, or not associative."""
+    """Raise a LanguageError if the declaration is invalid, or the function not associative."""
     if each.name.upper() in (*aggregate_rows(), "TIME"):
         what = f"'{each.name}' is a word of the language"
         raise LanguageError(what, where=each.where, hint="choose another name")
@@ -133,7 +133,7 @@ def _check_type(each: t.DeclaredAggregate, found: Domain, where: t.Placed) -> No
 
 @lru_cache(maxsize=256)
 def _find_counterexample(each: t.DeclaredAggregate) -> str:
-    """Three values for which it matters which two are combined first, told; empty if none are found."""
+    """Describe three values for which the order of combination matters; empty if none are found."""
     name, tried = each.name, _choose_values(each)
     pairs = {(a, b): _combine(each, a, b) for a, b in product(tried, repeat=2)}
     for a, b, c in product(tried, repeat=3):
@@ -146,7 +146,7 @@ def _find_counterexample(each: t.DeclaredAggregate) -> str:
 
 @lru_cache(maxsize=256)
 def not_neutral(each: t.DeclaredAggregate) -> str:
-    """What comes of two values, and is another one behind the start, told; empty if nothing such is found."""
+    """Describe a combined value that changes when combined with the start; empty if none is found."""
     tried = _choose_values(each)
     for value in dict.fromkeys(_combine(each, a, b) for a, b in product(tried, repeat=2)):
         found = _combine(each, each.first, value)
@@ -162,7 +162,7 @@ def _choose_values(each: t.DeclaredAggregate) -> Sequence[Any]:
 
 
 _FAILS = object()
-"""What a function of Python gives where it fails, which is nobody's counterexample."""
+"""Result of a Python function that fails; it never makes a counterexample."""
 
 
 def _combine(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
@@ -175,7 +175,7 @@ def _combine(each: t.DeclaredAggregate, one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether values are the same, but for how floats are rounded."""
+    """Whether values are equal, up to the rounding of floats."""
     if one is _FAILS or other is _FAILS or one is None or other is None:
         return one is other or _FAILS in (one, other)
     if isinstance(one, float):

@@ -1,6 +1,6 @@
-"""From the text of rules to their tree; rules in the older grammar are translated (`older`).
+"""Parses the text of rules into a tree; rules in the older grammar are translated (`older`).
 
-What the grammar cannot read, `mistakes` explains; that what is read means something, `check` sees to.
+`mistakes` explains what the grammar cannot read; `check` ensures that the result means something.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from workbench.tesla.older import Defining, OlderAggregate, translate
 from workbench.tesla.operators import operator_of
 
 MOST_DIGITS = 4300
-"""Of a whole number: what Python reads and shows."""
+"""Maximum number of digits of a whole number: what Python reads and prints."""
 LONGEST_DURATION = 30
-"""The most digits of a duration, before and behind the point: it is reckoned exactly."""
+"""Maximum number of digits of a duration, before and after the point: it is computed exactly."""
 
 
 def parse_rule_file(text: str, file: str = "<text>", folder: Path | None = None) -> t.RuleFile:
-    """The declarations and rules of a text, and of the files that it includes.
+    """Parse the declarations and rules of a text and of the files that it includes.
 
     Parameters
     ----------
-    folder: where it lies, and files may lie that it includes; None: it is no file.
+    folder: the folder of the text's file, where included files may lie; None: the text is not a file.
 
     Raises
     ------
-    LanguageError: it cannot be read; all mistakes of one file are told at once.
+    LanguageError: the text cannot be read; all mistakes of one file are reported at once.
     InputError: an included file cannot be read.
     """
     with suspend_collection(), allow(() if folder is None else (folder,)) as folders:
@@ -49,7 +49,7 @@ def parse_rule_file(text: str, file: str = "<text>", folder: Path | None = None)
 
 @contextmanager
 def suspend_collection() -> Iterator[None]:
-    """Nothing that is made here is garbage yet: to look for it is half of the time of a large file."""
+    """Suspend garbage collection: there is no garbage while reading, and the search for it takes half of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -60,7 +60,7 @@ def suspend_collection() -> Iterator[None]:
 
 
 def read_rules(path: str | Path) -> t.RuleFile:
-    """The declarations and rules of a `.tesla` file, and of those that it includes."""
+    """Read the declarations and rules of a `.tesla` file and of the files that it includes."""
     with hide_text(Path(path)):
         return parse_rule_file(_read_file(Path(path)), str(path), Path(path).parent)
 
@@ -74,7 +74,7 @@ def _read_file(path: Path, where: Location | str = "") -> str:
 
 
 class _Reading:
-    """Reads a file and those that it includes, each once."""
+    """Reader of a file and the files that it includes, each of them once."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder, self._read = folder, set[Path]()
@@ -112,7 +112,7 @@ class _Include(NamedTuple):
 
 
 def _number_rules(rules: Iterable[t.Rule]) -> tuple[t.Rule, ...]:
-    """The rules, those without a name called by their place among all."""
+    """Return the rules; one without a name is named after its position among all rules."""
     return tuple(rule if rule.named else replace(rule, name=f"rule {i}") for i, rule in enumerate(rules, 1))
 
 
@@ -138,11 +138,11 @@ _ROWS: dict[str, SemanticAction] = {
     "other": lambda c, extent, at: t.OtherAttribute(str(c[0]), str(c[2]), where=at(extent)),
     "time": lambda c, extent, at: t.TimeOf(str(c[1]), where=at(extent)),
 }
-"""Rules (or aliases) of the grammar that take a line; see `TreeBuilder`."""
+"""Actions for rules (or aliases) of the grammar that take one line each; see `TreeBuilder`."""
 
 
 class _RuleBuilder(TreeBuilder):
-    """What rules of the grammar of rules stand for."""
+    """Builder of tree nodes, with a method for each rule of the grammar that is not in `_ROWS`."""
 
     rows = _ROWS
 
@@ -270,7 +270,7 @@ class _RuleBuilder(TreeBuilder):
         return self._aggregate(extent, other, operator_of(str(sign)).mirror, one)
 
     def _refuse_aggregate(self, first: Any, condition: str = "") -> t.Predicate:
-        """The trigger of a rule; a mistake where it is an aggregate."""
+        """Return the trigger of a rule; report a mistake if it is an aggregate."""
         if not isinstance(first, OlderAggregate):
             return first or t.Predicate(t.Policy.TRIGGER, "")
         made = replace(first.new, parameter=first.new.parameter or "n")
@@ -281,7 +281,7 @@ class _RuleBuilder(TreeBuilder):
         return t.Predicate(t.Policy.TRIGGER, event, where=first.where)
 
     def _aggregate(self, extent: Extent, found: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
-        """A predicate that is an aggregate, perhaps compared with something."""
+        """Return an aggregate as a predicate, with a comparison if there is one; report a mistake for anything else."""
         if isinstance(found, OlderAggregate) and not isinstance(bound, OlderAggregate):
             return replace(found, sign=sign, bound=bound)
         hint = "say what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
@@ -308,4 +308,4 @@ LANGUAGE = Dialect(
     TESLA,
     r"(?:[Rr]ule[ \t]\s*\w+[ \t]*:?\s*^[ \t]*)*(?:declare|include|rule|Rule|from|define)\b",
 )
-"""The language of rules."""
+"""The language of rules, as the parser needs it."""

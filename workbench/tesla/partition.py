@@ -1,8 +1,8 @@
-"""Whether events can be partitioned by a key, so that no match has events of two keys; and the key of each type.
+"""Partitioning of events by key, such that no match has events of two keys: whether it is possible, and the keys.
 
-The rule of this module: what it allows is certain. The parts of a rule are joined by equations that hold whenever a
-candidate is taken; what a condition behind them says (`where`) comes too late, since the candidate has been chosen.
-Facts belong to all keys. An equation with a null or NaN never holds, so that events whose key is such meet no others.
+The rule of this module: its positive answers are certain. Parts of a rule are joined by equations that hold whenever a
+candidate is selected; a condition in `where` comes too late, since the candidate has already been selected.
+Facts belong to all keys. An equation with null or NaN never holds, so events with such a key join no others.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from workbench.tesla.resolved import ResolvedRule, RuleSlot, move_to_place
 from workbench.tesla.rule_set import RuleSet
 
 ODD = 0x9E3779B97F4A7C15
-"""2^64 by the golden ratio: a product with it has its best bits at the top."""
+"""2^64 divided by the golden ratio: a product with it is best mixed in its high bits."""
 _Valued = tuple[Any, ...]
-"""What has a value in a match: a parameter, an attribute of a part, a literal."""
+"""A term with a value in a match: a parameter, an attribute of a part, or a literal."""
 _SameTerms = dict[_Valued, frozenset[_Valued]]
-"""Terms that have one value in every match, by each: what is assigned, and what an equation that holds says."""
+"""For each term the terms that equal it in every match, by assignments and equations."""
 _Pairs = frozenset[tuple[str, str]]
 _Choices = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
 class RulePartition:
-    """How events are told apart.
+    """The key by which each type of events is partitioned.
 
     Attributes
     ----------
-    keys: of each type that matters the attribute that is its key; events of other types may be anywhere.
-    reasons: why they cannot be told apart, if they cannot; there are no keys then.
+    keys: for each relevant type the attribute that is its key; events of other types may be in any partition.
+    reasons: why no partitioning is possible; then there are no keys.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
     def see(self, what: str) -> None:
-        """Refused, with the reasons, where there are any."""
+        """Raise Refused with the first reason if no partitioning is possible."""
         if self.reasons:
             more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
             hint = "join all parts of each rule by equations on one attribute, or leave the backend out"
@@ -49,10 +49,10 @@ class RulePartition:
 
 
 def rule_partition(rules: RuleSet) -> RulePartition:
-    """The keys by which a rule set can be split, or why there are none.
+    """Return the keys by which events can be partitioned, or the reasons why they cannot.
 
-    Joined parts of a rule have the same value in the keys of their types; what a rule emits has that of its trigger,
-    and so have the values for which it is silent on its own.
+    Joined parts of a rule have the same value in the keys of their types; so do a rule's composite and its trigger, and
+    the values of `per` and the trigger.
     """
     keyed = _find_keyed_types(rules)
     found = {rule.name: list(_find_links(rule, rules, keyed)) for rule in rules.resolved}
@@ -69,7 +69,7 @@ def rule_partition(rules: RuleSet) -> RulePartition:
 
 
 def _find_conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
-    """What the first rule asks for that does not go together with those before it."""
+    """Describe the first requirement of a rule that contradicts those before it."""
     before: list[_Link] = []
     for name, link in ((name, link) for name, links in found.items() for link in links):
         narrowed = _narrow(choices, [*before, link])
@@ -79,18 +79,18 @@ def _find_conflict(choices: _Choices, found: Mapping[str, list[_Link]]) -> str:
     raise AssertionError("what goes together one by one does so at once")
 
 
-# --- what rules ask for -------------------------------------------------------------------------------------
+# --- requirements of rules ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Link:
-    """The key of one type says that of another.
+    """A requirement that the keys of two types go together.
 
     Attributes
     ----------
-    pairs: the keys that they may have.
-    part: what asks for it, as it is written.
-    missing: what is wrong if there are none.
+    pairs: the pairs of attributes that may be the keys.
+    part: its origin in the rule, as text.
+    missing: the reason if there are no pairs.
     """
 
     one: str
@@ -100,7 +100,7 @@ class _Link:
     missing: str
 
     def conflict(self, choices: Mapping[str, frozenset[str]]) -> str:
-        """What is wrong where other links leave only these choices."""
+        """Describe the conflict if other links leave only these choices."""
         of = self.one if not choices[self.one] & {a for a, _ in self.pairs} else self.other
         mine = sorted({pair[of == self.other and of != self.one] for pair in self.pairs})
         return (
@@ -110,7 +110,7 @@ class _Link:
 
 
 def _find_keyed_types(rules: RuleSet) -> Collection[str]:
-    """The types that have keys: those that meet others, or cause silence, and what they are made of."""
+    """Return the types that need keys: those joined with others or subject to a pause, and their causes."""
     return rules.graph.find_causes(
         part.type
         for rule in rules.rules
@@ -124,7 +124,7 @@ def _events(rule: t.Rule, rules: RuleSet) -> list[t.Predicate | t.Aggregate]:
 
 
 def _find_links(rule: ResolvedRule, rules: RuleSet, keyed: Collection[str]) -> Iterator[_Link]:
-    """What a rule asks for."""
+    """Yield the links that a rule requires."""
     start, declared = rule.trigger.type, rules.declarations
     if start not in keyed:
         return
@@ -168,14 +168,14 @@ def _explain_unjoined(
 
 
 def _add_part(same: _SameTerms, place: int, part: t.Predicate | t.Aggregate) -> None:
-    """Add what a part says of an event that it takes."""
+    """Add the equalities that hold for an event that a part selects."""
     for each in part.assignments:
         _join(same, (place, f"${each.name}"), _term(move_to_place(each.value, place)))
     _add_conditions(same, (move_to_place(each, place) for each in part.constraints))
 
 
 def _add_conditions(same: _SameTerms, conditions: Iterable[t.Expression]) -> None:
-    """Add what conditions say, which hold."""
+    """Add the equalities stated by conditions that hold."""
     for each in t.conjuncts(*conditions):
         if isinstance(each, t.Operation) and each.operator == "==":
             _join(same, *map(_term, each.operands))
@@ -188,7 +188,7 @@ def _join(same: _SameTerms, one: _Valued | None, other: _Valued | None) -> None:
 
 
 def _find_pairs(same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Valued | None]) -> _Pairs:
-    """The attributes of the trigger, and the names of terms, that are one value."""
+    """Return the pairs of a trigger's attribute and the name of a term that are equal."""
     return frozenset(
         (one, name)
         for one in ones
@@ -198,17 +198,17 @@ def _find_pairs(same: _SameTerms, ones: Iterable[str], others: Mapping[str, _Val
 
 
 def _term(expression: t.Expression) -> _Valued | None:
-    """What an expression stands for; None where it is more than a name."""
+    """Return the term of an expression; None if it is neither a name nor a literal."""
     if isinstance(expression, RuleSlot):
         return (expression.place, expression.name)
     return ("=", isinstance(expression.value, bool), expression.value) if isinstance(expression, t.Literal) else None
 
 
-# --- keys that fit --------------------------------------------------------------------------------------------
+# --- choice of keys -------------------------------------------------------------------------------------------
 
 
 def _narrow(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[str]] | None:
-    """The choices that each link leaves; None where it leaves none for some type."""
+    """Return the choices that the links leave; None if no choice is left for some type."""
     found, links = dict(choices), list(links)
     before: Mapping[str, frozenset[str]] = {}
     while before != found:
@@ -223,7 +223,7 @@ def _narrow(choices: _Choices, links: Iterable[_Link]) -> dict[str, frozenset[st
 
 
 def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
-    """One of the choices for each type."""
+    """Choose one key for each type; None if no choice satisfies all links."""
     several = next((name for name, some in choices.items() if len(some) > 1), None)
     if several is None:
         return {name: next(iter(some)) for name, some in choices.items()}
@@ -238,20 +238,20 @@ def _choose(choices: _Choices, links: list[_Link]) -> dict[str, str] | None:
 
 
 def hash_keys(values: Any, nulls: Any | None, domain: Domain) -> Any:
-    """Hash keys of one domain, as an array of uint64 whose high bits are the ones to take.
+    """Hash keys of one domain to an array of uint64, of which the high bits are to be used.
 
-    Keys that an equation of a rule finds equal have the same hash: a whole number equals a float, so both are hashed as
-    floats. What equals nothing, which is null and NaN, has the hash 0.
+    Keys that an equation of a rule finds equal have the same hash: a whole number can equal a float, so both are hashed
+    as floats. Null and NaN, which equal nothing, have the hash 0.
 
     Parameters
     ----------
-    values: an array; of texts their numbers in compiled code.
-    nulls: an array of bool; None where no key is null.
+    values: an array; for texts their numbers in compiled code.
+    nulls: an array of bool; None if no key is null.
     """
     import numpy as np
 
     if domain in (INT, FLOAT):
-        values = values.astype(np.float64) + 0.0  # both zeros are the same
+        values = values.astype(np.float64) + 0.0  # both zeros are equal
         missing = np.isnan(values)
         nulls = missing if nulls is None else nulls | missing
     words = values.astype(np.float64 if domain in (INT, FLOAT) else np.int64, copy=False).view(np.uint64)

@@ -1,6 +1,6 @@
-"""Rules with another policy: which of the events that satisfy a predicate it selects.
+"""Replaces the selection policies of rules.
 
-The rule of this module: nothing else of the rules changes.
+The rule of this module: nothing else in the rules changes.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.tesla.rule_set import RuleSet
 
 
 def with_policies(rules: RuleSet, others: Mapping[str, str]) -> RuleSet:
-    """The rules with another policy in all predicates that have a certain one.
+    """Return the rules with policies replaced in all predicates.
 
     Parameters
     ----------
-    others: what stands for which, of `each`, `first` and `last`.
+    others: the new policy for each old one, of `each`, `first` and `last`.
 
     Raises
     ------
-    InputError: one of these is no such policy, or no predicate has it. LanguageError: facts would be selected by an
-        order, and none is written.
+    InputError: one of these is not such a policy, or no predicate has it. LanguageError: facts would be selected by an
+            order, and none is stated.
     """
     selecting = [each.value for each in t.Policy if each.selects]
     for name in (*others, *others.values()):

@@ -1,6 +1,6 @@
-"""What is allowed in rules, and seldom meant.
+"""Warnings about rules: what is allowed but seldom intended.
 
-Predicates that nothing satisfies, cascades that may not end, memory that nothing bounds.
+Predicates that nothing satisfies, cascades that may not end, unbounded memory.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 MOST_IN_CIRCLE = 20
-"""The most rules of a circle that are named, and composites that nothing can emit."""
+"""Maximum number of rules of a cycle that are named, and of composites that nothing can emit."""
 MOST_SILENT = 3
-"""The most composites that nothing can emit of which it is said why."""
+"""Maximum number of composites that nothing can emit for which reasons are given."""
 
 
 def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
-    """The remarks about a rule set, in the order of the text."""
+    """Yield the warnings about a rule set, in the order of the text."""
     odd = set[str]()
     for rule in rules.rules:
         for silent, error in _find_contradictions(rule):
@@ -53,9 +53,9 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
 
 
 def cut_silent(rules: RuleSet) -> RuleSet:
-    """The same rules; of one whose conditions exclude each other only a trigger is left, which nothing satisfies.
+    """Reduce each rule whose conditions exclude each other to a trigger that nothing satisfies.
 
-    A model of it has no windows, so that no bound is in the way of what is known.
+    A model of it has no windows, so its answers need no bounds.
     """
     if not any(map(_is_silent, rules.rules)):
         return rules
@@ -74,7 +74,7 @@ def _cut(rules: RuleSet, rule: t.Rule) -> t.Rule:
 
 
 def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
-    """What nothing satisfies: parts, then the rule with its conditions; and whether the rule is silent for that."""
+    """Yield unsatisfiable parts, then the rule with its conditions; and whether this makes the rule silent."""
     known = _Comparisons()
     for place, part in enumerate(rule.parts):
         here = known if t.binds(part) else _Comparisons({**known.names}, {**known.held})
@@ -90,25 +90,25 @@ def _find_contradictions(rule: t.Rule) -> Iterator[tuple[bool, WorkbenchError]]:
 
 @dataclass
 class _Comparisons:
-    """How values compare with constants where constraints hold.
+    """Comparisons of values with constants, implied by constraints.
 
     Attributes
     ----------
-    names: of a parameter the value that it stands for, of an event, with a dot, its place.
-    held: the comparisons of each value: sign, constant, and the constraint that is one.
+    names: for a parameter the value that it stands for; for an event, with a dot, its place.
+    held: for each value its comparisons: sign, constant, and the constraint that states it.
     """
 
     names: dict[str, str] = field(default_factory=dict)
     held: dict[str, tuple[tuple[str, t.Literal, t.Expression], ...]] = field(default_factory=dict)
 
     def name_value(self, value: t.Expression, place: int) -> str:
-        """A text that is the same for the same value, seen from a part of the rule."""
+        """Return a text that is equal for equal values, seen from a part of the rule."""
         if isinstance(value, t.OtherAttribute):
             return f"{self.names[value.of + '.']}.{value.name}"
         return self.names.get(str(value), f"{place}.{value}")
 
     def refute(self, constraints: Iterable[t.Expression], place: int, what: str) -> Iterator[WorkbenchError]:
-        """The first constraint that is false, or that an earlier one excludes."""
+        """Report the first constraint that is false, or that an earlier one excludes."""
         for each in t.conjuncts(*constraints):
             if isinstance(each, t.Literal) and each.value is False:
                 yield LanguageError(f"nothing satisfies {what}", where=each.where)
@@ -127,7 +127,7 @@ class _Comparisons:
 
 
 def _find_silent(rules: RuleSet, odd: Collection[str]) -> Iterator[WorkbenchError]:
-    """Composites that nothing can emit: each of their rules selects what cannot come, or is odd."""
+    """Report composites that nothing can emit: each of their rules needs an impossible event, or is silent."""
     needed = {rule.name: rule.binding for rule in rules.rules}
     come = rules.declarations.keys() - set(rules.composites)
     lacking = {rule.name: {part.type for part in needed[rule.name]} for rule in rules.rules if rule.name not in odd}

@@ -1,7 +1,7 @@
-"""Expressions of rules in which names are resolved: each leaf says which part of the rule it is of, and its type.
+"""Expressions of rules with resolved names: each leaf knows the part of the rule that binds it, and its type.
 
-The rule of this module: a resolved expression is of the tree, with slots for leaves, and is shown as it is written.
-What it means, which may be null, and what it depends on follow from its slots alone.
+The rule of this module: a resolved expression is a tree with slots as leaves, and prints as it was written.
+Its meaning, whether it may be null, and its dependencies follow from its slots alone.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from workbench.tesla import tree as t
 from workbench.tesla.operators import readings, row_of
 
 OWN = -1
-"""The place of what a part itself is about, in its own expressions."""
+"""The place of the event or fact that a part itself selects, in the part's own expressions."""
 TIME = "TIME()"
-"""The name of the time of an event."""
+"""The slot name of an event's time."""
 
 
 @dataclass(frozen=True)
 class RuleSlot(t.Expression):
-    """A leaf of an expression.
+    """A leaf of a resolved expression: an attribute, a time or a parameter.
 
     Attributes
     ----------
     place: the part of the rule that binds it, or `OWN`.
-    name: of an attribute, or of a parameter with its `$`; `TIME`.
+    name: the attribute, the parameter with its `$`, or `TIME`.
     domain: its type.
-    declared: the type of the event or fact that it is of; None of a parameter, and where it is not asked for.
-    source: the leaf as it is written.
-    value: what a parameter is assigned; None of all others, and of what an aggregate is.
+    declared: the type of its event or fact; None for a parameter, and where it is not needed.
+    source: the leaf as it was written.
+    value: the expression assigned to a parameter; None for an aggregate and for all other leaves.
     """
 
     place: int
@@ -47,7 +47,7 @@ class RuleSlot(t.Expression):
 
     @property
     def is_parameter(self) -> bool:
-        """Whether it is a parameter, of an aggregate or of a predicate."""
+        """Whether it is a parameter, bound by an aggregate or a predicate."""
         return self.name.startswith("$")
 
     @property
@@ -57,13 +57,13 @@ class RuleSlot(t.Expression):
 
     @cached_property
     def type(self) -> t.Declaration:
-        """The type of the event or fact that it is of."""
+        """The type of its event or fact."""
         assert self.declared is not None
         return self.declared
 
     @property
     def index(self) -> int:
-        """Where the attribute lies among the values."""
+        """The position of the attribute among the values of its event or fact."""
         return self.type.positions[self.name]
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class RuleSlot(t.Expression):
 
 @dataclass(frozen=True)
 class ResolvedRule(t.Rule):
-    """A rule all of whose expressions are resolved, which knows its events by the places of the parts that bind them.
+    """A rule with resolved expressions, which refers to its events by the places of the parts that bind them.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ class ResolvedRule(t.Rule):
 
     @classmethod
     def of(cls, rule: t.Rule, declarations: Mapping[str, t.Declaration]) -> Self:
-        """A rule whose expressions are resolved already."""
+        """Make a resolved rule of a rule whose expressions are already resolved."""
         return cls(**_fields_of(rule), declarations=declarations)
 
     @cached_property
     def events(self) -> Mapping[int, t.Predicate]:
-        """The parts that bind events by their places, in the order of a match's events."""
+        """The parts that bind events, by place, in the order of a match's events."""
         parts = enumerate(self.parts)
         return {at: part for at, part in parts if t.binds(part) and not self.declarations[part.type].fact}
 
@@ -104,12 +104,12 @@ def _fields_of(rule: t.Rule) -> dict[str, Any]:
 
 
 def slots(*expressions: t.Expression) -> Iterator[RuleSlot]:
-    """The leaves of resolved expressions that are no literals."""
+    """Return the slots in resolved expressions: all leaves except literals."""
     return (leaf for each in expressions for leaf in t.within(each) if isinstance(leaf, RuleSlot))
 
 
 def map_leaves(expression: t.Expression, leaf: Callable[[t.Expression], t.Expression]) -> t.Expression:
-    """The same with other leaves."""
+    """Return an expression with each leaf replaced by the result of `leaf`."""
     if not isinstance(expression, t.Operation):
         return leaf(expression)
     operands = tuple([map_leaves(each, leaf) for each in expression.operands])
@@ -119,7 +119,7 @@ def map_leaves(expression: t.Expression, leaf: Callable[[t.Expression], t.Expres
 
 
 def expand_parameters(expression: t.Expression, *, own: bool = False) -> t.Expression:
-    """The same with what is assigned for parameters; `own`: for those alone that the part itself assigns."""
+    """Replace parameters by the expressions assigned to them; `own`: only parameters that the part itself assigns."""
 
     def leaf(each: t.Expression) -> t.Expression:
         if isinstance(each, RuleSlot) and each.value is not None and (each.place == OWN or not own):
@@ -130,11 +130,11 @@ def expand_parameters(expression: t.Expression, *, own: bool = False) -> t.Expre
 
 
 class OwnComparison(NamedTuple):
-    """An attribute of what a part is about, compared with what has nothing to do with it.
+    """A comparison of an attribute of the part's own event or fact with an expression that does not depend on it.
 
     Attributes
     ----------
-    sign: of the comparison with the attribute on its left.
+    sign: the operator of the comparison with the attribute on its left.
     """
 
     attribute: RuleSlot
@@ -143,7 +143,7 @@ class OwnComparison(NamedTuple):
 
 
 def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
-    """A constraint of a part as such a comparison, if it is one; parameters of the part are what they are assigned."""
+    """Yield a constraint as comparisons of an own attribute, if it is one; own parameters are expanded."""
     for sign, one, bound in readings(constraint):
         mine = expand_parameters(one, own=True)
         if isinstance(mine, RuleSlot) and mine.place == OWN and all(slot.place != OWN for slot in slots(bound)):
@@ -151,7 +151,7 @@ def own_comparisons(constraint: t.Expression) -> Iterator[OwnComparison]:
 
 
 def move_to_place(expression: t.Expression, place: int) -> t.Expression:
-    """The same, seen from another part: what was its own is that of a place."""
+    """Rewrite an expression for use outside its part: its own slots become slots of a place."""
 
     def leaf(each: t.Expression) -> t.Expression:
         if isinstance(each, RuleSlot) and each.place == OWN:
@@ -162,7 +162,7 @@ def move_to_place(expression: t.Expression, place: int) -> t.Expression:
 
 
 def exact_text(expression: t.Expression) -> str:
-    """A text that is the same for what is the same, whatever it is called."""
+    """Return a text that is equal for equal expressions, whatever names they use."""
 
     def leaf(each: t.Expression) -> t.Expression:
         return t.OwnAttribute(f"{each.place}.{each.name}") if isinstance(each, RuleSlot) else each
@@ -171,7 +171,7 @@ def exact_text(expression: t.Expression) -> str:
 
 
 def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -> t.Rule:
-    """The rule with another expression for each of its expressions."""
+    """Return the rule with `of` applied to each of its expressions."""
 
     def part_of(part: t.Predicate | t.Aggregate) -> t.Predicate | t.Aggregate:
         found = replace(part, constraints=tuple(map(of, part.constraints)))
@@ -192,7 +192,7 @@ def with_expressions(rule: t.Rule, of: Callable[[t.Expression], t.Expression]) -
 
 
 def as_written(expression: t.Expression) -> t.Expression:
-    """A resolved expression as it is written."""
+    """Return a resolved expression as it was written."""
 
     def leaf(each: t.Expression) -> t.Expression:
         return replace(each.source, where=each.where) if isinstance(each, RuleSlot) else each
@@ -201,12 +201,12 @@ def as_written(expression: t.Expression) -> t.Expression:
 
 
 def unresolve(rule: t.Rule) -> t.Rule:
-    """A resolved rule as it is written."""
+    """Return a resolved rule as it was written."""
     return t.Rule(**_fields_of(with_expressions(rule, as_written)))
 
 
 def domain_of(expression: t.Expression) -> Domain:
-    """The type of a resolved expression.
+    """Return the type of a resolved expression.
 
     Raises
     ------
@@ -221,10 +221,10 @@ def domain_of(expression: t.Expression) -> Domain:
 
 
 def result_of(operation: t.Operation, domains: Sequence[Domain]) -> Domain:
-    """The type of an operation on operands of these types; TypingError where it has none."""
+    """Return the type of an operation on operands of these types; raise a TypingError if it has none."""
     row = row_of(operation)
     return row.result(row, tuple(map(_OPERANDS.__getitem__, domains)))
 
 
 _OPERANDS: dict[Domain, Term] = {row.domain: var("x", row.domain) for row in TYPES}
-"""What stands for an operand of a type."""
+"""Placeholder operands by type."""

@@ -1,6 +1,6 @@
-"""What is told when somebody asks why a composite of rules is there, or is not.
+"""Answers to the question why rules emitted a composite event, or why they did not.
 
-The rule of this module: the answer is data; `show.rule_explanation` makes text and pages of it.
+The rule of this module: the answer is data; `show.rule_explanation` formats it as text and pages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.tesla.explain.why import CompositeReason, SeenCondition, SeenPart
 from workbench.tesla.explain.why_not import MissingReason, PartialReason, RuleReason, TriggerReason
 
 MOST_LISTED = 1_000
-"""Events that an aggregate or a predicate had, which are listed."""
+"""Maximum number of candidates or values of a part that are listed."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class RuleExplanation(Displayed):
 
     Attributes
     ----------
-    question: as it was asked.
+    question: the question as the user asked it.
     record: the run.
-    composites: why each of these is there.
-    more: how many there are beside, which are not told.
-    event: the event that was asked about, by its number in the order.
-    missing: why something is not there, where that was asked.
+    composites: the reasons for composites.
+    more: the number of further composites, which are not explained.
+    event: the event of the question, by its number in the order.
+    missing: why a composite was not emitted, if that was the question.
     """
 
     question: str
@@ -48,12 +48,12 @@ class RuleExplanation(Displayed):
     __repr__ = __str__
 
     def to_json(self) -> dict[str, Any]:
-        """The same as data: rows of the log are called `5`, composites `#3`; times are as in the log."""
+        """Return the answer as plain data: rows of the log are called `5`, composites `#3`; times are as in the log."""
         return _Told(self.record).answer(self)
 
 
 class _Told:
-    """Answers as data."""
+    """Converter of answers to plain data."""
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
@@ -123,7 +123,7 @@ class _Told:
     def conditions(self, found: Sequence[SeenCondition]) -> list[dict[str, Any]]:
         return [{"text": each.text, "values": each.values, "result": each.result} for each in found]
 
-    # --- what is missing --------------------------------------------------------------------------------
+    # --- missing composites -----------------------------------------------------------------------------
 
     def missing(self, found: MissingReason) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
-"""Who causes whom in a rule set, as far as types of events show it.
+"""The graph of causes in a rule set, by types of events.
 
-The rule of this module: a rule is caused by its trigger, and depends on the composites of all types that it looks at.
-What it requires of them beside the type does not count, so what is caused here may never be, and nothing else is.
+The rule of this module: a rule is caused by its trigger, and depends on the composites of all types that it reads.
+Conditions beside the type are ignored, so the graph may have causes that never occur, but it misses none.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.tesla import tree as t
 
 N = TypeVar("N")
 LONGEST_CHAIN = 1000
-"""The most composites in a chain, each caused by the one before, the first by an event from outside or by the clock."""
+"""Maximum length of a chain of composites, each caused by the one before, the first by an external event or time."""
 
 
 class CauseGraph:
-    """The rules of a set, by the types that trigger them, that they look at, and that they emit."""
+    """The rules of a set, indexed by the types that trigger them, that they read, and that they emit."""
 
     def __init__(self, rules: Sequence[t.Rule]) -> None:
         self._rules = rules
@@ -36,15 +36,15 @@ class CauseGraph:
                 self._looking[type].append(number)
 
     def caused(self, type: str) -> Iterator[str]:
-        """The types that rules emit which events of a type trigger."""
+        """Yield the types emitted by the rules that a type triggers."""
         return (self._rules[number].emits for number in self._triggered.get(type, ()))
 
     def find_effects(self, types: Iterable[str]) -> dict[str, None]:
-        """The types of events that events of these types are or cause, in one step or several."""
+        """Return the types, and all types of composites that they cause directly or indirectly."""
         return find_reachable(types, self.caused)
 
     def find_causes(self, types: Iterable[str]) -> dict[str, None]:
-        """The types of events that are of these types or cause such, in one step or several."""
+        """Return the types, and all types that cause them directly or indirectly."""
 
         def triggers(type: str) -> Iterator[str]:
             return (self._rules[number].trigger.type for number in self._emitting.get(type, ()))
@@ -52,15 +52,15 @@ class CauseGraph:
         return find_reachable(types, triggers)
 
     def feeding(self, number: int) -> set[int]:
-        """The rules that emit what a rule looks at."""
+        """Return the numbers of the rules that emit types that a rule reads."""
         return {other for type in self._rules[number].types for other in self._emitting.get(type, ())}
 
     def sources(self, names: Collection[str]) -> set[str]:
-        """The rules of these names, and those on which they depend, in one step or several."""
+        """Return the names, and the names of all rules on which these rules depend, directly or indirectly."""
         return self._name_types(names, self.feeding)
 
     def dependants(self, names: Collection[str]) -> set[str]:
-        """The rules of these names, and those that depend on them, in one step or several."""
+        """Return the names, and the names of all rules that depend on these rules, directly or indirectly."""
         return self._name_types(names, lambda number: self._looking.get(self._rules[number].emits, ()))
 
     def _name_types(self, names: Collection[str], after: Callable[[int], Iterable[int]]) -> set[str]:
@@ -69,7 +69,7 @@ class CauseGraph:
 
     @cached_property
     def in_order(self) -> list[int]:
-        """The rules, each behind all that emit what it looks at; without those on circles, and those behind such."""
+        """The rules in topological order, without rules on cycles and rules that depend on such rules."""
         order, found = TopologicalSorter({each: self.feeding(each) for each in range(len(self._rules))}), list[int]()
         with suppress(CycleError):
             order.prepare()
@@ -80,7 +80,7 @@ class CauseGraph:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """The rules, those together of which one depends on the other, or both on a third one, or it on them."""
+        """The connected components of the rules under the relation that one depends on the other."""
         looked_at = self._looking.keys() & self._emitting.keys()
 
         def beside(node: int | str) -> Iterable[int | str]:
@@ -99,7 +99,7 @@ class CauseGraph:
 
     @cached_property
     def longest_chain(self) -> int | None:
-        """The most composites in a chain of causes; None where they go round in a circle."""
+        """The maximum number of composites in a chain of causes; None if there is a cycle."""
         types, length = set(self._triggered), 0
         while types := {emitted for type in types for emitted in self.caused(type)}:
             length += 1
@@ -109,7 +109,7 @@ class CauseGraph:
 
     @property
     def circles(self) -> Iterator[list[t.Rule]]:
-        """Rules that trigger each other in a circle: of each strongly connected component one, of its first rule."""
+        """Cycles of rules that trigger each other: one for each strongly connected component, from its first rule."""
         component, met = self._components, set[int]()
         for rule in self._rules:
             number = component.get(rule.emits)
@@ -119,12 +119,12 @@ class CauseGraph:
 
     @property
     def _components(self) -> Mapping[str, int]:
-        """The number of the strongly connected component of each type; none where nothing leads in a circle."""
+        """The number of the strongly connected component of each type; empty if there are no cycles."""
         causes = {type: list(self.caused(type)) for type in self._triggered}
         try:
             TopologicalSorter(causes).prepare()
         except CycleError:
-            import networkx as nx  # most rules do not wait for it
+            import networkx as nx  # slow to import, and seldom needed
 
             graph: nx.DiGraph[str] = nx.DiGraph((type, each) for type, some in causes.items() for each in some)
             parts = enumerate(nx.strongly_connected_components(graph))
@@ -132,7 +132,7 @@ class CauseGraph:
         return {}
 
     def _way_back(self, start: t.Rule) -> list[t.Rule]:
-        """A shortest way from a rule to its own trigger."""
+        """Return a shortest chain of rules from a rule to its own trigger."""
         last, todo = {start.emits: start}, [start.emits]
         for type in todo:
             for rule in map(self._rules.__getitem__, self._triggered.get(type, ())):
@@ -146,7 +146,7 @@ class CauseGraph:
 
 
 def find_reachable(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dict[N, None]:
-    """All that follows from these in one step or several, and these, in the order in which it is met."""
+    """Return all nodes that are reachable from some nodes, including these, in the order of discovery."""
     found = dict.fromkeys(start)
     todo = list(found)
     for each in todo:
@@ -157,7 +157,7 @@ def find_reachable(start: Iterable[N], after: Callable[[N], Iterable[N]]) -> dic
 
 
 def endless_chain(names: Sequence[str]) -> EndlessChain:
-    """The error of a chain of causes that is too long, given its rules, the last one first; names its last circle."""
+    """Make the error for a chain of causes that is too long, given its rules, last first; it names the last cycle."""
     again = next((i for i, name in enumerate(names[1:], 1) if name == names[0]), len(names) - 1)
     circle = " -> ".join(reversed(names[: again + 1]))
     what = f"an event causes a chain of more than {LONGEST_CHAIN} composites: {circle}"

@@ -1,6 +1,6 @@
-"""The matches of rules on a log, for Python: counted, or enumerated as far as they are asked for.
+"""The matches of rules on a log, for Python: counted, or enumerated lazily.
 
-The rule of this module: nothing is looked for before it is asked for, and a log is read again for each question.
+The rule of this module: nothing is computed before it is requested, and each request reads the log again.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class RuleMatches:
-    """The matches of rules on a log: an iterable of rules and the numbers of the events that their matches consist of.
+    """The matches of rules on a log: an iterable of pairs of a rule and the numbers of its match's events.
 
-    It has no length, for which all of them would have to be counted: see `count`.
+    It has no length, which would require a full count: see `count`.
 
     Parameters
     ----------
-    data, options: as `workbench.run` has them.
+    data, options: as for `workbench.run`.
     """
 
     def __init__(self, rules: RuleSet, data: Any, **options: Any) -> None:
@@ -38,28 +38,28 @@ class RuleMatches:
             yield from part
 
     def parts(self) -> Iterator[MatchBlock]:
-        """The same as columns, some matches at a time."""
+        """Yield the matches as columns, in blocks."""
         return _parts(self._run("rows"))
 
     def first(self, most: int) -> list[tuple[str, tuple[int, ...]]]:
-        """The first of them; what comes behind is not looked for."""
+        """Return the first matches, without searching for further ones."""
         return list(itertools.chain.from_iterable(_parts(self._run("rows", first=most)))) if most > 0 else []
 
     def count(self) -> dict[str, int]:
-        """How many matches each rule has."""
+        """Count the matches of each rule."""
         run = self._run("count")
         for _ in run.emissions():
             pass
         return dict(zip(self._rules.rule_names, run.session.counts, strict=True))
 
     def columns(self) -> MatchBlock:
-        """All of them as columns."""
+        """Return all matches as columns."""
         run = self._run("rows")
         names, roles = run.session.called
         return join_matches([block_of_matches(names, roles, []), *_parts(run)])
 
     def to_arrow(self) -> Any:
-        """All of them as an Arrow table: the rule, `trigger`, and what rules call their other events."""
+        """Return all matches as an Arrow table: the rule, `trigger`, and the names that rules give to other events."""
         return self.columns().to_arrow()
 
     def _run(self, wanted: str, **more: Any) -> Any:
@@ -69,5 +69,5 @@ class RuleMatches:
 
 
 def _parts(run: Any) -> Iterator[MatchBlock]:
-    """The matches of a run (`match_run`), part by part."""
+    """Yield the matches of a run (`match_run`) in blocks."""
     return (emission.table for emission in run.emissions() if emission.table is not None)

@@ -1,7 +1,7 @@
-"""What rules in a pipeline remember: an engine, as a value.
+"""The memory of rules in a pipeline: an engine, as a value.
 
-The rule of this module: a state never changes, whoever holds it. The newest state of a run has the engine; who goes on
-from an older one gets an engine that is made anew, of what was saved last and the events since.
+The rule of this module: a state never changes, even if shared. The newest state of a run owns the engine; to continue
+from an older state, an engine is rebuilt from the last saved state and the events since.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from workbench.tesla.engines.publisher import Publisher
 from workbench.tesla.occurrence import Facts, Occurrence
 
 LEAST = 256
-"""Events after which the state is saved anew, so that what is kept is bounded; more where much is saved."""
+"""Minimum number of events between saved states, which bounds the events kept; large states are saved less often."""
 MakesRuleEngine = Callable[[], RuleEngine]
 Happens = Occurrence | int
 """An event, or a time that the clock has reached."""
 HappensOrFacts = Happens | Facts
-"""The same, or facts that are others from now on."""
+"""An event, a time that the clock has reached, or new facts that replace the old ones."""
 _LOCK = Lock()
 
 
 class RuleMemory(Remembered):
-    """A state of rules, in the middle of a run.
+    """A state of rules in the middle of a run.
 
     Parameters
     ----------
-    make: starts an engine.
-    base: the state that was saved last, as text; empty at the beginning.
-    since: what has happened since then, the last one outside.
+    make: creates an engine in its initial state.
+    base: the last saved state, as text; empty at the beginning.
+    since: the events and times since then, as nested pairs with the latest outermost.
     """
 
     __slots__ = ("_base", "_count", "_engine", "_make", "_since", "_text")
@@ -45,7 +45,7 @@ class RuleMemory(Remembered):
         self._text: str | None = base if since is None else None
 
     def after(self, happens: Happens) -> tuple[RuleMemory, list[Occurrence]]:
-        """The state when this has happened, and the composites that come of it."""
+        """Return the state after an event or time, and the composites that it causes."""
         engine = self._take()
         found = feed(engine, happens)
         if self._count + 1 < max(LEAST, len(self._base) // 32):
@@ -54,7 +54,7 @@ class RuleMemory(Remembered):
 
     @property
     def awaiting(self) -> Mapping[str, int]:
-        """How many matches of each rule wait for something not to come."""
+        """The number of matches of each rule that wait for the deadline of `absent`."""
         engine = self._take()
         assert isinstance(engine, Publisher)
         found = engine.awaiting()
@@ -63,7 +63,7 @@ class RuleMemory(Remembered):
         return found
 
     def _take(self) -> RuleEngine:
-        """An engine in this state; nobody else has it."""
+        """Take an engine in this state, for exclusive use."""
         with _LOCK:
             engine, self._engine = self._engine, None
         return self._rebuild() if engine is None else engine
@@ -103,12 +103,12 @@ class RuleMemory(Remembered):
 
 
 def feed(engine: RuleEngine, happens: Happens) -> list[Occurrence]:
-    """The composites that come of an event, or of the clock: deadlines that lie before its time."""
+    """Return the composites caused by an event, or by the clock: those of deadlines before its time."""
     return engine.advance(happens - 1) if isinstance(happens, int) else engine.process(happens)
 
 
 def on_other_facts(engine: RuleEngine, other: RuleEngine) -> RuleEngine:
-    """The other engine, of facts that are others from now on, which goes on where one is."""
+    """Transfer an engine's state to another engine, which has new facts, and return that one."""
     other.restore(engine.snapshot())
     return other
 

@@ -1,10 +1,10 @@
-"""Rules as a processor: events of several types in, composites out.
+"""The processor for rules: events of several types in, composites out.
 
-The rule of this module: it says what rules have to do with streams, and nothing about rules. What they mean is
+The rule of this module: it connects rules with streams, and defines nothing about rules. Their meaning is
 `meaning`, which shares only tables with the engines that run them.
 
-The events of a step have its time, which comes in on the first input, before them; they come in the order of the
-inputs. What comes before the first time is older than all.
+The events of a step have its time, which arrives before them on the first input; they come in the order of the
+inputs. Events before the first time are older than all others.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from workbench.tesla.rule_set import RuleSet, find_shared_domains
 from workbench.tesla.rule_streams import Nulls, may_be_null, places_of, record_of, value_reader
 
 BEGINNING = -(1 << 62)
-"""The time of events before the first time."""
+"""The time of events that come before the first time."""
 ALL = "all"
-"""What the output is called that has all composites, with their types and times, in the order of publication."""
+"""The name of the output with all composites, their types and times, in the order of publication."""
 
 
 @dataclass(frozen=True)
 class RuleProcessor(FileProcessor):
-    """Emits the composites that rules publish, each on the output of its type, and all of them on `all`.
+    """A processor that emits the composites of rules, each on the output of its type, and all of them on `all`.
 
     Parameters
     ----------
-    facts: that the rules look at, for the whole of a run; None: nobody has given any.
-    trex: windows and consumption are as in T-Rex.
-    fed: the types of the events on its inputs, behind the time.
-    engine: what runs them.
-    shapes: what the inputs carry; typing fills it in.
-    integers: what `int` is in what they emit.
+    facts: the facts of the rules for the whole run; None: none are given.
+    trex: whether windows and consumption are as in T-Rex.
+    fed: the types of the events on its inputs, after the time.
+    engine: the name of the engine that runs the rules.
+    shapes: the types of the inputs; typing sets them.
+    integers: the domain of `int` in composites.
     """
 
     rules: RuleSet = field(hash=False)
@@ -83,7 +83,7 @@ class RuleProcessor(FileProcessor):
 
     @property
     def signature(self) -> str:
-        """What it is fed with."""
+        """A description of the streams that it needs."""
         return f"streams are, in this order: {', '.join(self.rules.primitives)}"
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ class RuleProcessor(FileProcessor):
         return (*found, Record(tuple(columns.values()), tuple(columns)))
 
     def _find_nulls(self, events: Sequence[Domain]) -> Nulls:
-        """The attributes that may be null on the inputs, and in facts: which those are is not known here."""
+        """Return the attributes that may be null: on the inputs, and all of facts, which are unknown here."""
         found = {name: frozenset(self.rules.declarations[name].domains) for name in self.looks_up}
         for name, domain in zip(self.fed, events, strict=True):
             places = places_of(self.rules.declarations[name], domain)
@@ -161,7 +161,7 @@ class RuleProcessor(FileProcessor):
 
     @cached_property
     def scaled(self) -> RuleSet:
-        """The rules, windows as whole numbers."""
+        """The rules with windows as whole numbers."""
         return in_units(self.rules, "us" if self.clocks[0] == "us" else None, trex=self.trex)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
@@ -205,13 +205,13 @@ class RuleProcessor(FileProcessor):
 
     @cached_property
     def looks_up(self) -> tuple[str, ...]:
-        """The types of facts that the rules look at."""
+        """The types of facts that the rules read."""
         looked_at = {name for rule in self.rules.rules for name in rule.types}
         return tuple(name for name, declared in self.rules.declarations.items() if declared.fact and name in looked_at)
 
     @property
     def without(self) -> bool:
-        """Whether it lacks facts."""
+        """Whether the rules read facts and none are given."""
         return self.facts is None and bool(self.looks_up)
 
     @cached_property
@@ -238,7 +238,7 @@ class RuleProcessor(FileProcessor):
         return dict(zip(self.results_named, self.results(self.shapes), strict=True))
 
     def _collect_outputs(self, found: Sequence[Occurrence]) -> tuple[list[Value], ...]:
-        """Composites on each output."""
+        """Return the composites for each output."""
         outputs: dict[str, list[Value]] = {name: [] for name in self.results_named}
         everything = self._domains[ALL]
         assert isinstance(everything, Record)
@@ -267,7 +267,7 @@ class RuleProcessor(FileProcessor):
 
     @classmethod
     def of(cls, rules: RuleSet, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
-        """As `of_file`, of rules."""
+        """Make a processor as `of_file` does, from a rule set."""
         types = rules.primitives
         if ordered > len(types):
             what = f"{rules.name} takes {len(types)} streams, {ordered} are given"
@@ -298,20 +298,20 @@ class RuleProcessor(FileProcessor):
 
 
 class RuleGraph(Pipeline):
-    """The graph of a rule set."""
+    """A pipeline made of a rule set."""
 
     kind = "rule set"
 
 
 def rule_graph(rules: RuleSet) -> RuleGraph:
-    """The graph of a rule set, whose inputs carry records of attributes that may be null."""
+    """Return a rule set as a pipeline, whose inputs carry records of attributes that may be null."""
     processor = RuleProcessor(rules, rules.primitives)
     domains = (INT, *(record_of(rules.declarations[name]) for name in processor.fed))
     return graph_of(processor, domains)
 
 
 def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
-    """The graph whose single processor is this one, given what its inputs carry."""
+    """Return the pipeline with a single processor, given the types of its inputs."""
     name, inputs = processor.rules.name, zip(processor.ports, domains, strict=True)
     pipes = tuple(f"{name}_{each}" for each in processor.results_named)
     outputs = zip(processor.results_named, pipes, strict=True)
@@ -319,7 +319,7 @@ def graph_of(processor: RuleProcessor, domains: Sequence[Domain]) -> RuleGraph:
 
 
 def feed_rules(rules: RuleSet, streams: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The streams of composites of rules, on streams of a pipeline under construction."""
+    """Apply rules to streams of a pipeline under construction, and return the streams of composites."""
     processor, order = RuleProcessor.of(rules, len(streams), list(named))
     given = [*streams, *named.values()]
     return processor(*(given[place] for place in order))
@@ -331,7 +331,7 @@ def _check_time(before: int | None, time: int) -> None:
 
 
 def _list_durations(rules: RuleSet) -> Iterator[t.Duration]:
-    """All times that are longer than nothing."""
+    """Yield all times in rules that are longer than zero."""
     return (each for rule in rules.rules for each in rule.durations if each.amount and not each.counts)
 
 
@@ -339,7 +339,7 @@ def _list_units(rules: RuleSet) -> Iterator[bool]:
     return (bool(each.unit) for each in _list_durations(rules))
 
 
-@cache  # random pipelines ask again and again
+@cache  # random pipelines use them often
 def _samples() -> tuple[RuleSet, ...]:
     from workbench.tesla.check import parse_rules
 

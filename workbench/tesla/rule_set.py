@@ -1,6 +1,6 @@
-"""Rule sets: declarations and rules that have been checked, as a program with ports.
+"""Rule sets: checked declarations and rules, as a program with ports.
 
-The rule of this module: it holds what `check` has found to be right, and decides nothing.
+The rule of this module: it holds what `check` has accepted, and decides nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleSet(Displayed):
-    """Rules and the types that they are about.
+    """Rules and the types of events and facts that they use.
 
     Attributes
     ----------
-    name: what the user calls it.
+    name: the name that the user gave it.
     declarations: all types of events and facts by name, in the order of the text.
     rules: in the order of the text.
-    aggregates: those that are not the language's own, by name.
-    warnings: what is allowed and seldom meant.
+    aggregates: the declared aggregates, by name.
+    warnings: remarks on what is allowed but seldom intended.
     """
 
     name: str
@@ -50,13 +50,13 @@ class RuleSet(Displayed):
 
     @cached_property
     def composites(self) -> tuple[str, ...]:
-        """The types of what is emitted, in the order of their declarations."""
+        """The types of composite events, in the order of their declarations."""
         emitted = {rule.emits for rule in self.rules}
         return tuple(name for name in self.declarations if name in emitted)
 
     @cached_property
     def events(self) -> tuple[str, ...]:
-        """The types of events, composites among them."""
+        """The types of events, including composites."""
         return tuple(name for name, declared in self.declarations.items() if not declared.fact)
 
     @cached_property
@@ -77,53 +77,53 @@ class RuleSet(Displayed):
 
     @cached_property
     def graph(self) -> CauseGraph:
-        """Who causes whom."""
+        """The graph of causes: which rules trigger which."""
         return CauseGraph(self.rules)
 
     @cached_property
     def no_columns(self) -> tuple[Any, ...]:
-        """The columns of a block without events, of each type in `events`."""
+        """The columns of a block without events, for each type in `events`."""
         found: tuple[Any, ...] = later("workbench.tesla.event_block", "empty_columns")(self)
         return found
 
     @property
     def ports(self) -> Ports:
-        """What a log brings, the time of the step and events of the types that no rule emits, and what comes of it."""
+        """The inputs (the time of the step and events of the types that no rule emits) and outputs (composites)."""
         return self.pipeline.ports
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The graph as which it is crawled: a single processor."""
+        """The rules as a pipeline with a single processor."""
         found: Pipeline = later("workbench.tesla.rule_processor", "rule_graph")(self)
         return found
 
     def __call__(self, *streams: Any, **named: Any) -> Any:
-        """The streams of composites on streams of a pipeline under construction: `rules(temp, Smoke=smoke).Fire`.
+        """Add the rules to a pipeline under construction: `rules(temp, Smoke=smoke).Fire` is a stream of composites.
 
-        Streams are of the types that no rule emits, in the order of the text, or of the types that they are given for.
+        Streams are those of types that no rule emits, in the order of the text, or given by the name of their type.
 
         Raises
         ------
-        PipelineError: there is no such type, or none is given for one that a rule looks at.
+        PipelineError: there is no such type, or a stream is missing for a type that a rule reads.
         """
         return later("workbench.tesla.rule_processor", "feed_rules")(self, streams, named)
 
     def subscribe(self, type: str | None, told: Callable[[dict[str, Any]], object], **settings: Any) -> RunningRules:
-        """Let the rules run, and have something told of each composite of a type, or of all types for None.
+        """Start the rules, and call `told` with each composite event of a type, or of all types if it is None.
 
             running = wb.rules.parse_rules(text).subscribe("Fire", print, unit="s")
             running.publish("Smoke", time=12, area="hall")
 
         Parameters
         ----------
-        settings: those of `RunningRules`, which is what runs, and takes events and more subscribers.
+        settings: those of `RunningRules`, the result, which accepts events and more subscribers.
         """
         running: RunningRules = later("workbench.tesla.live", "RunningRules")(self, **settings)
         running.subscribe(type, told)
         return running
 
     def matches(self, data: Any, **options: Any) -> RuleMatches:
-        """The matches on a log, looked for as far as they are asked for: which events each of them consists of.
+        """Return the matches on a log, searched lazily: for each match the events that it consists of.
 
             found = wb.rules.parse_rules(text).matches("log.parquet", time_unit="s")
             found.first(3), found.to_arrow()
@@ -136,22 +136,22 @@ class RuleSet(Displayed):
         return found
 
     def count(self, data: Any, **options: Any) -> dict[str, int]:
-        """How many composites each rule makes of a log; none of them is made."""
+        """Count the composites that each rule emits for a log, without creating them."""
         return self.matches(data, **options).count()
 
     def explain(
         self, data: Any, event: int | None = None, output: int | str | None = None, *, most: int = 10, **options: Any
     ) -> RuleExplanation:
-        """Why composites are there: their matches, with what each part of a rule saw.
+        """Explain why composites were emitted: their matches, with the candidates of each part of a rule.
 
             wb.rules.parse_rules(text).explain("log.parquet", event=1234, time_unit="s")
             wb.rules.parse_rules(text).explain("log.parquet", output="Fire at 12:00:05")
 
         Parameters
         ----------
-        event: the number of a row of the log, from 1 on: the composites that it is a part of.
-        output: one of them, by its place among all, from 1 on, or by its type and time.
-        most: so many composites are told.
+        event: the number of a row of the log, from 1 on: explain the composites that it is a part of.
+        output: explain one composite, by its position among all, from 1 on, or by its type and time.
+        most: explain at most this number of composites.
         data, options: those of `workbench.run`.
 
         Raises
@@ -161,47 +161,47 @@ class RuleSet(Displayed):
         return self._explain(data, options, event=event, output=output, most=most)
 
     def explain_missing(self, data: Any, what: str, **options: Any) -> RuleExplanation:
-        """Why a composite is not there: what stopped the nearest partial matches.
+        """Explain why a composite was not emitted: what stopped the nearest partial matches.
 
             wb.rules.parse_rules(text).explain_missing("log.parquet", "Fire(area = 1) at 12:00:05")
 
         Parameters
         ----------
-        what: its type and time, and perhaps values of attributes.
+        what: its type and time, and optionally values of attributes.
         data, options: those of `workbench.run`.
 
         Raises
         ------
-        InputError: no rule emits such.
+        InputError: no rule emits such a composite.
         """
         return self._explain(data, options, missing=what)
 
     def simplify(self, **settings: Any) -> RuleSimplification:
-        """The same with fewer constraints, predicates and rules, and shorter windows; what each step rests on is told.
+        """Return the rules with fewer constraints, predicates and rules, and shorter windows, with grounds for each.
 
-            found = wb.rules.load_rules("fire.tesla").simplified()
+                found = wb.rules.load_rules("fire.tesla").simplify()
             print(found)
             found.rules
 
         Parameters
         ----------
-        settings: `seconds` for one question to the model (10; 0: only laws are applied), its `bounds`, and whether what
-            holds `within_bounds` is applied, too (no).
+        settings: `seconds` for one query to the model (10; 0: only laws are applied), its `bounds`, and whether
+                results that hold only `within_bounds` are applied, too (no).
         """
         made = later("workbench.conformance.compare.simplified_rules", "simplified_rules")
         found: RuleSimplification = made(self, **settings)
         return found
 
     def analyse(self, question: str, **options: Any) -> tuple[Any, ...]:
-        """The answers to a question about the rules themselves (`Finding`), with shortest streams that show them.
+        """Answer a question about the rules themselves (`Finding`), with shortest streams as evidence.
 
             for each in wb.rules.parse_rules(text).analyse("fires"):
                 print(each.about, each.says)
 
         Parameters
         ----------
-        question: as `workbench analyse --only` has it: `fires`, `covers`, ...
-        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`: whether larger models are asked.
+        question: as in `workbench analyse --only`: `fires`, `covers`, ...
+        options: `bounds` of their model (`RuleBounds`), `settings`, and `deepen`: whether to query larger models.
 
         Raises
         ------
@@ -224,12 +224,12 @@ class RuleSet(Displayed):
 
     @property
     def file(self) -> t.RuleFile:
-        """The tree of it."""
+        """The rule set as a tree."""
         return t.RuleFile(tuple(self.declarations.values()), self.rules, tuple(self.aggregates.values()))
 
 
 def find_shared_domains(types: Iterable[t.Declaration]) -> dict[str, Domain]:
-    """What each attribute holds, in a column that several types share; anything where they differ."""
+    """Return the type of each attribute in a column that several types share; `ANY` where they differ."""
     domains: dict[str, Domain] = {}
     for each in types:
         for name, domain in each.domains.items():

@@ -1,6 +1,6 @@
-"""What has been made of a rule set, step by step.
+"""The result of simplifying a rule set, step by step.
 
-The rule of this module: it is data and its text, and decides nothing.
+The rule of this module: it holds data and their text, and decides nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RewritingStep:
-    """One step.
+    """A step of a simplification.
 
     Attributes
     ----------
     by: the name of the law, or `model`.
-    why: what the law says, or what was left out.
-    before, after: the texts of the rules that are changed; after is empty where a rule is left out.
-    seconds: what it took to find it.
-    bounds: what a model's verdict rests on, one sentence each.
-    outcome: that verdict; empty for a law.
+    why: the statement of the law, or what was removed.
+    before, after: the texts of the changed rules; after is empty if a rule was removed.
+    seconds: the time that it took to find the step.
+    bounds: the grounds of the model's verdict, one sentence each.
+    outcome: the model's verdict; empty for a law.
     """
 
     by: str
@@ -41,7 +41,7 @@ class RewritingStep:
 
 @dataclass(frozen=True)
 class UndecidedRewriting:
-    """What might be left out, and is not known to change nothing."""
+    """A removal that is not known to preserve the meaning."""
 
     rule: str
     what: str
@@ -50,13 +50,13 @@ class UndecidedRewriting:
 
 @dataclass(frozen=True)
 class RuleSimplification:
-    """A rule set made simpler.
+    """A simplified rule set.
 
     Attributes
     ----------
-    original, rules: before and after; `str` of a rule set reads back.
-    steps: how the one became the other.
-    undecided: what the model was asked, and what is not applied.
+    original, rules: the rule set before and after; `str` of a rule set reads back.
+    steps: the steps from one to the other.
+    undecided: removals that the model did not confirm, which are not applied.
     """
 
     original: RuleSet
@@ -65,7 +65,7 @@ class RuleSimplification:
     undecided: tuple[UndecidedRewriting, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the result as plain data."""
         return {
             "rules": str(self.rules),
             "steps": [{**vars(each), "bounds": list(each.bounds)} for each in self.steps],

@@ -1,8 +1,8 @@
-"""Events of rules on streams: what a stream of a type carries, where its attributes lie, and which may be null.
+"""Events of rules on streams: the types of streams, the places of attributes, and which may be null.
 
-The rule of this module: an event on a stream is a record or a tuple of the attributes, or the only one of them. What is
-said never to be null is never null; what may be null may also never be. Every operator is strict in null, so all that
-stands in a constraint or condition that was satisfied is there.
+The rule of this module: an event on a stream is a record or a tuple of the attributes, or its only attribute. The
+analysis of nulls is sound: an attribute reported as never null never is. Operators are strict in null, so everything
+in a satisfied constraint or condition is not null.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Nulls = Mapping[str, frozenset[str]]
 
 
 def record_of(declared: t.Declaration) -> Domain:
-    """What a stream of events of a type carries: a record of attributes that may be null; truth where it has none."""
+    """Return the type of a stream of events of a type: a record of nullable attributes; bool if it has none."""
     domains = {name: Nullable(domain) for name, domain in declared.domains.items()}
     return Record(tuple(domains.values()), tuple(domains)) if domains else BOOL
 
@@ -32,13 +32,13 @@ def record_of(declared: t.Declaration) -> Domain:
 def places_of(
     declared: t.Declaration, domain: Domain, *, modelled: bool = False
 ) -> Iterator[tuple[str, int | None, Domain]]:
-    """Of each attribute, where it lies in an event of a stream (None: it is the event), and what is there.
+    """Yield each attribute with its place in an event of a stream (None: the event itself), and its type there.
 
-    `modelled`: it may be names of values, too.
+    `modelled`: an attribute may also be an enumeration of value names.
 
     Raises
     ------
-    TypingError: it is not there, or is of another type.
+    TypingError: an attribute is missing, or has another type.
     """
     names = list(declared.domains)
     if isinstance(domain, Tuple) and not isinstance(domain, Record) and len(domain.fields) != len(names):
@@ -62,7 +62,7 @@ def places_of(
 
 
 def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], tuple[Value, ...]]:
-    """What makes the values of attributes of an event of a stream."""
+    """Make a function that reads the values of attributes from an event of a stream."""
     places = [(place, declared.domains[name] == FLOAT) for name, place, _ in places_of(declared, domain)]
 
     def read(event: Value) -> tuple[Value, ...]:
@@ -76,9 +76,9 @@ def value_reader(declared: t.Declaration, domain: Domain) -> Callable[[Value], t
 
 
 def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
-    """The attributes of all types that may be null, where those from outside are as `fed` says; the others never come.
+    """Return the nullable attributes of all types, given those of the fed types; events of other types never come.
 
-    The least solution: a composite has a null only for some null from which it is made.
+    The result is the least fixed point: a composite has a null only because of a null in its sources.
     """
     found: dict[str, frozenset[str]] = {name: fed.get(name, frozenset()) for name in rules.declarations}
     while True:
@@ -90,7 +90,7 @@ def may_be_null(rules: RuleSet, fed: Nulls) -> Nulls:
 
 
 def _find_emitted_nulls(rule: ResolvedRule, nulls: Nulls) -> frozenset[str]:
-    """The attributes that may be null in what a rule emits."""
+    """Return the attributes that may be null in a rule's composite."""
     known = set(slots(*rule.where_clause))
     for place, part in enumerate(rule.parts):
         if t.binds(part):

@@ -1,7 +1,7 @@
-"""What names and parameters stand for at a place in a rule, and the types of expressions there.
+"""Scopes: the names and parameters that are bound at a place in a rule, and the types of expressions there.
 
-The rule of this module: a name is known from the predicate on that binds it, and every mistake is told at its place.
-Who asks what names stand for asks here, and gets a resolved expression.
+The rule of this module: a name is known from the predicate on that binds it, and every mistake is located.
+All names are resolved here; the result is a resolved expression.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot, domain_o
 
 
 class BoundEvent(NamedTuple):
-    """An event or a fact that is bound: by which part of the rule, and of which type."""
+    """A bound event or fact: the part of the rule that binds it, and its type."""
 
     place: int
     declared: t.Declaration
@@ -28,13 +28,13 @@ class BoundEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleScope:
-    """What is known at a place.
+    """The names and parameters that are visible at a place.
 
     Attributes
     ----------
-    own: the type that a predicate is about; None in where and emit.
-    bound: the events and facts that are bound, by name; None where a name stands for several.
-    parameters: what the parameters are; None of those whose value has a mistake.
+    own: the type of the predicate's events; None in where and emit.
+    bound: the bound events and facts, by name; None if a name is ambiguous.
+    parameters: the parameters by name; None for one whose value has a mistake.
     """
 
     own: t.Declaration | None = None
@@ -42,29 +42,29 @@ class RuleScope:
     parameters: Mapping[str, RuleSlot | None] = field(default_factory=dict)
 
     def about(self, own: t.Declaration | None) -> RuleScope:
-        """The same in a predicate about this type."""
+        """Return the scope inside a predicate on a type."""
         return RuleScope(own, self.bound, self.parameters)
 
     def with_parameter(
         self, name: str, domain: Domain | None, place: int = OWN, value: t.Expression | None = None
     ) -> RuleScope:
-        """The same with a parameter more.
+        """Return the scope with another parameter.
 
         Parameters
         ----------
-        domain: None where its value has a mistake.
-        place, value: the part that binds it, and what it is assigned, for those who ask for more than types.
+        domain: None if its value has a mistake.
+        place, value: the part that binds it and the assigned expression, needed to resolve expressions.
         """
         slot = None if domain is None else RuleSlot(place, f"${name}", domain, None, t.BoundParameter(name), value)
         return RuleScope(self.own, self.bound, {**self.parameters, name: slot})
 
     def with_bound(self, name: str, declared: t.Declaration, place: int = OWN) -> RuleScope:
-        """The same with a name more; one that is bound twice stands for neither."""
+        """Return the scope with another name; a name that is bound twice is ambiguous."""
         found = None if name in self.bound else BoundEvent(place, declared)
         return RuleScope(self.own, {**self.bound, name: found}, self.parameters)
 
     def event(self, name: str, where: t.Placed) -> BoundEvent:
-        """An event that is bound; LanguageError if none is bound under this name."""
+        """Return the event or fact bound under a name; raise a LanguageError if there is none, or several."""
         if name not in self.bound:
             hint = did_you_mean(name, self.bound, "bound before this place are: ")
             raise LanguageError(f"no event '{name}' is bound here", where=where.where, hint=hint)
@@ -77,11 +77,11 @@ class RuleScope:
     # --- expressions ------------------------------------------------------------------------------------
 
     def domain(self, expression: t.Expression) -> Domain:
-        """The type of an expression.
+        """Return the type of an expression.
 
         Raises
         ------
-        LanguageError: a name in it is not known here, or an operator is not defined on such values.
+        LanguageError: a name in it is unknown here, or an operator is not defined on such values.
         """
         if not isinstance(expression, t.Operation):
             return domain_of(self._leaf(expression))
@@ -96,7 +96,7 @@ class RuleScope:
             raise LanguageError(what, where=expression.where) from None
 
     def resolve(self, expression: t.Expression) -> t.Expression:
-        """The expression with slots for names; LanguageError as `domain` raises it for these."""
+        """Replace names by slots in an expression; raise a LanguageError for unknown names, as `domain` does."""
         return map_leaves(expression, self._leaf)
 
     def _leaf(self, expression: t.Expression) -> t.Expression:
@@ -144,7 +144,7 @@ class RuleScope:
 
 
 def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> ResolvedRule:
-    """A rule that has been checked, with slots for names in all of its expressions."""
+    """Replace names by slots in all expressions of a checked rule."""
     scope, parts = RuleScope(), list[t.Predicate | t.Aggregate]()
     for place, part in enumerate(rule.parts):
         inside, assigned = scope.about(declared[part.type]), list[t.Assigned]()
@@ -176,7 +176,7 @@ def resolve_rule(rule: t.Rule, declared: Mapping[str, t.Declaration]) -> Resolve
 
 
 def attribute(declared: t.Declaration, name: str, where: t.Placed) -> Domain:
-    """The type of an attribute; LanguageError with a suggestion if there is none of this name."""
+    """Return the type of an attribute; raise a LanguageError with a suggestion if there is none of this name."""
     if name not in declared.positions:
         hint = did_you_mean(name, declared.positions, f"{declared.name} has: ")
         if declared.inferred and not hint.startswith("did"):

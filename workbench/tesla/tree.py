@@ -1,10 +1,10 @@
-"""What a rule file says, as a tree: declarations and rules of TESLA, whichever grammar they are written in.
+"""The tree of a rule file: declarations and rules of TESLA, in whichever grammar they are written.
 
-The rule of this module: a tree is what was written, in the extended grammar; what it means is for `meaning` and the
-engines, whether it means anything for `check`. `str` of a part is text that reads back as the same tree.
+The rule of this module: a tree holds what was written, in the extended grammar. `meaning` and the engines define what
+it means; `check` decides whether it means anything. `str` of a part is text that reads back as the same tree.
 
-Sources: Di Pilla's thesis, 3.2; what goes beyond it (`absent`, `limit`, least gaps, `forever`, `at most once`, `TIME`)
-is in docs/reference/rules.md.
+Sources: Di Pilla's thesis, 3.2; extensions (`absent`, `limit`, least gaps, `forever`, `at most once`, `TIME`)
+are in docs/reference/rules.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from workbench.tesla.windows import EVENTS, Duration, EventWindow
 
 @dataclass(frozen=True)
 class OwnAttribute(Expression):
-    """`area`: of the event or fact that a predicate is about."""
+    """`area`: an attribute of the event or fact that a predicate selects."""
 
     name: str
 
@@ -37,7 +37,7 @@ class OwnAttribute(Expression):
 
 @dataclass(frozen=True)
 class OtherAttribute(Expression):
-    """`Smoke.area`: of an event or fact that was bound before."""
+    """`Smoke.area`: an attribute of an event or fact that is already bound."""
 
     of: str
     name: str
@@ -48,7 +48,7 @@ class OtherAttribute(Expression):
 
 @dataclass(frozen=True)
 class BoundParameter(Expression):
-    """`$a`."""
+    """`$a`: a parameter that is already bound."""
 
     name: str
 
@@ -58,7 +58,7 @@ class BoundParameter(Expression):
 
 @dataclass(frozen=True)
 class TimeOf(Expression):
-    """`TIME(Smoke)`: the time of an event that was bound before."""
+    """`TIME(Smoke)`: the time of an event that is already bound."""
 
     name: str
 
@@ -73,17 +73,17 @@ NONE_OF_THEM = slice(0)
 
 
 class Policy(Enumeration):
-    """What a part of a rule makes of the events or facts that fit it: its word in the language, and what is true of it.
+    """The selection policy of a part of a rule, a member for each word of the language, with its properties.
 
     Attributes
     ----------
-    binds: whether it binds one of them.
-    selects: whether it looks for those that it binds.
-    many: whether a match goes on with each of them.
-    oldest, newest: whether it selects the oldest, or the newest, one that fits.
-    forbids: whether a match goes on where none fits.
-    later: whether it is about what comes after the trigger.
-    takes: with which of those that fit, in their order, a match goes on where it selects.
+    binds: whether it binds a candidate (an event or fact that fits the part).
+    selects: whether it searches for the candidates that it binds.
+    many: whether a match continues with each candidate.
+    oldest, newest: whether it selects the oldest, or the newest, candidate.
+    forbids: whether a match continues only if there is no candidate.
+    later: whether it concerns events after the trigger.
+    takes: the slice of the candidates, in their order, with which a match continues if the policy selects.
     """
 
     takes: slice
@@ -104,7 +104,7 @@ class Policy(Enumeration):
     AGGREGATE = ("aggregate",)
 
     def __new__(cls, word: str, takes: slice = NONE_OF_THEM, *true_of_it: str) -> Policy:
-        """The member of a word."""
+        """Create the member for a word."""
         made = object.__new__(cls)
         made._value_, made.takes = word, takes
         for name in cls.__annotations__.keys() - {"takes"}:
@@ -113,23 +113,23 @@ class Policy(Enumeration):
 
     @property
     def single(self) -> bool:
-        """Whether it selects one of those that fit."""
+        """Whether it selects exactly one candidate."""
         return self.selects and not self.many
 
     @property
     def ends(self) -> bool:
-        """Whether it selects the one at an end of those that fit, so that no other one matters."""
+        """Whether it selects the first or the last candidate, so that no other one matters."""
         return self.oldest or self.newest
 
     @property
     def newest_first(self) -> bool:
-        """Whether it looks from the newest one on for one that fits."""
+        """Whether it searches candidates from the newest one backwards."""
         return self.newest or self.forbids
 
 
 @dataclass(frozen=True)
 class Assigned(Placed):
-    """`$a = area`."""
+    """`$a = area`: the value of a parameter."""
 
     name: str
     value: Expression
@@ -140,7 +140,7 @@ class Assigned(Placed):
 
 @dataclass(frozen=True)
 class OrderedBy(Placed):
-    """`price desc`: what orders facts."""
+    """`price desc`: an attribute that orders facts."""
 
     name: str
     descending: bool = False
@@ -151,7 +151,7 @@ class OrderedBy(Placed):
 
 @dataclass(frozen=True)
 class Predicate(Placed):
-    """`last Temp[$v = value](area == $a) as Hot within 5 min from Smoke`, about events or facts.
+    """`last Temp[$v = value](area == $a) as Hot within 5 min from Smoke`: a predicate on events or facts.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Predicate(Placed):
 
     @property
     def name(self) -> str:
-        """What the event or fact is called further on."""
+        """The name of its event or fact in the rest of the rule."""
         return self.alias or self.type
 
     def __str__(self) -> str:
@@ -184,12 +184,12 @@ class Predicate(Placed):
 
 @dataclass(frozen=True)
 class Aggregate(Placed):
-    """`$m = MAX(Temp(area == $a).value within 5 min from Smoke)`, over events or facts.
+    """`$m = MAX(Temp(area == $a).value within 5 min from Smoke)`: an aggregate over events or facts.
 
     Attributes
     ----------
-    attribute: None where only their number counts.
-    declared: what the function is, where it is none of the language's; `check` finds it.
+    attribute: None if it counts events or facts.
+    declared: the declaration of a function that is not built in; `check` sets it.
     """
 
     policy: ClassVar[Policy] = Policy.AGGREGATE
@@ -215,7 +215,7 @@ class Aggregate(Placed):
 
 @dataclass(frozen=True)
 class Evaluation(Placed):
-    """`area = $a`: an attribute of what is emitted."""
+    """`area = $a`: the value of an attribute of the composite event."""
 
     name: str
     value: Expression
@@ -226,18 +226,18 @@ class Evaluation(Placed):
 
 @dataclass(frozen=True)
 class Rule(Placed):
-    """One rule: the trigger, the other predicates and aggregates in their order, and what comes of a match.
+    """A rule: the trigger, the other predicates and aggregates in their order, and the effect of a match.
 
     Attributes
     ----------
-    name: as it is written, or `rule 3`.
-    named: whether it is written.
-    emits: the type of what is emitted.
-    limit: the most matches of a trigger that count; None: all.
-    pause, per: how long a rule is silent after it has emitted something, and for which values: for each tuple of
-        them it is silent on its own. None: never.
-    consuming: the names of predicates.
-    comment: what stands in the lines above.
+    name: its written name, or one such as `rule 3`.
+    named: whether the name is written.
+    emits: the type of the composite event.
+    limit: the maximum number of matches of a trigger that count; None: all.
+    pause, per: how long a rule is silent after it has emitted, separately for each tuple of values of `per`.
+            None: never.
+    consuming: the names of the predicates whose events a match consumes.
+    comment: the comment in the lines above.
     """
 
     name: str
@@ -257,7 +257,7 @@ class Rule(Placed):
 
     @property
     def parts(self) -> tuple[Predicate | Aggregate, ...]:
-        """The trigger and all else."""
+        """The trigger and all other predicates and aggregates."""
         return (self.trigger, *self.predicates)
 
     @property
@@ -267,7 +267,7 @@ class Rule(Placed):
 
     @property
     def expressions(self) -> Iterator[Expression]:
-        """All of its expressions."""
+        """All expressions of the rule."""
         for part in self.parts:
             yield from expressions_of(part)
         yield from self.where_clause
@@ -276,7 +276,7 @@ class Rule(Placed):
 
     @cached_property
     def anchors(self) -> tuple[tuple[int, ...], ...]:
-        """Of each part, the places of the events on which its window depends."""
+        """For each part, the places of the events on which its window depends."""
         bound, found = dict[str, int](), list[tuple[int, ...]]()
         for place, part in enumerate(self.parts):
             names = () if part.window is None else part.window.names
@@ -287,7 +287,7 @@ class Rule(Placed):
 
     @property
     def durations(self) -> Iterator[Duration]:
-        """The bounds of its windows, then its pause."""
+        """The bounds of its windows, followed by its pause."""
         for part in self.predicates:
             yield from () if part.window is None else part.window.bounds
         if self.pause is not None:
@@ -295,24 +295,24 @@ class Rule(Placed):
 
     @property
     def counts_events(self) -> bool:
-        """Whether one of its windows counts events, those of all types."""
+        """Whether one of its windows counts events (of all types)."""
         return any(map(counts_events, self.parts))
 
     @property
     def absence(self) -> Predicate | None:
-        """The predicate about what must not come after the trigger."""
+        """The `absent` predicate, about what must not follow the trigger; None if there is none."""
         found = (part for part in self.predicates if isinstance(part, Predicate) and part.policy.later)
         return next(found, None)
 
     @property
     def timeout(self) -> int:
-        """How long after its trigger what must not come decides about a match; 0 where nothing does."""
+        """The time from the trigger to the deadline of `absent`; 0 without `absent`."""
         window = self.absence.window if self.absence is not None else None
         return (window and window.far) or 0
 
     @property
     def types(self) -> Iterator[str]:
-        """The types that it looks at."""
+        """The types of events and facts that its parts read."""
         return (part.type for part in self.parts)
 
     def __str__(self) -> str:
@@ -330,7 +330,7 @@ class Rule(Placed):
 
 @dataclass(frozen=True)
 class RuleFile(Placed):
-    """Declarations and rules in the order of the text, files that it includes among them."""
+    """Declarations and rules in the order of the text, including those of included files."""
 
     declarations: tuple[Declaration, ...]
     rules: tuple[Rule, ...]
@@ -357,17 +357,17 @@ def binds(part: Predicate | Aggregate) -> TypeGuard[Predicate]:
 
 
 def counts_events(part: Predicate | Aggregate) -> bool:
-    """Whether a part's window counts events, those of all types."""
+    """Whether a part's window counts events (of all types)."""
     return part.window is not None and part.window.counts_events
 
 
 def expressions_of(part: Predicate | Aggregate) -> tuple[Expression, ...]:
-    """The constraints of a part, and what it assigns."""
+    """Return the constraints of a part and the expressions that it assigns."""
     return (*part.constraints, *(each.value for each in part.assignments))
 
 
 def conjuncts(*expressions: Expression) -> Iterator[Expression]:
-    """What all holds if and only if these do: the operands of `and`."""
+    """Yield the operands of `and`, however nested: all of them hold if and only if the expressions do."""
     for each in expressions:
         if isinstance(each, Operation) and each.operator == "and":
             yield from conjuncts(*each.operands)

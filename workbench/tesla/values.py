@@ -1,6 +1,6 @@
-"""What expressions of rules are worth, as the specification has it.
+"""The values of expressions in rules, as the specification defines them.
 
-The rule of this module: it is written to be read, on plain Python numbers, and shares with engines nothing but the
+The rule of this module: it is written for readers, on plain Python numbers, and shares with engines only the
 table of operators.
 
 Sources: thesis, 2.3.2 (attVal), 2.3.3 (Pred_i, f_i and AGGR), 3.2.12; design of rules: integers are exact, sums and
@@ -20,7 +20,7 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.operators import apply_operator, row_of
 
 Attributes = Mapping[str, Value | None]
-"""attVal(l, .): the values of one event or fact by the names of its attributes."""
+"""attVal(l, .): the values of one event or fact by attribute name."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Selected:
 
     Attributes
     ----------
-    events: those bound, in the order of the predicates; the trigger is the first.
-    places: the predicate that has bound each of them, by its place in the rule.
-    facts: the rows bound, by their places among those of their type.
-    values: attVal of what is bound, by name.
+    events: the bound events, in the order of the predicates; the trigger is the first.
+    places: for each event the place of the predicate that bound it.
+    facts: the bound rows, by their index among those of their type.
+    values: attVal of the bound events and facts, by name.
     named: the events by name.
     parameters: their values.
-    absent: the predicate about what must not follow, and what was selected where it stands; None: there is none.
+    absent: the `absent` predicate with the selection at its place; None if there is none.
     """
 
     events: tuple[Occurrence, ...] = ()
@@ -48,11 +48,11 @@ class Selected:
 
 
 def value(expression: t.Expression, selected: Selected, own: Attributes | None = None) -> Value | None:
-    """What an expression is worth; None is null.
+    """Return the value of an expression; None is null.
 
     Parameters
     ----------
-    own: attVal of the event or fact that a predicate is about.
+    own: attVal of the event or fact that the predicate is applied to.
     """
     if isinstance(expression, t.Literal):
         return expression.value
@@ -70,5 +70,5 @@ def value(expression: t.Expression, selected: Selected, own: Attributes | None =
 
 
 def fit_value(found: Value | None, domain: Domain) -> Value | None:
-    """What an attribute of this type gets: a whole number becomes a float where the type is one."""
+    """Convert a value to the type of an attribute: a whole number becomes a float if the type is float."""
     return as_float(found) if domain == FLOAT and type(found) is int else found

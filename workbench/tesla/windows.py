@@ -1,7 +1,7 @@
-"""Where a rule looks for events: the windows of its predicates and aggregates, and their durations.
+"""Windows of predicates and aggregates, and their durations.
 
-The rule of this module: it is part of the tree (`tree`), which has it under the same names. A bound is a mistake only
-where no log could make sense of it.
+The rule of this module: it is part of the tree (`tree`), which exports the same names. A bound is a mistake only
+if it makes no sense for any log.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ EVENTS = "events"
 
 @dataclass(frozen=True)
 class Duration(Placed):
-    """`5 min`, or `5` in the unit of the log's times (`unit` is empty); `5 events` is as many places in their order."""
+    """`5 min`, or `5` in the unit of the log's times (`unit` is empty); `5 events` is a distance in their order."""
 
     amount: Decimal
     unit: str = ""
 
     @property
     def counts(self) -> bool:
-        """Whether it is no time, but a number of events."""
+        """Whether it is a number of events rather than a time."""
         return self.unit == EVENTS
 
     def __str__(self) -> str:
@@ -38,15 +38,15 @@ class Duration(Placed):
 
 @dataclass(frozen=True)
 class EventWindow(Placed):
-    """Where a rule looks for events.
+    """The window in which a rule selects events.
 
     `within 5 min from Smoke`, `within 2 .. 5 events from Smoke`, `within forever from Smoke`; `between Hot and Smoke`,
-    strictly between the two in the order of events; `within 5 min after Start`, of what must not come.
+    strictly between the two in the order of events; `within 5 min after Start`, for `absent`.
 
     Attributes
     ----------
-    names: of the event before which it lies, or after which; or of the two between which it lies.
-    most, least: how far away; None: nothing bounds that.
+    names: the event before or after which the window lies, or the two events between which it lies.
+    most, least: the maximum and minimum distance; None: unbounded.
     """
 
     names: tuple[str, ...]
@@ -76,17 +76,17 @@ class EventWindow(Placed):
 
     @cached_property
     def counts_events(self) -> bool:
-        """Whether events are counted, those of all types, and not times measured."""
+        """Whether its bounds count events (of all types) rather than time."""
         return any(each.counts for each in self.bounds)
 
     @cached_property
     def far(self) -> int | None:
-        """The most that an event is away, where bounds are whole numbers; None: nothing bounds it."""
+        """The maximum distance of an event, if bounds are whole numbers; None: unbounded."""
         return None if self.most is None else int(self.most.amount)
 
     @cached_property
     def near(self) -> int:
-        """The least that an event is away, where bounds are whole numbers."""
+        """The minimum distance of an event, if bounds are whole numbers."""
         return 0 if self.least is None else int(self.least.amount)
 
     def __str__(self) -> str:
@@ -96,18 +96,18 @@ class EventWindow(Placed):
         return f"within {least}{self.most or 'forever'} {'after' if self.after else 'from'} {self.of}"
 
 
-# --- what bounds may be ---------------------------------------------------------------------------------
+# --- checks of bounds -----------------------------------------------------------------------------------
 
 
 def check_pause(pause: Duration | None, findings: Findings) -> None:
-    """A rule is silent for a time."""
+    """Report a pause that is a number of events."""
     if pause is not None and pause.counts:
         what, hint = "a rule is silent for a time, not for a number of events", "write at most once in 10 min"
         findings.add(LanguageError(what, where=pause.where, hint=hint))
 
 
 def check_bounds(window: EventWindow, findings: Findings) -> None:
-    """Both bounds are of one kind, whole where they are counted, and in their order."""
+    """Report bounds of two kinds, fractional numbers of events, and bounds in the wrong order."""
     least, most = window.least, window.most
     if window.after and window.counts_events:
         what = "an absence is reported when a time has passed: no event need come that ends a count"
