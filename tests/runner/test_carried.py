@@ -3,6 +3,8 @@
 import csv
 import json
 import random
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,25 @@ def test_dates_of_rules_in_a_pipeline(suffix: str, options: dict[str, Any], tmp_
     wb.run(wb.load(tmp_path / "p.pipe"), tmp_path / "in.csv", output=out, time="at", **options)
     again = wb.run(wb.parse("pipeline q(at: str, out: int) -> str, int { return at, out }").get(), out)
     assert list(again) == [{"out1": DATES[0], "out2": 2}, {"out1": DATES[1], "out2": 9}]
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_an_answer_as_data_of_other_packages(backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    (tmp_path / "in.csv").write_text("x\n1\n9\n")
+    outputs = "y: int, late: bool, both: {n: int, big: bool}"
+    text = f"pipeline p(x: int) -> {outputs} {{ return x, trim(x > 5, 1), {{n: x, big: x > 5}} }}"
+    found = wb.run(wb.parse(text).get(), tmp_path / "in.csv", backend=backend)
+    assert isinstance(found, wb.RunOutputs)
+    first = {"y": 1, "both": {"n": 1, "big": False}}
+    assert found.to_json() == [first, {"y": 9, "late": True, "both": {"n": 9, "big": True}}]
+    assert json.loads(json.dumps(found.to_json())) == found.to_json()
+    frames = types.ModuleType("polars")
+    frames.from_arrow = lambda table: ("frame", table)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "polars", frames)
+    kind, table = found.to_polars()
+    assert (kind, table.column("late").to_pylist()) == ("frame", [None, True])
+    assert isinstance(table, pa.Table)
 
 
 def test_of_data_in_memory() -> None:

@@ -6,6 +6,7 @@ step without events; streams and arrays contain the events of each output separa
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from workbench.core.domain import Domain, Enum, Value
 from workbench.display import Displayed
 from workbench.events.columns import arrays_of, arrow_type, has_array, rows_to_columns
+from workbench.events.values import to_json
 from workbench.executors.session import BatchOutput
 from workbench.extensions import later
 
@@ -223,6 +225,14 @@ class RunOutputs(Displayed):
     def to_pandas(self) -> Any:
         """Return the rows as a pandas frame, in which integers stay integers."""
         return _pandas(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return the rows as a Polars frame; ModuleNotFoundError where polars is not installed."""
+        return importlib.import_module("polars").from_arrow(self.to_arrow())
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON data, as a file of JSON lines has them."""
+        return [{name: to_json(value, self.domains[name]) for name, value in row.items()} for row in self]
 
     def to_dict(self) -> dict[str, list[Value]]:
         """Return the events of each output."""
