@@ -132,6 +132,19 @@ def test_models_are_listed_and_copied(workbench: Run, tmp_path: Path) -> None:
     assert "no model has 'sum_of_evens'" in workbench("models", "sum_of_evens").err
 
 
+def test_docs(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the package, else those that a clone has built."""
+    package = tmp_path / "workbench"
+    package.mkdir()
+    monkeypatch.setattr("workbench.cli.commands.docs.files", lambda _: package)
+    done = workbench("docs")
+    assert (done.code, "make docs builds them" in done.err) == (2, True)
+    for page in (tmp_path / "build" / "docs" / "index.html", package / "site" / "index.html"):
+        page.parent.mkdir(parents=True)
+        page.touch()
+        assert workbench("docs", "--print").out == f"{page}\n"
+
+
 def test_doctor(workbench: Run) -> None:
     done = workbench("doctor")
     assert done.code == 0

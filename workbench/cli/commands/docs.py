@@ -1,0 +1,35 @@
+"""Open the documentation in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+SITE = "site"
+"""Where a wheel has the pages; a clone has them in `build/docs`."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--print", action="store_true", dest="only_print", help="only print where it is")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Open the pages, and print where they are."""
+    from workbench.errors import InputError
+
+    package = Path(str(files("workbench")))
+    places = [package / SITE / "index.html", package.parent / "build" / "docs" / "index.html"]
+    page = next(filter(Path.is_file, places), None)
+    if page is None:
+        raise InputError(
+            "the pages are not built", hint="make docs builds them from a clone; docs/ has them as Markdown"
+        )
+    print(page)
+    if not args.only_print and sys.stdout.isatty():
+        import webbrowser
+
+        webbrowser.open(page.as_uri())
+    return 0
