@@ -1,4 +1,4 @@
-"""What every executor offers, and the check made before the first event.
+"""The interface of every executor, and the check that runs before the first event.
 
 The rule of this module: an executor refuses a pipeline as a whole, before it has seen an event, with the
 reason that the processor's class declares (`Processor.refusal`). Nothing is refused half-way or approximated.
@@ -21,18 +21,18 @@ from workbench.processors.held.group import flatten
 Steps = Iterable[Mapping[str, Value]]
 """A trace of inputs: per step, input name to its event; an absent input has none in this step."""
 Oracle = Callable[[str], Value | None]
-"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
+"""The outcome of a fault: called with an oracle's name whenever its fault could strike; returns a value, or None."""
 
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What one step did.
+    """The record of one step.
 
     Parameters
     ----------
     pipes: every pipe of the flattened pipeline, and the event it carried.
-    outputs: output name to the events it showed (at most one, except at the end of the stream).
-    queues: queue name to the number of events waiting when the step was over.
+    outputs: output name to the events it emitted (at most one, except at the end of the stream).
+    queues: queue name to the number of events that wait at the end of the step.
     """
 
     pipes: Mapping[str, Maybe]
@@ -46,22 +46,22 @@ class Backend(Protocol):
 
     @property
     def pipeline(self) -> Program:
-        """What runs."""
+        """The program that runs."""
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events."""
+        """Run one step with these events."""
 
     def run(self, streams: Any) -> dict[str, list[Value]]:
-        """Whole output streams of whole input streams, the end of the streams included."""
+        """Return the whole output streams for whole input streams, including what the end of the streams causes."""
 
     def trace(self, steps: Steps) -> list[StepRecord]:
-        """The records of several steps."""
+        """Return the records of several steps."""
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End one input or all of them; what is emitted because of it."""
+        """End one input or all of them; return the events that this causes."""
 
     def reset(self) -> None:
-        """Back to the state before the first event."""
+        """Return to the state before the first event."""
 
 
 @runtime_checkable
@@ -69,14 +69,14 @@ class SavedBackend(Backend, Protocol):
     """A running program whose state between two steps can be saved."""
 
     def snapshot(self) -> bytes:
-        """The state, for `restore`; Refused where it has no form as data."""
+        """Return the state, for `restore`; Refused where it has no form as data."""
 
     def restore(self, snapshot: bytes) -> None:
-        """Go on from a saved state; StateError if it is damaged, or of another program."""
+        """Resume from a saved state; StateError if it is damaged, or of another program."""
 
 
 def check_support(pipeline: Program, backend: str) -> Pipeline:
-    """The flat pipeline; raises Refused if `backend` cannot run it, naming the processor and who can run it."""
+    """Return the flat pipeline; Refused if `backend` cannot run it, naming the processor and the backends that can."""
     flat, like = flatten(pipeline), backend_row(backend).like
     for node in flat.nodes:
         processor = flat.typed[node.name]

@@ -1,7 +1,7 @@
-"""A program that runs once for each key of a log: which run a row belongs to, and the sessions that step them.
+"""A program that runs once for each key of a log: the run that a row belongs to, and the sessions that step the runs.
 
-The rule of this module: keys are numbered from 0 as they come, and a row steps its own key's run and no other. Outputs
-come in the order of the rows that cause them; the end of the log then ends the runs, in the order of their keys.
+The rule of this module: keys are numbered from 0 in order of arrival, and a row steps the run of its own key only.
+Outputs come in the order of the rows that cause them; the end of the log ends the runs in the order of their keys.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from workbench.executors.snapshot import join_states, split_states
 
 
 def locate_error(key: str, value: str, row: int | None, log: str, error: WorkbenchError) -> WorkbenchError:
-    """The error of a row, or of the end of the log, with what tells where it is.
+    """Return the error with the place where it occurred: a row, or the end of the log.
 
     Parameters
     ----------
     key, value: the column of keys, and the key as messages show it.
-    row: its number; None for the end.
+    row: the number of the row; None for the end.
     """
     place = f"the end of {log}" if row is None else f"row {row} of {log}"
     return error.retold(f"{key} {value}, {place}: {error.what}", where=error.where)
 
 
 def keyless(key: str, row: int, log: str) -> InputError:
-    """The error for a row without a key."""
+    """Return the error for a row without a key."""
     what = f"row {row} has no '{key}', so that it belongs to no key"
     return InputError(what, where=log, hint="give it one, or leave the row out")
 
@@ -45,14 +45,14 @@ class Partition:
 
     Parameters
     ----------
-    ports: those of the program.
-    column: the name of the column, which may be an input, too.
-    domain: what keys are, where that is no input.
-    log: what messages call the log.
+    ports: the ports of the program.
+    column: the name of the key column, which may also be an input.
+    domain: the domain of keys, where the column is not an input.
+    log: the name of the log in messages.
 
     Raises
     ------
-    InputError: an output is called like the column of keys.
+    InputError: an output has the name of the key column.
     """
 
     ports: Ports
@@ -66,50 +66,50 @@ class Partition:
 
     @property
     def key(self) -> Port:
-        """The column."""
+        """The key column."""
         domain = self.ports.domains.get(self.column) or self.domain
         what, index = "name the column that separates the streams: ", "(frame.reset_index() makes one of an index)"
         return Port(self.column, domain, remedy=f"{what}--key NAME", data_remedy=f"{what}key=NAME {index}")
 
     @property
     def beside(self) -> bool:
-        """Whether the column of keys is no input of the program."""
+        """Whether the key column is not an input of the program."""
         return self.column not in self.ports.domains
 
     @cached_property
     def rows(self) -> Ports:
-        """What is read, and what is written: outputs with their keys."""
+        """The columns that are read, and those that are written: the key and the outputs."""
         inputs = (self.key, *self.ports.inputs) if self.beside else self.ports.inputs
         return Ports("rows", inputs, (self.key, *self.ports.outputs))
 
     def key_of(self, row: RowEvents, number: int) -> Value | None:
-        """The key of a row; None for one without anything.
+        """Return the key of a row; None for an empty row.
 
         Raises
         ------
-        InputError: there is something else in it.
+        InputError: the row has other cells, but no key.
         """
         if row and self.column not in row:
             raise keyless(self.column, number, self.log)
         return row.get(self.column)
 
     def events_of(self, row: RowEvents) -> RowEvents:
-        """What a row has for the program."""
+        """Return the events of a row for the program, without the key."""
         if not self.beside:
             return row
         return {name: event for name, event in row.items() if name != self.column}
 
     def rows_of(self, key: Value, outputs: Mapping[str, Any]) -> Iterator[dict[str, Value]]:
-        """What comes out of a step of a key, or of the end of its streams, as rows."""
+        """Yield the output of a step of a key, or of the end of its streams, as rows with the key."""
         return ({self.column: key, **row} for row in spread(outputs))
 
     def located(self, key: Value, number: int | None, error: WorkbenchError) -> WorkbenchError:
-        """The error of a row of a key, or of the end of its streams, with what tells where it is."""
+        """Return the error with its place: a row of a key, or the end of its streams."""
         return locate_error(self.column, repr(key), number, self.log, error)
 
 
 class Keys:
-    """The keys that have come, numbered in the order in which they first came; NaN is one key."""
+    """The keys of a log, numbered in order of first arrival; all NaNs are one key."""
 
     def __init__(self) -> None:
         self._numbers: dict[Value, int] = {}
@@ -119,26 +119,26 @@ class Keys:
         return len(self._values)
 
     def number(self, value: Value) -> int:
-        """The number of a key."""
+        """Return the number of a key; a new key gets the next number."""
         if value != value:
-            value = math.nan  # the one that finds itself
+            value = math.nan  # this object, which a dictionary finds by identity
         if value not in self._numbers:
             self._numbers[value] = len(self._values)
             self._values.append(value)
         return self._numbers[value]
 
     def values(self, numbers: Sequence[int]) -> list[Value]:
-        """The keys of these numbers."""
+        """Return the keys with these numbers."""
         return [self._values[number] for number in numbers]
 
 
 class KeyedOutputs(NamedTuple):
-    """What comes out of some rows.
+    """The output of a block of rows.
 
     Attributes
     ----------
     outputs: by name; the `steps` of each event are positions among the rows, in their order.
-    wrong: the first row that could not be made, and why; it and those behind it have not been.
+    wrong: the first row that failed, and its error; that row and the rows behind it have not run.
     """
 
     outputs: Mapping[str, OutputEvents]
@@ -154,55 +154,55 @@ class ValueColumn(NamedTuple):
 
     @classmethod
     def of(cls, events: Sequence[tuple[int, Value]]) -> ValueColumn:
-        """Events behind their steps."""
+        """Build a column from pairs of step and event."""
         import numpy as np
 
         return cls([event for _, event in events], np.array([step for step, _ in events], np.int64))
 
     def events(self) -> list[Value]:
-        """The events."""
+        """Return the events."""
         return self.values
 
 
 class KeyedRuns(ABC):
-    """The runs of a pipeline on columns of rows, one for each key; keys are numbered from 0 on.
+    """The runs of a pipeline on columns of rows, one per key; keys are numbered from 0 on.
 
     Attributes
     ----------
-    threads: how many share the keys.
+    threads: number of threads that share the keys.
     """
 
     threads = 1
 
     @abstractmethod
     def step(self, codes: Any, batch: LogBatch, count: int) -> KeyedOutputs:
-        """Run the rows of a batch: the i-th is a step of key `codes[i]`.
+        """Run the rows of a batch: row i is a step of key `codes[i]`.
 
         Parameters
         ----------
-        codes: an array of whole numbers.
-        count: how many keys there are by now.
+        codes: an array of integers.
+        count: the number of keys so far.
         """
 
     @abstractmethod
     def finish(self, count: int | None = None) -> KeyedOutputs:
-        """End the streams of all keys, or of the first ones, in their order; what comes out is of that key."""
+        """End the streams of all keys, or of the first `count`, in order; each output is at the step of its key."""
 
     @abstractmethod
     def begin(self, key: int | None = None) -> None:
-        """Forget all keys but this one, which is the first from now on; or all."""
+        """Forget all keys except this one, which becomes the first; or all."""
 
     @abstractmethod
     def steps(self, key: int) -> int:
-        """How many steps a key has made."""
+        """Return how many steps a key has made."""
 
     @abstractmethod
     def save(self, key: int) -> bytes:
-        """The state of a key's run."""
+        """Return the state of a key's run."""
 
     @abstractmethod
     def restore(self, key: int, state: bytes) -> None:
-        """Have a key, which may be a new one, go on from a state."""
+        """Restore the run of a key, which may be new, from a state."""
 
 
 class KeyedSession(Session):

@@ -1,8 +1,8 @@
-"""What executors have in common that work on several steps of a stream at the same time.
+"""The common base of executors that work on several steps of a stream at the same time.
 
-The rule of this module: what comes out is what the reference executor makes of the same steps, in its order; an error
-comes after what was made of the steps before it. Parts of the pipeline may then be at different steps, so the executor
-wants a `reset` before it goes on.
+The rule of this module: the output equals that of the reference executor on the same steps, in its order; an error
+comes after the output of the steps before it. Parts of the pipeline may then be at different steps, so the executor
+must be `reset` before it goes on.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from workbench.executors.reference.executor import Reference
 
 
 class DoneStep(Protocol):
-    """A step that is over."""
+    """A completed step."""
 
     queues: dict[str, int]
-    """What its queues held then, where that is watched."""
+    """Lengths of the queues at the end of the step, if watched."""
 
     def events(self, slot: int) -> list[Value]:
-        """What a pipe carried."""
+        """Return the events that a pipe carried."""
 
 
 class Overlapped(Reference):
-    """A running pipeline that does several steps of a stream at the same time; `step` and `push` do one."""
+    """A running pipeline that works on several steps of a stream at the same time; `step` and `push` do one."""
 
     _busy = _behind = False
 
     @property
     def _overlaps(self) -> bool:
-        """Whether anything can be done in the steps of a stream at the same time."""
+        """Whether steps of a stream can overlap."""
         raise NotImplementedError
 
     def _through(self, steps: Steps, *, watched: bool) -> Iterator[DoneStep]:
-        """The steps, when they are over, in their order."""
+        """Yield the steps in order, each when it is complete."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -61,7 +61,7 @@ class Overlapped(Reference):
             raise PipelineError(f"{self.flat.ports.of} {why}", hint="call reset() to start afresh")
 
     def records(self, steps: Steps) -> Generator[StepRecord]:
-        """The records of several steps, in order; steps are read ahead of the records that are taken.
+        """Yield the records of several steps, in order; steps are read ahead of the records that are taken.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Overlapped(Reference):
             yield StepRecord(record.pipes, record.outputs, done.queues)
 
     def streamed(self, steps: Iterable[Mapping[str, Value]]) -> Generator[dict[str, list[Value]]]:
-        """`emitted`, but steps are read ahead. Errors as in `records`."""
+        """Yield the outputs of steps as `emitted` does, but read steps ahead. Errors as in `records`."""
         if not self._overlaps:
             self._check_whole()
             yield from self.emitted(steps)

@@ -1,6 +1,6 @@
-"""What a non-blocking call gives back: work that may go on, and its result (Multiple Threads, section 4.2).
+"""Results of non-blocking calls: work that may still run, and its result (Multiple Threads, section 4.2).
 
-The rule of this module: an error is carried to whoever waits for the result, in whichever thread it came up.
+The rule of this module: an error is raised in the caller that waits for the result, whichever thread met it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Pending(Protocol[T_co]):
     """Work that has been started."""
 
     def wait_for(self) -> T_co:
-        """The result, when it is there; raises what the work raised. May be called again."""
+        """Return the result once it is there; raises what the work raised. May be called again."""
 
 
 class Done(Generic[T]):
-    """Work that is done here and now: what non-blocking calls fall back to.
+    """Work that is done at once, in the caller: the fallback of non-blocking calls.
 
     Parameters
     ----------
     work: called at once, in the caller's thread.
-    carries: errors for whoever waits. Others are raised here: Ctrl-C is for who works, and nobody might wait.
+    carries: errors that are kept for `wait_for`. Others are raised at once: Ctrl-C must reach the thread that works.
     """
 
     __slots__ = ("_error", "_value")
@@ -43,24 +43,24 @@ class Done(Generic[T]):
             self._error = error
 
     def wait_for(self) -> T:
-        """The result, or the error."""
+        """Return the result, or raise the error."""
         if self._error is not None:
             raise self._error
         return self._value
 
     @property
     def has_failed(self) -> bool:
-        """Whether it came to an error."""
+        """Whether the work raised an error."""
         return self._error is not None
 
     @property
     def has_ended(self) -> bool:
-        """Whether the error is the end of what was iterated over."""
+        """Whether the error marks the end of an iterator."""
         return isinstance(self._error, StopIteration)
 
 
 class Submitted(Generic[T]):
-    """Work for a pool; who asks for the result does the work if nobody has begun it.
+    """Work for a pool; `wait_for` does the work itself if no thread has begun it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Submitted(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Whether nobody has to wait."""
+        """Whether the result is there."""
         return self._future.done()
 
     def wait_for(self) -> T:
@@ -85,12 +85,12 @@ class Submitted(Generic[T]):
 
 
 class Pool:
-    """Threads of `concurrent.futures`, which are asked as a `ThreadManager` is."""
+    """A thread pool of `concurrent.futures` with the interface of `ThreadManager`."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
     def start(self, work: Callable[[], T]) -> Submitted[T]:
-        """The work, begun when a thread has time."""
+        """Submit work, which begins when a thread is free."""
         with hold():
             return Submitted(work, self._executor)

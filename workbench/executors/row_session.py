@@ -1,6 +1,6 @@
-"""Sessions of executors that run a pipeline on Python values, a row after the other.
+"""Sessions of executors that run a pipeline on Python values, row by row.
 
-The rule of this module: a step in which nothing comes out has a row only where the user wants one.
+The rule of this module: a step without output has a row only where the user wants one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class RowSession(Session):
 
     Parameters
     ----------
-    running: in its initial state.
-    emitted: gives what comes out of each of some steps; None: what `running.step` says.
-    idle: whether a step in which nothing comes out has a row.
+    running: the executor, in its initial state.
+    emitted: yields the output of each of some steps; None: the outputs that `running.step` returns.
+    idle: whether a step without output has a row.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class RowSession(Session):
         clock = next((port.name for port in self.outputs.inputs if port.clock), None)
         if clock is None:
             return super().advance_clock(time)
-        made = self.step_batch(LogBatch(range(1), [{clock: time + 1}]))  # what is due at a time comes behind its events
+        made = self.step_batch(LogBatch(range(1), [{clock: time + 1}]))  # deadlines at a time are due after its events
         if made.failed is not None:
             made.failed = made.failed.retold(f"--until: {made.failed.what}", where=made.failed.where)
             made.failed.hint = "name a later time, or leave --until out"
@@ -90,7 +90,7 @@ class RowSession(Session):
 
 
 class OverlappedSession(RowSession):
-    """A pipeline of which several steps are made at the same time, so that rows are read ahead of what comes out."""
+    """A pipeline that works on several steps at the same time, so that rows are read ahead of the output."""
 
     stops_at_errors = False
 
@@ -99,7 +99,7 @@ class OverlappedSession(RowSession):
 
 
 class LockstepSession(RowSession):
-    """A pipeline whose only output makes the rows: lists of events go in, and a list comes out."""
+    """A pipeline whose only output forms the rows: lists of events go in, and a list comes out."""
 
     running: Reference
     takes = frozenset({ROWS, COLUMNS})
@@ -126,7 +126,7 @@ class LockstepSession(RowSession):
 
 
 class FaultySession(RowSession):
-    """A pipeline in which faults strike: a note behind the rows of a step names each that did."""
+    """A pipeline in which faults strike: notes behind the rows of a step name the faults that struck."""
 
     running: Reference
     size = 1
@@ -136,7 +136,7 @@ class FaultySession(RowSession):
         self._notes = list[str]()
 
     def save(self) -> bytes:
-        return Session.save(self)  # nothing saves what makes faults strike
+        return Session.save(self)  # the state of a fault oracle cannot be saved
 
     def _step_rows(self, rows: Iterable[RowEvents]) -> Iterator[StepOutputs]:
         for row in rows:
@@ -149,7 +149,7 @@ class FaultySession(RowSession):
         return replace(super()._emission(made, failed), notes=notes)
 
     def _strikes(self, record: StepRecord) -> Iterator[str]:
-        """The faults that struck in a step, in words."""
+        """Yield descriptions of the faults that struck in a step."""
         carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
         for strike in struck(self.running.flat, carried):
             event = show_value(strike.event, strike.domain)
@@ -157,12 +157,12 @@ class FaultySession(RowSession):
 
 
 def step_session(running: Backend, start: Start) -> Session:
-    """The session of any backend."""
+    """Open the session of any backend."""
     return RowSession(running, idle=start.options.steps)
 
 
 def reference_session(running: Reference, start: Start) -> Session:
-    """The session of the reference executor."""
+    """Open the session of the reference executor."""
     if start.oracle is not None:
         return FaultySession(running, idle=start.options.steps)
     if len(running.pipeline.ports.shown) == 1 and not start.options.steps:
@@ -171,7 +171,7 @@ def reference_session(running: Reference, start: Start) -> Session:
 
 
 def open_overlapped_session(running: Overlapped | Processes, start: Start) -> Session:
-    """The session of an executor that makes several steps at the same time."""
+    """Open the session of an executor that works on several steps at the same time."""
     if start.oracle is not None:
         return FaultySession(running, idle=start.options.steps)
     return OverlappedSession(running, running.streamed, idle=start.options.steps)

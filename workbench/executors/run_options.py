@@ -1,7 +1,7 @@
 """The options of a run, made from a command line or from keyword arguments.
 
-The rule of this module: an option says which programs it is for. Those that are for some backends only stand in the
-rows of these, too (`table`), and are None where they are not given.
+The rule of this module: an option says which programs it is for. Options that only some backends have are also in the
+rows of these backends (`table`), and are None where they are not given.
 """
 
 from __future__ import annotations
@@ -23,196 +23,196 @@ if TYPE_CHECKING:
     from workbench.events.follow import Follower
 
 AUTO = "auto"
-"""What stands for the backend that fits the program and the log."""
+"""The value of `backend` that selects one by the program and the log."""
 PIPELINES, RULES, TIMES = "pipelines", "rules", "rules and pipelines with a clock"
 CLOCKS, FACTS = "rules and pipelines with rules in them", "programs that look facts up"
-"""What an option is for, where it is not for all programs; rules have a clock, and may look up facts."""
+"""The kinds of programs that an option may be restricted to; rules have a clock, and may query facts."""
 
 
 def _of(only: str, default: Any = None, flag: str = "") -> Any:
-    """An option of some programs."""
+    """Declare an option that only some programs have."""
     return field(default=default, metadata={"only": only, "flag": flag})
 
 
 def _rename_option(flag: str, default: Any = None) -> Any:
-    """An option that the command line calls otherwise."""
+    """Declare an option that has another name on the command line."""
     return field(default=default, metadata={"flag": flag})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a program runs: the options of `workbench run`, by their names there."""
+    """The options of `workbench run`, which say how a program runs, by their names there."""
 
     input: Any = None
-    """The log: files, or data."""
+    """The log: files, or Python data."""
     output: str = "-"
-    """The file that is written; `-` for the standard output, or an answer in Python."""
+    """The output file; `-` for the standard output, or for a result in Python."""
     outputs: Mapping[str, str] | tuple[()] = _rename_option("--output NAME=FILE", ())
-    """In place of that one, the files of some of the outputs, by their names."""
+    """The files of single outputs, by output name, in place of `output`."""
     progress: bool = False
-    """Whether it is shown how far a run is, also where no terminal is."""
+    """Whether to show progress even where no terminal is."""
     backend: str = AUTO
-    """What runs it; `auto`: what fits the program and the log."""
+    """The backend; `auto`: chosen by the program and the log."""
     seconds: float | None = _rename_option("--timeout")
-    """How long it may take."""
+    """Time limit in seconds."""
     memory_mb: int | None = _rename_option("--memory")
-    """By how many megabytes the process may grow."""
+    """Megabytes by which the process may grow."""
 
     columns: Mapping[str, str] | Sequence[str] = _rename_option("--column", ())
-    """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
+    """The column for an input, or for a field of a record input (`e.user`), where its name differs."""
     strict: bool = False
-    """Whether columns that no input needs are an error."""
+    """Whether a column that no input uses is an error."""
     null: str | Sequence[str] = "absent"
     """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error; `zero`: where other
     fields of its record are there, it is 0, false or the empty text. Any other text: a cell with it is empty, too."""
     bad_rows: str | Path = "error"
-    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    """How to treat rows that cannot be read: `error`, `skip`, or the name of a file to write them to."""
     head: int | None = None
-    """How many rows are read at most."""
+    """Maximum number of rows to read."""
     format: str | None = None
-    """Of files, where their names do not tell."""
+    """The format of input files, where their names do not show it."""
     output_format: str | None = None
-    """Of the output, whatever its name tells."""
+    """The format of the output, whatever its name."""
     header: str | Sequence[str] = ()
-    """The columns of a CSV file without a line of names."""
+    """The columns of a CSV file without a header line."""
     pattern: str = ""
-    """What each line of a text matches, with a named group for each column; or the name of a well-known log."""
+    """A regular expression for text lines, with a named group for each column; or the name of a known log format."""
     xml: str = ""
-    """The name of the elements of XML that are rows."""
+    """The name of the XML elements that are rows."""
     delimiter: str = ""
-    """What separates the cells of CSV, where the header does not tell: a character, or `tab`."""
+    """The separator of CSV cells, where the header does not show it: a character, or `tab`."""
     quote: str | None = None
-    """What stands around cells of CSV; empty: nothing."""
+    """The quote character of CSV cells; empty: none."""
     decimal: str = ""
-    """The decimal mark in numbers of texts."""
+    """The decimal mark of numbers in text."""
     encoding: str = ""
-    """Of texts, where it is not UTF-8."""
+    """The text encoding, where it is not UTF-8."""
     skip_lines: int = 0
-    """How many lines at the beginning of each text are no rows."""
+    """Number of lines to skip at the beginning of each text file."""
     comment: str = ""
-    """What lines of texts begin with that are no rows."""
+    """The prefix of comment lines, which are no rows."""
     follow: bool | Follower = False
-    """Whether the log is a file that grows, which is read on until the run is stopped."""
+    """Whether the log is a growing file, which is read until the run is stopped."""
 
     steps: bool = _of(PIPELINES, default=False)
-    """Whether a step in which nothing came out has a row, too, without events."""
+    """Whether a step without output has a row, too, without events."""
     integers: Integer | None = _of(PIPELINES, flag="-N")
-    """What `int` is; without it, numbers as the backend has them."""
+    """The domain of `int`; without it, the numbers of the backend."""
     fault: Sequence[str] = ()
-    """What may go wrong, beside what the program says."""
+    """Faults that may strike, in addition to those of the program."""
     seed: int | None = None
-    """Of the faults that strike at random."""
+    """The seed of faults that strike at random."""
     rate: float | None = None
-    """How likely a fault is to strike where it can."""
+    """The probability that a fault strikes where it can."""
     threads: int | None = None
-    """How many there are."""
+    """Number of threads."""
     processes: int | None = None
-    """In how many worker processes the copies of quantifiers, windows and slices are."""
+    """Number of worker processes for the copies of quantifiers, windows and slices."""
     why: int | None = None
-    """How many times the run says of which values a quantifier is false."""
+    """Maximum number of explanations of why a quantifier is false."""
     html: str | None = None
-    """The page on which that is written."""
+    """The HTML page for the explanations."""
     phases: int | None = None
-    """The most steps on their way at once."""
+    """Maximum number of steps that run at the same time."""
     groups: bool = False
-    """Whether what is in a pipeline that is called runs as one."""
+    """Whether a pipeline that is called in a pipeline runs as one vertex."""
     compiled: bool = False
-    """The same as machine code, where it can be compiled."""
+    """Whether such pipelines run as machine code, where they can be compiled."""
     reassociate: bool = False
-    """Whether sums of floats may be made in another order, in several threads."""
+    """Whether float sums may be computed in another order, in several threads."""
     worker_backend: str | None = None
-    """What runs rules on the workers of Spark."""
+    """The engine of rules on Spark workers."""
     key: str | None = None
-    """A column: the program runs once for each of its values, and rows of the answer have them."""
+    """The key column: the program runs once for each of its values, and output rows have the key."""
     with_row: bool = _of(PIPELINES, default=False)
-    """Whether rows of the answer have the number of the row that caused them, counted from 1, in a column `row`."""
+    """Whether output rows have a column `row` with the number of the row that caused them, counted from 1."""
     carry: str | Sequence[str] = _of(PIPELINES, ())
-    """Columns of the log: rows of the answer have what the row that caused them has there."""
+    """Columns of the log to copy to the output, from the row that caused each output row."""
     only_true: bool = _of(PIPELINES, default=False)
-    """Whether the answer has only rows in which an output is true."""
+    """Whether to emit only rows in which an output is true."""
     state: str | Path | None = None
-    """A file: the run goes on from the state in it, and saves its own when it stops."""
+    """The state file: the run resumes from the state in it, and saves its own when it stops."""
     order: str | None = None
-    """What orders the rows of a key."""
+    """The column that orders the rows of a key."""
     master: str | None = None
-    """A Spark master."""
+    """The address of a Spark master."""
     stream: bool = False
-    """The input is a folder that grows."""
+    """Whether the input is a growing folder."""
     checkpoint: str = ""
-    """Where a stream keeps its state."""
+    """The folder in which a stream keeps its state."""
     once: bool = False
-    """Whether a stream ends when all that is there has been done."""
+    """Whether a stream ends once all files that exist have been processed."""
     files: int | None = None
-    """Files that a stream takes at a time."""
+    """Maximum number of files that a stream takes at a time."""
 
     time: str | None = None
-    """The column of times; rows of pipelines are put in their order, and those of the answer begin with them."""
+    """The time column; rows of pipelines are sorted by it, and output rows begin with it."""
     time_unit: str | None = _of(TIMES)
-    """What the numbers in it count."""
+    """The unit of numeric times."""
     time_format: str | None = _of(TIMES)
-    """How they are written, for `strptime`; `auto`, as without it: their form tells."""
+    """The format of times, for `strptime`; `auto`, the default: detected."""
     year: int | None = _of(TIMES)
-    """That of times without a year; without it the newest one in which they are not in the future."""
+    """The year of times that have none; without it, the latest year in which they are not in the future."""
     late: str | None = _of(TIMES)
-    """How late events may come."""
+    """Allowed lateness: how late events may arrive."""
     late_output: str | Path | None = _of(TIMES)
-    """The file of those that come later still."""
+    """The file for events beyond the allowed lateness."""
     infer: bool = _of(RULES, default=False)
-    """Whether types that are not declared are inferred from the log."""
+    """Whether to infer undeclared types from the log."""
     infer_rows: int | None = _of(RULES)
-    """From how many of its first rows."""
+    """Number of first rows from which types are inferred."""
     until: str | int | None = _of(CLOCKS)
-    """The time to which the clock moves in the end."""
+    """The time to which the clock advances at the end."""
     facts: Mapping[str, Any] | Sequence[str] | str | Path = _of(FACTS, default=())
-    """The rows of each type of facts, as the log may be given, or their files: a SQLite database, or `TYPE=FILE`."""
+    """The rows of each type of facts, in any form of a log, or their files: a SQLite database, or `TYPE=FILE`."""
     facts_fixed: bool = _of(FACTS, default=False)
-    """Whether no database of facts changes while the program runs, so that nobody looks."""
+    """Whether databases of facts never change during the run, so that changes are not checked for."""
     facts_timeout: float | None = _of(FACTS)
-    """How many seconds a query for facts may take."""
+    """Time limit of a query for facts, in seconds."""
     on_facts_failure: str | None = _of(FACTS)
-    """What becomes of a query for facts that fails: `error` ends the run, `drop` gives up the matches that asked,
-    `retry` asks some times more."""
+    """What a failed query for facts does: `error` ends the run, `drop` discards the matches that need it, `retry`
+    repeats it a few times."""
     facts_cache: str | None = _of(FACTS)
-    """Which answers of databases stay in memory: `gds`, `gdsf`, `lru`, `sieve`, ...; none without it."""
+    """The eviction policy of a cache of database answers: `gds`, `gdsf`, `lru`, `sieve`, ...; default: no cache."""
     facts_cache_rows: int | None = _of(FACTS)
-    """How many rows the answers in a cache have, at most."""
+    """Maximum number of rows in a cache."""
     facts_cache_shared: bool = _of(FACTS, default=False)
-    """Whether all predicates have one cache."""
+    """Whether all predicates share one cache."""
     rules_control: Sequence[Mapping[str, Value]] | str | Path | None = _of(RULES)
-    """How rules change as time passes, as rows or their file."""
+    """Changes of rules over time, as rows or as a file."""
     with_sources: bool = _of(RULES, default=False)
-    """Whether rows have the events of their match."""
+    """Whether output rows have the events of their match."""
     passed: Sequence[str] = _of(RULES, (), "--pass")
-    """The types of events of the log that are written among the composites."""
+    """The event types of the log that are copied to the output, among the composites."""
     compat: str | None = _of(RULES)
-    """`trex` for windows and consumption as T-Rex has them."""
+    """`trex`: the semantics of windows and consumption of T-Rex."""
     profile: bool = _of(RULES, default=False)
-    """Whether the run reports what each rule has cost."""
+    """Whether to report the cost of each rule."""
     matches: str | None = _of(RULES)
-    """`count` for how many matches each rule has, `rows` for the numbers of their events; no composites."""
+    """`count`: the number of matches of each rule; `rows`: the numbers of their events; both in place of composites."""
     first: int | None = _of(RULES)
-    """With `matches="rows"`: how many matches at most; what comes behind them is not looked for."""
+    """Maximum number of matches, with `matches="rows"`; the search stops there."""
 
     more: Mapping[str, Any] = field(default_factory=dict)
-    """The values of options that rows of backends have beside these, by name."""
+    """The values of further options that rows of backends declare, by name."""
 
     def value(self, name: str) -> Any:
-        """The value of an option, also of one that only the row of a backend names; None where it is not given."""
+        """Return the value of an option, also of one that only a backend declares; None where it is not given."""
         return getattr(self, name) if name in OPTIONS else self.more.get(name)
 
     def given(self, *flags: str) -> str:
-        """Those of the options that have a value: `--seed, --rate`."""
+        """List those of the options that have a value: `--seed, --rate`."""
         return ", ".join(flag for flag in flags if self._has(NAMES.get(flag, flag_name(flag))))
 
     def _has(self, name: str) -> bool:
         return bool(self.value(name) != (OPTIONS[name].default if name in OPTIONS else None))
 
     def reading(self, program: Ported | None = None) -> Reading:
-        """How the log is read; of a program with a clock, that has the column of times.
+        """Return how to read the log; for a program with a clock, with the time column.
 
         Raises
         ------
-        InputError: an option means nothing, or a file would be written in the place of another one.
+        InputError: an option is invalid, or a file would overwrite another one.
         """
         from workbench.events.inputs import see_apart
         from workbench.events.text_options import resolve_reading
@@ -243,22 +243,22 @@ class RunOptions:
         return self.follow or None
 
     def clock(self, late: str | None = None) -> Clock:
-        """What knows the times of events, as the log writes them; see `Clock`."""
+        """Return the parser of event times in the log; see `Clock`."""
         from workbench.events.clock import Clock
 
         return Clock(self.time or Clock.column, self.time_unit, late, self.time_format or Clock.format, self.year)
 
 
 _WRITTEN = ("--bad-rows", "--late-output", "--html", "--state")
-"""What is written beside the output."""
+"""Options that name files to write, besides the output."""
 
 
 def output_files(given: Any) -> dict[str, Any]:
-    """The options `output` and `outputs`, of one file, or of the files of outputs by name.
+    """Return the options `output` and `outputs`: one file, or files by output name.
 
     Parameters
     ----------
-    given: a mapping has a name for each file, and a list of texts from a command line (`NAME=FILE`) may have.
+    given: a mapping of names to files, or a list of texts from a command line (`NAME=FILE`, or one `FILE`).
 
     Raises
     ------
@@ -283,18 +283,18 @@ def output_files(given: Any) -> dict[str, Any]:
 
 
 def _split_named_file(text: str) -> tuple[str, str]:
-    """The name of an output and its file; without a name that of all."""
+    """Split `NAME=FILE` into an output name and a file; a file for all outputs has the name ""."""
     name, equals, file = text.partition("=")
     return (name, file) if equals and name.isidentifier() else ("", text)
 
 
 def flag_name(flag: str) -> str:
-    """The name of a value, of what the command line calls it: `with_row` of `--with-row`."""
+    """Return the Python name of an option: `with_row` of `--with-row`."""
     return flag.lstrip("-").replace("-", "_")
 
 
 OPTIONS = {each.name: each for each in fields(RunOptions)}
 """The options by name."""
 FLAGS = {name: each.metadata.get("flag") or f"--{name.replace('_', '-')}" for name, each in OPTIONS.items()}
-"""What the command line calls each."""
+"""Command-line flags of the options, by name."""
 NAMES = {flag: name for name, flag in FLAGS.items()}

@@ -1,7 +1,7 @@
-"""A running program as the runner steps it: batches of rows go in, and what each of them causes comes out.
+"""A running program as the runner steps it: batches of rows go in, and the output of each batch comes out.
 
-The rule of this module: however a log is cut into batches, its batches emit the same, one after the other. What goes
-wrong at a row is carried behind what the rows before it have caused.
+The rule of this module: however a log is cut into batches, the concatenated outputs are the same. An error at a row is
+reported after the outputs of the rows before it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from workbench.executors.pending import Pool
 
 BATCH = 4096
-"""Rows of a batch, where they are Python values."""
+"""Rows of a batch of Python values."""
 ROWS, COLUMNS = "rows", "columns"
-"""The forms in which a batch may have its rows."""
+"""The forms that the rows of a batch may have."""
 
 
 class OutputEvents(Protocol):
-    """The events of one output, as compiled code gives them."""
+    """The events of one output, in the form that compiled code produces."""
 
     @property
     def fields(self) -> tuple[Any, ...]:
@@ -42,21 +42,21 @@ class OutputEvents(Protocol):
 
 @dataclass(eq=False, slots=True)  # not frozen, which takes a microsecond for each row that comes alone
 class BatchOutput:
-    """What a batch has caused, in one of four forms.
+    """The output of a batch, in one of four forms.
 
     Attributes
     ----------
-    rows: each as the events of the outputs, in their order.
+    rows: each row as the events of the outputs, in their order.
     columns: the events of each output, and their steps where there are several outputs.
     lists: the events of the only output.
     table: an Arrow table of rows; a null is no event.
-    causes: which row of the batch, from 0 on, has caused each of `rows`, or of the table, if `tells_causes`.
-    computed: how many rows of the batch have been run.
-    ignored: how many belong to nothing that is run, by the reason.
+    causes: the row of the batch, from 0 on, that caused each of `rows`, or of the table, if `tells_causes`.
+    computed: how many rows of the batch have run.
+    ignored: how many rows belong to nothing that runs, by the reason.
     events_in: how many events of the batch were for the program; None: all.
-    events_out: how many events have come out.
-    failed: what went wrong behind that; then neither the row at which it did nor those behind it have been run.
-    notes: lines for the user, behind the rows.
+    events_out: how many events were emitted.
+    failed: the error after that; the row that raised it and the rows behind it have not run.
+    notes: lines for the user, after the rows.
     """
 
     rows: Sequence[RowEvents] = ()
@@ -72,7 +72,7 @@ class BatchOutput:
     notes: Sequence[str] = ()
 
     def as_table(self, shown: Mapping[str, Domain]) -> Any:
-        """An Arrow table of what came out as columns or as a table; None where that are Python values."""
+        """Return an Arrow table of output in columns or in a table; None for output in Python values."""
         if self.columns is None:
             return self.table
         from workbench.events.output_columns import outputs_to_table
@@ -85,16 +85,16 @@ class Session(ABC):
 
     Attributes
     ----------
-    outputs: the columns of what comes out.
-    takes: the forms of batches that it takes; rows it always does.
-    size: rows of a batch of Python values, at most.
-    row_by_row: whether it runs columns row by row, too, so that its batches of them are no larger than others.
-    numbered: whether it asks for the numbers of rows.
-    tells_causes: whether it says which rows have caused what comes out; columns have their steps, then, counted from
+    outputs: the columns of the output.
+    takes: the forms of batches that it accepts; rows always.
+    size: maximum number of rows in a batch of Python values.
+    row_by_row: whether it runs columns row by row, too, so that batches of columns are no larger than others.
+    numbered: whether it needs row numbers.
+    tells_causes: whether it reports which rows caused the output; columns then have their steps, counted from
         the first row of the batch, and there are no lists.
-    threads: how many may read, run and write a log for it.
-    stops_at_errors: whether its state behind an error is that before the row at which it was; else some rows have been
-        run in part, or out of their turn.
+    threads: how many threads may read, run and write a log for it.
+    stops_at_errors: whether its state after an error is that before the failing row; otherwise some rows have run in
+    part, or out of order.
     """
 
     outputs: Ports
@@ -107,12 +107,12 @@ class Session(ABC):
     stops_at_errors: bool = True
 
     def block_size(self, rows: int) -> int:
-        """How many rows of a block of so many it takes at once; 0: as many as of Python values."""
+        """Return how many rows of a block of `rows` it takes at once; 0: as many as of Python values."""
         return rows
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing that comes matters any more."""
+        """Whether further input has no effect."""
         return False
 
     def step_parts(self, batch: LogBatch) -> Iterable[BatchOutput]:
@@ -120,7 +120,7 @@ class Session(ABC):
         return (self.step_batch(batch),)
 
     def step_rows(self, rows: Iterator[RowEvents]) -> Iterator[BatchOutput] | None:
-        """Run rows that come one by one: what each causes, before the next one is read; None: only in batches.
+        """Run rows one by one, and yield the output of each before the next is read; None: it runs only batches.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Session(ABC):
         """End the streams of the program; rules emit nothing because of it."""
 
     def advance_clock(self, time: int) -> BatchOutput:
-        """Let time pass, up to and with this one.
+        """Advance the clock up to and including `time`.
 
         Raises
         ------
@@ -148,38 +148,38 @@ class Session(ABC):
         raise Refused(f"{self.outputs.of} has no clock", hint="leave --until out")
 
     def save(self) -> bytes:
-        """The state between two batches, for `restore` of a session of the same program.
+        """Return the state between two batches, for `restore` of a session of the same program.
 
         Raises
         ------
-        Refused: there is no form for it.
+        Refused: the state has no form as data.
         """
         raise Refused(f"the state of {self.outputs.of} cannot be saved in such a run", hint="leave --state out")
 
     def restore(self, state: bytes) -> None:
-        """Go on from a saved state.
+        """Resume from a saved state.
 
         Raises
         ------
-        StateError: it is damaged, or of another program.
+        StateError: the state is damaged, or of another program.
         """
         del state
         self.save()
 
     def notes(self) -> Iterable[str]:
-        """Lines for the user at the end of the log."""
+        """Return lines for the user at the end of the log."""
         return ()
 
     def share(self, pool: Pool) -> None:  # noqa: B027 - most have nothing to share
-        """Have costly work done by a pool that reads and writes the log, too."""
+        """Give costly work to a pool that also reads and writes the log."""
 
 
 def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Iterator[dict[str, Value]]:
-    """The rows of a step: one for each event of an output.
+    """Yield the rows of a step: one for each event of an output.
 
     Parameters
     ----------
-    idle: whether a step in which nothing came out has a row, without events.
+    idle: whether a step without output has a row, without events.
     """
     rows = max(map(len, outputs.values()), default=0)
     if rows == 1:
@@ -192,7 +192,7 @@ def spread(outputs: Mapping[str, Sequence[Value]], *, idle: bool = False) -> Ite
 def spread_steps(
     made: Iterable[Mapping[str, Sequence[Value]]], *, idle: bool = False
 ) -> tuple[list[RowEvents], list[int]]:
-    """The rows of successive steps, and the step of each, from 0 on; `idle` as for `spread`."""
+    """Return the rows of successive steps, and the step of each, from 0 on; `idle` as for `spread`."""
     rows, steps = list[RowEvents](), list[int]()
     for step, outputs in enumerate(made):
         rows.extend(spread(outputs, idle=idle))

@@ -1,6 +1,6 @@
-"""The state of a running pipeline as bytes, and back: what survives a restart.
+"""The state of a running pipeline as bytes, and back, so that it survives a restart.
 
-The rule of this module: a state goes back into the pipeline it came from, and into nothing else. The bytes are
+The rule of this module: a state can be restored only into the pipeline that saved it. The bytes are
 
     4    b"WBS" and the form of what is stored (`workbench.stored`)
     16   the checksum: the first bytes of a SHA-256 over all that follows
@@ -8,7 +8,7 @@ The rule of this module: a state goes back into the pipeline it came from, and i
     ...  what the backend writes: the compiled executor its arrays (`Compiled.snapshot`), the reference executor
          JSON text (`Reference.snapshot`)
 
-Nothing in them is executed when they are read.
+Reading them executes no code.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
     "list": list,
     "map": lambda flat: FrozenMap(dict(zip(flat[::2], flat[1::2], strict=True))),
 }
-"""What is written as a name, a number of parts and the parts; a map's are its keys and values in turn."""
+"""Constructors by type name; stored as a name, the number of parts, and the parts (a map: key, value, ...)."""
 
 
 def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
-    """What tells a pipeline from others, the same in every process.
+    """Return a hash that identifies a pipeline, the same in every process.
 
-    A Python function is told from others by its code and what it encloses, not by the modules that it uses; an object
-    by the name of its class and its attributes. No module is named, so that one may move.
+    A Python function is identified by its code and its closure, not by the modules that it uses; an object by the name
+    of its class and its attributes. No module is named, so that one may move.
 
     Parameters
     ----------
     flat: the pipeline without groups.
-    form: what else must be the same.
+    form: further values that must be the same.
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
     told = describe((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
@@ -58,7 +58,7 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
 
 
 def describe(value: Any, around: frozenset[int] = frozenset()) -> str:
-    """The text that a fingerprint is made of; `around` are the values that this one is in."""
+    """Return the text that a fingerprint hashes; `around` has the ids of the enclosing values."""
     if isinstance(value, Location) or id(value) in around:  # a function may enclose itself
         return ""
     around |= {id(value)}
@@ -72,7 +72,7 @@ def describe(value: Any, around: frozenset[int] = frozenset()) -> str:
         return inside(value)
     if isinstance(value, dict):
         return inside(value.items())
-    if isinstance(value, set | frozenset | FrozenMap):  # in an order that is the same in every process
+    if isinstance(value, set | frozenset | FrozenMap):  # sorted, so that the order is the same in every process
         items = value.items() if isinstance(value, FrozenMap) else value
         return f"({','.join(sorted(describe(each, around) for each in items))})"
     if isinstance(value, FunctionType):
@@ -86,19 +86,19 @@ def describe(value: Any, around: frozenset[int] = frozenset()) -> str:
         return value.co_code.hex() + inside([*value.co_names, *value.co_consts])
     if isinstance(value, type | BuiltinFunctionType):
         return value.__qualname__
-    if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no text of its own
+    if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no repr of its own
         return type(value).__qualname__ + inside([value.__getstate__()])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def join_states(keys: Sequence[Value], states: Iterable[bytes]) -> bytes:
-    """The states of the runs of several keys, as one value."""
+    """Join the states of the runs of several keys into one value."""
     texts = [base64.b85encode(state).decode() for state in states]
     return to_text((tuple(keys), tuple(texts)))
 
 
 def split_states(data: bytes) -> Iterator[tuple[Value, bytes]]:
-    """The keys of a value of `join_states`, each with its state; StateError if it is none."""
+    """Yield each key with its state, from the output of `join_states`; StateError if the data is not such output."""
     keys, texts = from_text(data)
     return zip(keys, map(base64.b85decode, texts), strict=True)
 
@@ -107,11 +107,11 @@ def split_states(data: bytes) -> Iterator[tuple[Value, bytes]]:
 
 
 def to_parts(value: Value) -> list[Any]:
-    """A value as JSON data: containers come before their parts, as `{"tuple": 2}`; flat, for states are nested deeply.
+    """Convert a value to flat JSON data: a container precedes its parts, as `{"tuple": 2}`; flat, for nesting is deep.
 
     Raises
     ------
-    Refused: some part is an object that has no form as data.
+    Refused: a part is an object that has no form as data.
     """
     found: list[Any] = []
     rest = [value]
@@ -151,12 +151,12 @@ def from_parts(parts: Sequence[Any]) -> Value:
 
 
 def to_text(value: Value) -> bytes:
-    """A value as JSON text."""
+    """Convert a value to JSON text."""
     return json.dumps(to_parts(value), separators=(",", ":")).encode()
 
 
 def from_text(text: bytes) -> Value:
-    """The inverse of `to_text`; StateError if it is no such text."""
+    """The inverse of `to_text`; StateError if the text is damaged."""
     try:
         return from_parts(json.loads(text))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

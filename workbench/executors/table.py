@@ -1,7 +1,7 @@
-"""The table of backends: everything that speaks of several of them reads it.
+"""The table of backends: all code that handles several backends reads it.
 
 The rule of this module: a backend is one file in `executors/backends`, or in the folder `backends` of an extension,
-with a `ROW`. Rows are read to show help, so a row imports what it runs when it runs.
+with a `ROW`. Rows are read to show help, so a row imports its implementation only when it runs.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 PIPELINE, RULE_SET = "pipeline", "rule set"
 """The kinds of programs that backends run."""
 ALIASES = {"numba": "compiled", "parallel": "compiled"}
-"""What backends were called, and are called now."""
+"""Former names of backends, and their current names."""
 
 
 @dataclass(frozen=True)
 class BackendOption:
-    """An option of `workbench run` that is for some backends only.
+    """An option of `workbench run` that only some backends have.
 
     Parameters
     ----------
-    help: what it means to this backend; empty where the command declares it itself.
-    how: what argparse is told of it; the type `positive` is a number from 1 on.
-    kinds: the kinds of programs that it is for; none: all that its backend runs.
+    help: what it does in this backend; empty where the command declares it itself.
+    how: keyword arguments for argparse; the type `positive` is a number from 1 on.
+    kinds: the kinds of programs that it is for; empty: all kinds that its backend runs.
     """
 
     flag: str
@@ -66,18 +66,18 @@ class BackendOption:
 
 @dataclass(frozen=True)
 class Start:
-    """What a backend is started with.
+    """The arguments with which a backend starts.
 
     Parameters
     ----------
-    options: of the run; what is not given has a backend's own default.
-    oracle: what makes faults strike.
-    closing: what has to be closed when the run is over.
-    stays: gives how many bytes stay of a file that is written: those of earlier runs, where this one goes on from them.
-    say: tells the user something, beside the output.
-    strike: tells of a fault that has struck.
-    progress: a context that shows a text, or what a function returns, while something takes long.
-    reporter: has the account of the rows of the log.
+    options: options of the run; one that is not given has the default of the backend.
+    oracle: decides when faults strike.
+    closing: resources to close at the end of the run.
+    stays: returns how many bytes of an output file to keep: those of earlier runs, when this run resumes from them.
+    say: shows the user a message, apart from the output.
+    strike: reports a fault that has struck.
+    progress: a context that shows a text, or the result of a function, during slow work.
+    reporter: holds the account of the rows of the log.
     """
 
     options: RunOptions = field(default_factory=RunOptions)
@@ -90,20 +90,20 @@ class Start:
     reporter: Reporter = field(default_factory=Reporter)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """The value of an option of a backend, the default where it is not given."""
+        """Return the value of a backend option, or the default where it is not given."""
         value = self.options.value(name)
         return default if value is None else value
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """While a run is opened: what has been opened is closed where that fails."""
+        """Open a run: if that fails, close what has been opened."""
         with ExitStack() as unless:
             unless.push(self.closing)
             yield
             unless.pop_all()
 
     def progress_context(self) -> Any:
-        """A context that shows how far the log is, unless the output is a terminal and nobody asks for that."""
+        """Return a context that shows progress, unless output goes to a terminal without `--progress`."""
         from workbench.events.files import is_terminal
 
         written = dict(self.options.outputs).values() or [self.options.output]
@@ -112,7 +112,7 @@ class Start:
 
     @property
     def live(self) -> bool:
-        """Whether the log comes as somebody writes it."""
+        """Whether the log is read while it is being written."""
         from workbench.events.files import is_stream
         from workbench.events.inputs import list_named_files
 
@@ -122,13 +122,13 @@ class Start:
 
 @dataclass(frozen=True)
 class RunSize:
-    """What is known of a run before it begins.
+    """An estimate of a run before it begins.
 
     Attributes
     ----------
-    rows: about how many rows its log has; 0 where nobody knows.
-    rules: how many rules there are; 0 for a pipeline.
-    threads: how many may work at a time.
+    rows: approximate number of rows in its log; 0 where unknown.
+    rules: number of rules; 0 for a pipeline.
+    threads: maximum number of threads that work at a time.
     keyed: whether each key of the log has a run of its own.
     """
 
@@ -144,25 +144,25 @@ class BackendRow:
 
     Parameters
     ----------
-    name, what: what it is called, and what it does, in a line.
-    make: makes it run a program, whose graph has what was chosen for it: a domain for `int`, capacities, faults; None
-        where it runs none step by step.
-    session: steps what has been made through a log.
-    keyed: makes it run a program for each key of a log (`executors/keyed.py`), for `--key`.
-    whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
-    engine: starts it on rules, for the events of a log.
-    undivided: why an engine runs rules in one thread where several are wanted; empty where it divides them.
-    kinds: the kinds of programs that it runs, as `Program.kind` names them; who runs pipelines runs any graph.
-    like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
-    options: those of `workbench run` that are for this backend and not for all.
-    lacks: by the kind of program, those that are for such programs, and not for it.
-    instead: what to do where an option is not for it, beside leaving it out or taking another backend.
-    needs: Python packages and programs that it cannot do without, and how each is installed.
-    uses: those that it can do without.
-    missing: what rules need that is not on this machine; nothing where they run.
-    estimate: about how many seconds a run takes, for `auto`, which chooses the fastest; None: never this one.
-    compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
-    rank: its place among the others.
+    name, what: its name, and a line that describes it.
+    make: makes an executor of a program, in whose graph the choices of the run are set (a domain for `int`,
+     capacities, faults); None where it runs no program step by step.
+    session: opens the session that steps the executor through a log.
+    keyed: opens a session that runs a program for each key of a log (`executors/keyed.py`), for `--key`.
+    whole: runs a program on a whole log, reading and writing it, as `workbench run` does.
+    engine: starts an engine of rules, for the events of a log.
+    undivided: why an engine runs rules in one thread where several are requested; empty where it divides them.
+    kinds: the kinds of programs that it runs, as `Program.kind` names them; one that runs pipelines runs any graph.
+    like: the form in which it runs processors (`core.processor.Form`), which they may refuse.
+    options: options of `workbench run` that only some backends have, this one included.
+    lacks: by kind of program, the options for such programs that this backend does not support.
+    instead: by option, what to do where it is not supported, besides leaving it out or choosing another backend.
+    needs: required Python packages and programs, and how to install each.
+    uses: optional ones.
+    missing: returns what rules need that this machine lacks; empty where they run.
+    estimate: approximate seconds that a run takes, for `auto`, which chooses the fastest; None: never this one.
+    compared: how `conform` compares it; without a contender of its own, step by step.
+    rank: its position in lists.
     """
 
     name: str
@@ -187,12 +187,12 @@ class BackendRow:
 
     @property
     def runs(self) -> bool:
-        """Whether `workbench run` has it."""
+        """Whether `workbench run` can use it."""
         return any(each is not None for each in (self.make, self.whole, self.engine))
 
     @property
     def said(self) -> str:
-        """What it does, and for which programs."""
+        """Description of the backend, with the kinds of programs that it runs."""
         return f"{self.what} ({self.programs})"
 
     @property
@@ -201,15 +201,15 @@ class BackendRow:
         return ", ".join(f"{kind}s" for kind in self.kinds)
 
     def takes(self, kind: str, *, graph: bool = True) -> bool:
-        """Whether it is for programs of this kind; `graph`: of which the graph is run, as that of a pipeline."""
+        """Whether it runs programs of this kind; `graph`: whether their graph is run, as that of a pipeline."""
         return kind in self.kinds or (graph and PIPELINE in self.kinds)
 
     def flags(self, kind: str) -> Iterator[str]:
-        """Those of its options that are for programs of this kind."""
+        """Return the flags of its own options for programs of this kind."""
         return (option.flag for option in self.options if kind in (option.kinds or self.kinds))
 
     def has_option(self, flag: str, kind: str) -> bool:
-        """Whether an option, of its own or of all backends, is for it where it runs programs of this kind."""
+        """Whether it supports an option, its own or one of all backends, for programs of this kind."""
         own = flag in self.flags(kind)
         return own or (
             flag not in option_flags() and self.runs and kind in self.kinds and flag not in self.lacks.get(kind, ())
@@ -232,19 +232,19 @@ RULE_PROCESSES = BackendOption(
 KEY = BackendOption("--key", "a run of its own for each value of this column", {"metavar": "COLUMN"})
 STATE = BackendOption("--state", "resume from the state in FILE; save it at the end", {"metavar": "FILE"})
 PYTHON_SECONDS = 12e-6
-"""About how long Python takes for a row of a pipeline, or for an event that a rule looks at."""
+"""Approximate time in seconds that Python takes for a row of a pipeline, or for an event that a rule examines."""
 NUMBA = dict.fromkeys(("numba", "numpy", "pyarrow"), "pip install 'streamproof[fast]'")
-"""What several backends have; `--fault` is an option of many commands."""
+"""Packages that several backends need."""
 
 
 @functools.cache
 def backend_rows() -> Mapping[str, BackendRow]:
-    """The backends by name, in the order in which they are shown."""
+    """Return the backends by name, in display order."""
     return rows("workbench.executors.backends")
 
 
 def backend_row(name: str) -> BackendRow:
-    """The backend of that name; PipelineError with a suggestion if there is none."""
+    """Return the backend of that name; PipelineError with a suggestion if there is none."""
     try:
         return backend_rows()[ALIASES.get(name, name)]
     except KeyError:
@@ -252,26 +252,26 @@ def backend_row(name: str) -> BackendRow:
 
 
 def rule_engines() -> Mapping[str, MakesEngine]:
-    """The backends that run rules event by event, by name: what starts each."""
+    """Return the backends that run rules event by event: name to the function that starts each."""
     return {name: row.engine for name, row in backend_rows().items() if row.engine is not None}
 
 
 def engines_here() -> Mapping[str, MakesEngine]:
-    """Those that run on this machine."""
+    """Return the rule engines that run on this machine."""
     return {name: make for name, make in rule_engines().items() if not backend_row(name).missing()}
 
 
 def option_flags() -> Iterable[str]:
-    """The flags of the options that are for some backends only."""
+    """Return the flags of the options that only some backends have."""
     return dict.fromkeys(option.flag for row in backend_rows().values() for option in row.options)
 
 
 def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda _: None) -> RunOptions:
-    """The options of a run that have these values; None and an empty list stand for what is not given.
+    """Return the options of a run with these values; None and an empty list mean "not given".
 
     Parameters
     ----------
-    say: reports names that are old.
+    say: reports outdated names.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def run_options(values: Mapping[str, Any], say: Callable[[str], object] = lambda
 
 
 def _rename_options(values: Mapping[str, Any], say: Callable[[str], object]) -> Mapping[str, Any]:
-    """The same with the names of today."""
+    """Replace outdated names of options and backends by the current ones."""
     found = dict(values)
     engine, backend = found.pop("engine", None), found.get("backend") or AUTO
     if engine is not None:
@@ -307,7 +307,7 @@ def _rename_options(values: Mapping[str, Any], say: Callable[[str], object]) -> 
 
 
 def refuse_kind(row: BackendRow, program: Program, *, graph: bool = True) -> None:
-    """Refused, with the backends that it is for, where a program is none for this one; see `BackendRow.takes`."""
+    """Refuse a program of a kind that the backend does not run, and name backends that do; see `BackendRow.takes`."""
     kind = program.kind
     if not row.takes(kind, graph=graph):
         others = ", ".join(each.name for each in backend_rows().values() if each.runs and each.takes(kind, graph=graph))
@@ -319,18 +319,18 @@ def refuse_kind(row: BackendRow, program: Program, *, graph: bool = True) -> Non
 
 
 def refuse_missing(row: BackendRow) -> None:
-    """Refused where a Python package is not installed that a backend cannot do without."""
+    """Refuse a backend for which a required Python package is not installed."""
     for name, install in row.needs.items():
         if install.startswith("pip") and find_spec(name) is None:
             raise Refused(f"backend '{row.name}' needs the package {name}", hint=install)
 
 
 def refuse_options(rows: Sequence[BackendRow], program: Program, options: RunOptions, *, graph: bool = True) -> None:
-    """InputError, which says what they are for, where options are not for a program, or for none of some backends.
+    """Refuse options that are not for this program, or for no backend of `rows`; InputError says what they are for.
 
     Parameters
     ----------
-    rows: what may run it; the message names the first one.
+    rows: backends that may run it; the message names the first one.
     graph: whether its graph is run, as that of a pipeline.
     """
     kind = PIPELINE if graph else RULE_SET
@@ -362,11 +362,11 @@ def _applies(only: str, program: Program, kind: str) -> bool:
 
 
 def fact_types(program: Program) -> Iterator[str]:
-    """The types of facts that rules in a pipeline look at."""
+    """Yield the types of facts that rules in a pipeline query."""
     from workbench.processors.held.group import Group
 
     for node in program.pipeline.nodes if program.kind == PIPELINE else ():
         if isinstance(node.processor, Group):
             yield from fact_types(node.processor.body)
         else:
-            yield from getattr(node.processor, "looks_up", ())  # to ask for its class would import rules
+            yield from getattr(node.processor, "looks_up", ())  # asking for its class would import rules

@@ -1,7 +1,7 @@
-"""Events as words for the kernel, and its composites: in blocks, or one by one.
+"""Conversion of events to words for the kernel, and of its composites to events: in blocks, or one by one.
 
-The rule of this module: a word is what `records` says of its type; a null's word is never read. No array is made for a
-single event, so that a call costs little more than the kernel's work.
+The rule of this module: a word is what `records` says of its type; a null's word is never read. A single event needs no
+new array, so that a call costs little more than the kernel's work.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 SPARSE = 16
-"""Rows of a block's columns for each event, from which on it takes longer to copy them than to gather the events'."""
+"""Column rows per event of a block above which gathering the events is faster than copying the columns."""
 
 
 def event_words(block: EventBlock, width: int) -> records.EventWords:
-    """The events of a block as words; those that have places in the order keep them.
+    """Convert the events of a block to words; events that have order numbers keep them.
 
     Parameters
     ----------
-    width: attributes that a row has room for.
+    width: capacity of a row in attributes.
     """
     rows = _find_rows(block)
     if sum(map(len, rows)) > SPARSE * len(block):
@@ -55,7 +55,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
     places, firsts = block.places, np.array([own.start for own in rows], np.int64)
     if firsts.any():
         places = places - firsts[block.types]
-    # Machine code is for arrays that may be written to, and those of a block may not: numba would compile it again.
+    # Machine code is for writable arrays, and those of a block may be read-only: numba would compile it again.
     types, times, orders, places = (
         np.require(each, np.int64, ("C", "W")) for each in (block.types, block.times, orders, places)
     )
@@ -63,7 +63,7 @@ def event_words(block: EventBlock, width: int) -> records.EventWords:
 
 
 def _find_rows(block: EventBlock) -> list[range]:
-    """From which row of the columns of each type to which one there are events: a part of a block has some of them."""
+    """Return, for each type, the range of column rows that have events: a part of a block has only some."""
     found = [range(len(columns[0].values) if columns else 0) for columns in block.columns]
     if sum(map(len, found)) > len(block):
         for type_ in filter(found.__getitem__, range(len(found))):
@@ -81,7 +81,7 @@ def _words(values: Any) -> Any:
 
 
 def _null_masks(columns: Sequence[AttributeColumn]) -> Any:
-    """Of each row a bit for each attribute that is null."""
+    """Return the null mask of each row: a bit for each attribute."""
     masks = records.zeros(len(columns[0].values))
     for k, column in enumerate(columns):
         if column.nulls is not None:
@@ -90,11 +90,11 @@ def _null_masks(columns: Sequence[AttributeColumn]) -> Any:
 
 
 def append_events(memory: KernelMemory, words: records.EventWords, codes: TextCodes, known: Iterable[int] = ()) -> bool:
-    """Let events whose orders are known join the history; False where one is not for the kernel.
+    """Append events with known order numbers to the history; False where the kernel cannot process one.
 
     Parameters
     ----------
-    codes, known: texts by their numbers, and the numbers of those that the events have.
+    codes, known: the text codes, and those of them that the events have.
     """
     memory.state.reached = 0
     while memory.state.reached < len(words.types):
@@ -107,11 +107,11 @@ def append_events(memory: KernelMemory, words: records.EventWords, codes: TextCo
 
 
 def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: bool) -> EventBlock:
-    """The composites of the output as a block.
+    """Take the composites of the output as a block.
 
     Parameters
     ----------
-    texts: by their numbers.
+    texts: text by code.
     sources: whether they name the events of their matches.
     """
     rules, found = memory.rule_tables.plan.rules, memory.take_output()
@@ -129,7 +129,7 @@ def composite_block(memory: KernelMemory, texts: Mapping[int, str], *, sources: 
 
 
 def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
-    """How many of its type come before each composite, and where those of each type are."""
+    """Return each composite's index within its type, and the rows of each type."""
     places, found, begin = np.arange(len(types)), list[tuple[int, Any]](), 0
     if not (types != types[:1]).any():
         return places, [(type_, slice(None)) for type_ in types[:1].tolist()]
@@ -143,20 +143,20 @@ def _divide_by_type(types: Any) -> tuple[Any, list[tuple[int, Any]]]:
 
 
 def _column(words: Any, nulls: Any | None, domain: Domain) -> AttributeColumn:
-    """An attribute of some composites, and of all of these whether it is null, where one of them may be."""
+    """Build the column of an attribute, with a null mask only where a value is null."""
     values = words.view(np.float64) if domain == FLOAT else words != 0 if domain == BOOL else words
     return AttributeColumn(values, nulls.astype(bool) if nulls is not None and nulls.any() else None)
 
 
 def _sources(memory: KernelMemory, composites: records.CompositeWords) -> tuple[Any, Any]:
-    """Where the sources of each composite begin, and the orders of all of them."""
+    """Return the start of the sources of each composite, and the order numbers of all sources."""
     counts = memory.plan.rules.sources[composites.rules]
     starts = np.concatenate([records.zeros(1), np.cumsum(counts)])
     return starts, composites.sources[np.arange(composites.sources.shape[1]) < counts[:, None]]
 
 
 def list_retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iterator[Occurrence]:
-    """The events that columns retain; one in several columns comes several times."""
+    """Yield the events that columns retain; an event in several columns repeatedly."""
     rules: RuleSet = memory.rule_tables.plan.rules
     for number in range(memory.rule_tables.event_columns):
         name = rules.events[int(memory.plan.columns[number].type)]
@@ -167,13 +167,13 @@ def list_retained_events(memory: KernelMemory, texts: Mapping[int, str]) -> Iter
 
 
 def values_of(nulls: int, words: Any, domains: Iterable[Domain], texts: Mapping[int, str]) -> Iterator[Value | None]:
-    """The values that words stand for, of which some are null: a bit for each."""
+    """Yield the values that words stand for; `nulls` is their null mask."""
     for k, domain in enumerate(domains):
         yield None if nulls >> k & 1 else value_of(words[k], domain, texts)
 
 
 def value_of(word: Any, domain: Domain, texts: Mapping[int, str]) -> Value:
-    """The value that a word stands for."""
+    """Return the value that a word stands for."""
     if domain == FLOAT:
         return float(word.view(np.float64))
     return texts[int(word)] if domain == STR else bool(word) if domain == BOOL else int(word)
@@ -183,16 +183,16 @@ def value_of(word: Any, domain: Domain, texts: Mapping[int, str]) -> Value:
 
 
 class SingleEvent:
-    """The words of one event.
+    """The words of a single event, in reused arrays.
 
     Parameters
     ----------
-    width: attributes that a row has room for.
-    code_of: the number of a text.
+    width: capacity of a row in attributes.
+    code_of: returns the code of a text.
 
     Attributes
     ----------
-    words: what the kernel is given.
+    words: the event, as input of the kernel.
     """
 
     def __init__(self, rules: RuleSet, width: int, code_of: Callable[[str], int]) -> None:
@@ -210,11 +210,11 @@ class SingleEvent:
         self._reals: Any = memoryview(words.view(np.float64))
 
     def write(self, event: Occurrence) -> None:
-        """Write an event.
+        """Write an event into `words`.
 
         Raises
         ------
-        LargeNumberError: a whole number has more than 64 bits, or a time too many for the kernel.
+        LargeNumberError: an integer has more than 64 bits, or a time is too large for the kernel.
         """
         if not -records.FAR < event.time < records.FAR:
             raise LargeNumberError(f"the time {event.time} is too far from 0")
@@ -235,7 +235,7 @@ class SingleEvent:
 
 
 def take_composites(memory: KernelMemory, texts: Mapping[int, str]) -> list[Occurrence]:
-    """Take the composites of the output, of which there are few."""
+    """Take the composites of the output as a list; for few composites."""
     found = list[Occurrence]()
     rules, output, count = memory.rule_tables.plan.rules, memory.output, int(memory.state.outputs)
     memory.state.outputs = 0

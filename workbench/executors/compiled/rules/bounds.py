@@ -1,7 +1,7 @@
-"""Constraints that compare a whole attribute of a candidate with what is bound before it.
+"""Constraints that compare an integer attribute of a candidate with an earlier value.
 
-The rule of this module: numbers of rules are exact, so a term that the candidate has no part in may be moved to the
-other side of a comparison: `x - $v > 3` is `x > 3 + $v`. What that makes of it is evaluated once a scan.
+The rule of this module: integers of rules are exact, so a term without attributes of the candidate may be moved to the
+other side of a comparison: `x - $v > 3` is `x > 3 + $v`. The result is evaluated once per scan.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.tesla.operators import readings
 from workbench.tesla.resolved import OWN, RuleSlot, domain_of, expand_parameters, slots
 
 MIRRORS = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
-"""Comparisons of what is subtracted, with the sides changed."""
+"""The comparison after both sides are negated."""
 
 
 class AttributeBound(NamedTuple):
-    """A comparison of an attribute of the candidate, which is on its left, with what the candidate has no part in."""
+    """A comparison of an attribute of the candidate, on its left, with a value that is independent of the candidate."""
 
     cell: int
     sign: str
@@ -30,12 +30,12 @@ class AttributeBound(NamedTuple):
 
     @property
     def relation(self) -> int:
-        """The instruction that compares."""
+        """The instruction of the comparison."""
         return int(OPCODES[self.sign, 2])
 
 
 def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
-    """A constraint as such a comparison, if it is one."""
+    """Return a constraint as such a comparison, or None."""
     for sign, one, other in readings(expand_parameters(constraint, own=True)):
         if sign == "!=" or _is_own(other):
             continue
@@ -49,7 +49,7 @@ def attribute_bound(constraint: t.Expression) -> AttributeBound | None:
 
 
 def _isolate(mine: t.Expression, sign: str, bound: t.Expression) -> tuple[t.Expression, str, t.Expression]:
-    """Move what the candidate has no part in to the right of a comparison of whole numbers."""
+    """Move terms that are independent of the candidate to the right side of a comparison of integers."""
     if not (isinstance(mine, t.Operation) and mine.operator in ("+", "-") and domain_of(mine) == INT):
         return mine, sign, bound
     one, other = mine.operands
@@ -67,7 +67,7 @@ def _is_own(expression: t.Expression) -> bool:
 
 
 def find_banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
-    """The attribute that all who look into a column bound on both sides; `NONE` if there is none."""
+    """Return the attribute that all steps that search a column bound on both sides, or `NONE`."""
     common: list[int] | None = None
     steps = filter(None, (*chain.from_iterable(plan.steps), *plan.absent))
     for planned in (each for each in steps if each.column == column.number):
@@ -80,6 +80,6 @@ def find_banded_cell(plan: SetPlan, column: PlannedColumn) -> int:
 
 
 def find_banded_attribute(plan: SetPlan, column: PlannedColumn) -> str | None:
-    """The name of that attribute of a column."""
+    """Return the name of the attribute by which a column is banded, or None."""
     cell = find_banded_cell(plan, column)
     return None if cell == records.NONE else plan.rules.declarations[column.type].attributes[cell].name

@@ -1,8 +1,8 @@
-"""Rules in several threads by key: each thread has all rules, and the events of some keys.
+"""Rules in several threads by key: each thread runs all rules on the events of some keys.
 
-The rule of this module: what comes out is what one thread publishes, in its order. All that an event causes is in one
-part, in its order. What a deadline causes comes behind all events up to its time; of several deadlines at one time the
-first rule comes first, and of one rule the first trigger, whichever part it is in.
+The rule of this module: the output is that of one thread, in its order. All composites of an event are in one part, in
+order. Composites of a deadline follow all events up to its time; deadlines at one time are ordered by rule, and those
+of one rule by trigger, whichever part they are in.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ T = TypeVar("T")
 
 
 class PartOutput(NamedTuple):
-    """What a part has published of a block.
+    """The output of a part for a block.
 
     Attributes
     ----------
-    order: the places in the block of the part's events.
-    found: the composites; None where there are none.
-    piece: the part's events and what is late, as it numbers them.
-    entries: where each entry of the piece is among the part's events, behind which is what is late.
-    places: of each composite, how many events of the block come before it.
-    late: whether a deadline causes it.
-    due, rules, triggers: of late ones the time and the rule of the deadline, and the event that led to its trigger.
+    order: the offsets in the block of the part's events.
+    found: the composites, or None.
+    piece: the part's events and late composites, in its own numbering.
+    entries: permutation from the part's events, followed by late composites, to the entries of the piece.
+    places: for each composite, how many events of the block precede it.
+    late: for each composite, whether a deadline causes it.
+    due, rules, triggers: of late composites, the time and rule of the deadline, and the event of its trigger.
     """
 
     order: Any
@@ -51,12 +51,12 @@ class PartOutput(NamedTuple):
 
 
 class RulesByKey:
-    """A rule set by key.
+    """A rule set that is divided by key.
 
     Parameters
     ----------
     parts: engines of the whole rule set, one for each thread.
-    owners: of each bucket of keys the number of its part.
+    owners: for each bucket of keys, the number of its part.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RulesByKey:
         self._count = self._events = 0
 
     def run(self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool) -> Iterator[EventBlock]:
-        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
+        """Yield the composites of events, which are a list if a number has more than 64 bits."""
         if isinstance(events, EventBlock):
             owners = self._buckets.owners_of(events, self._owners, self._in_threads)
         else:
@@ -79,14 +79,14 @@ class RulesByKey:
         yield from self._merge(self._manager.run_all(self._for_parts(run_part)), times, sources)
 
     def advance(self, time: int) -> Iterator[EventBlock]:
-        """The composites that the clock causes up to a time."""
+        """Yield the composites that the clock causes up to a time."""
         nothing: Any = np.zeros(0, np.int64)
         if self._waiting:
             run_part = partial(self._run_part, [], nothing, nothing, time, True)
             yield from self._merge(self._manager.run_all(self._for_parts(run_part)), nothing, True)
 
     def _for_parts(self, function: Callable[[int], T]) -> list[Callable[[], T]]:
-        """Calls of a function for each part, by its number."""
+        """Return a call of the function for the number of each part."""
         return [partial(function, number) for number in range(len(self._parts))]
 
     def _in_threads(self, function: Callable[[int, int], None]) -> None:
@@ -96,7 +96,7 @@ class RulesByKey:
     def _run_part(
         self, events: EventBlock | list[Occurrence], owners: Any, times: Any, until: int, sources: bool, number: int
     ) -> PartOutput:
-        """Let a part process its own of some events, and the deadlines up to a time."""
+        """Let a part process its own events, and the deadlines up to a time."""
         part, order = self._parts[number], np.flatnonzero(owners == number)
         sources, begun, found = sources or bool(self._waiting), part.count, list[Any]()
         if isinstance(events, EventBlock):
@@ -119,7 +119,7 @@ class RulesByKey:
     # --- the order of the whole -------------------------------------------------------------------------
 
     def _merge(self, made: Sequence[PartOutput], times: Any, sources: bool) -> Iterator[EventBlock]:
-        """Number what parts have published of some events, and put it in the order of the whole."""
+        """Number the output of the parts, and merge it in the order of publication."""
         places, late, *more = (
             np.concatenate([getattr(each, name) for each in made])
             for name in ("places", "late", "due", "rules", "triggers")
@@ -137,7 +137,7 @@ class RulesByKey:
             yield replace(whole.take(order), texts=self._parts[0].texts.by_code)
 
     def _place(self, number: int, order: Any, begun: int, found: EventBlock | None, times: Any) -> PartOutput:
-        """Find out where the composites of a part belong; `begun` is its number of the first event of a block."""
+        """Locate the composites of a part in the block; `begun` is its number of the block's first event."""
         numbers: Any = np.zeros(0, np.int64) if found is None else found.numbers
         causes, nothing = causes_of(numbers, begun), np.zeros_like(numbers)
         places = order[causes] + 1 if len(order) else nothing
@@ -153,7 +153,7 @@ class RulesByKey:
         return made
 
     def _place_late(self, made: PartOutput, found: EventBlock, causes: Any, times: Any) -> PartOutput:
-        """Find out which composites deadlines cause; `triggers` is where the composite is that the deadline emits."""
+        """Mark the composites that deadlines cause; `triggers` is the index of the one that the deadline emits."""
         ids = np.array([self._rules[name] for name in found.rule_names])[found.rules]
         here: Any = np.arange(len(ids))
         begins = np.maximum.accumulate(np.where(np.isin(ids, self._waiting), here, -1))
@@ -170,12 +170,12 @@ class RulesByKey:
         )  # fmt: skip
 
     def _number(self, part: int, made: PartOutput, numbers: Any, before: Any, sources: bool) -> EventBlock | None:
-        """Give what a part has published its numbers in the whole.
+        """Renumber the output of a part for the whole run.
 
         Parameters
         ----------
-        numbers: of its composites.
-        before: of each event of the block, how many there have been before it, but for events of this block.
+        numbers: final numbers of the part's composites.
+        before: for each event of the block, the number of earlier ones, events of this block not counted.
         """
         of_events = made.order + before[made.order]
         made.piece.numbers[:] = np.concatenate([of_events, numbers[made.late]])[made.entries]
@@ -186,6 +186,6 @@ class RulesByKey:
         return replace(made.found, numbers=numbers, sources=self._numbers[part].of_whole(made.found.sources))
 
     def _last(self, number: int, times: Any) -> int:
-        """The time of the last event, as far as it is known."""
+        """Return the time of the last event, as far as it is known."""
         pieces = self._numbers[number].pieces
         return int(times[-1]) if len(times) else pieces[-1].last if pieces else 0

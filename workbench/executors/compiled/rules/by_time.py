@@ -1,9 +1,9 @@
-"""Rules in several threads by time: each thread has all rules, and a slice of each block of events.
+"""Rules in several threads by time: each thread runs all rules on a time slice of each block of events.
 
-The rule of this module: what an event causes is decided by the events of the *reach* before it. So before its slice a
-thread lets these join its history: they trigger nothing there or, where rules feed each other, they trigger what
-another thread publishes. The thread that has had the end of a block has the beginning of the next one, and nothing to
-repeat. Where the reach begins before the block, others begin with a copy of what that thread knows.
+The rule of this module: the events of the *reach* before an event decide what it causes. So a thread first replays
+these before its slice: they trigger nothing or, where rules feed each other, what another thread publishes. The thread
+that had the end of a block gets the beginning of the next one, without replay. Where the reach begins before the block,
+other threads begin with a copy of that thread's history.
 
 Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
 (DEBS 2013).
@@ -29,26 +29,26 @@ from workbench.tesla.event_block import EventBlock
 from workbench.tesla.occurrence import Occurrence
 
 MIN_SLICE = 1 << 12
-"""Events that are worth a thread."""
+"""Minimum number of events that pays for a thread."""
 ROUNDS = 3
-"""Steps in which the lengths of slices are found."""
+"""Iterations that find the lengths of slices."""
 REPLAY_COST = 0.5
-"""The part of the time for an event that it takes to repeat it, until that is known."""
+"""Initial estimate of the cost of replaying an event, relative to processing it."""
 MAX_REPLAY_COST = 1.5
-"""Most that it takes; more is chance."""
+"""Upper limit of that cost; larger measurements are noise."""
 FADING = 0.7
-"""The weight of earlier blocks in what it takes."""
+"""The weight of earlier blocks in that cost."""
 
 
 class SliceOutput(NamedTuple):
-    """What a thread has published of its slice.
+    """The output of a thread for its slice.
 
     Attributes
     ----------
-    repeated: its numbers of the events that it has repeated.
-    begun: its number of the first event of the slice.
-    seconds: for what is repeated, and for its own.
-    error: that ended it.
+    repeated: the thread's numbers of the events that it has replayed.
+    begun: the thread's number of the first event of the slice.
+    seconds: time for replayed events, and for its own.
+    error: the error that ended it.
     """
 
     repeated: Any
@@ -59,7 +59,7 @@ class SliceOutput(NamedTuple):
 
 
 class RulesByTime:
-    """A rule set by time.
+    """A rule set that is divided by time.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class RulesByTime:
     def run(
         self, events: EventBlock | list[Occurrence], times: Any, *, sources: bool
     ) -> Iterator[EventBlock | list[Occurrence]]:
-        """The composites of some events, of which one has a number of more than 64 bits where they are no block."""
+        """Yield the composites of events, which are a list if a number has more than 64 bits."""
         leader, slices = self._parts[self._leader], list(pairwise([0, *self.cut(times)]))
         if not isinstance(events, EventBlock) or not leader.takes_block(1):
             slices = [(0, len(times))]
@@ -96,16 +96,16 @@ class RulesByTime:
         self._leader, self._events = threads[-1], self._events + len(times)
 
     def advance(self, time: int) -> Iterator[EventBlock]:
-        """The composites that the clock causes: none, since nothing waits for a deadline."""
+        """Return the composites that the clock causes: none, since no rule waits for a deadline."""
         del time
         return iter(())
 
     def _begin_of(self, times: Any, first: int) -> int:
-        """Where in the block a thread begins to repeat events before its slice."""
+        """Return the index in the block from which a thread replays events before its slice."""
         return int(np.searchsorted(times, times[first] - self._split.overlap))
 
     def cut(self, times: Any) -> list[int]:
-        """Where the slices of a block end, so that all of them take the same time."""
+        """Return the ends of the slices of a block, with equal estimated durations."""
         count = len(times)
         for slices in range(min(len(self._parts), count // MIN_SLICE), 1, -1):
             sizes = np.full(slices, count / slices)
@@ -120,7 +120,7 @@ class RulesByTime:
         return [count]
 
     def _start(self, thread: int, within: bool) -> None:
-        """Let a thread know nothing, where the block has all that it asks for, or what the leader knows."""
+        """Reset a thread: to an empty history if the block has the whole reach, otherwise to that of the leader."""
         part, numbers = self._parts[thread], self._numbers[thread]
         part.forget_events()
         numbers.pieces = []
@@ -131,7 +131,7 @@ class RulesByTime:
     def _run_slice(
         self, part: CompiledRules, events: EventBlock | list[Occurrence], places: tuple[int, int, int], sources: bool
     ) -> SliceOutput:
-        """Repeat the events from the first place to the second one, and process those up to the third one."""
+        """Replay the events from the first offset to the second, and process those up to the third."""
         begin, first, last = places
         if not isinstance(events, EventBlock):
             begun = part.count
@@ -146,7 +146,7 @@ class RulesByTime:
         return SliceOutput(repeated, begun, found, (began - started, thread_time() - began), error)
 
     def _repeat(self, part: CompiledRules, block: EventBlock) -> Any:
-        """Let a thread know some events; its numbers of them."""
+        """Replay events in a thread; return its numbers of them."""
         begun = part.count
         if self._split.fed:
             made = [number for each in part.run_block(block, sources=False) for number in _numbers_of(each).tolist()]
@@ -157,7 +157,7 @@ class RulesByTime:
     def _publish(
         self, part: PartNumbers, made: SliceOutput, places: tuple[int, int, int], times: Any
     ) -> Iterator[EventBlock | list[Occurrence]]:
-        """Give what a thread has published the numbers that it has in the whole."""
+        """Renumber the output of a thread for the whole run."""
         begin, first, last = places
         if len(made.repeated):
             again: Any = self._events + np.arange(begin, first)
@@ -181,7 +181,7 @@ class RulesByTime:
                 ]
 
     def _account(self, seconds: tuple[float, float], counts: tuple[int, int]) -> None:
-        """Learn what it takes to repeat an event."""
+        """Update the estimated cost of replaying an event."""
         self._seconds, self._counts = FADING * self._seconds + seconds, FADING * self._counts + counts
         if self._counts.min() >= MIN_SLICE and self._seconds[1] > 0:
             repeated, own = self._seconds / self._counts
@@ -189,5 +189,5 @@ class RulesByTime:
 
 
 def _numbers_of(found: EventBlock | Sequence[Occurrence]) -> Any:
-    """The numbers of composites."""
+    """Return the numbers of composites."""
     return found.numbers if isinstance(found, EventBlock) else np.array([each.number for each in found], np.int64)

@@ -1,7 +1,7 @@
-"""The kernel's entries, as plain Python or as machine code.
+"""The kernel's entry functions, as plain Python or as machine code.
 
-The rule of this module: an entry takes tables (named tuples of arrays), arrays and whole numbers. Machine code is given
-the address of the descriptors of tables; these are written anew only where the tables are others than at the last call.
+The rule of this module: an entry takes tables (named tuples of arrays), arrays and integers. Machine code gets the
+addresses of table descriptors, which are rewritten only where a call has other tables than the last one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from workbench.executors.compiled.rules.records import ArrayKind, array_kind, ar
 
 NOTICE = "compiling the kernel of rules, once for this machine and version: up to twenty seconds"
 SHORT_RUN, LONG_RUN = 1024, 4096
-"""Events that do not pay for machine code that is loaded, and for such that is compiled."""
+"""Numbers of events above which loading machine code pays off, and compiling it."""
 
 
 class KernelFunctions(NamedTuple):
-    """The entries of the kernel."""
+    """The entry functions of the kernel."""
 
     run: Callable[..., Any]
     rebuild_chains: Callable[..., Any]
@@ -44,10 +44,10 @@ COMPILERS = (
     f"{__package__}.machine_code", __name__,
     *(f"{MachineLoop.__module__.rpartition('.')[0]}.{each}" for each in ("link_time", "table_references")),
 )  # fmt: skip
-"""The module that compiles the kernel, and those that decide with it what becomes of it."""
+"""The module that compiles the kernel, and those on which the machine code depends."""
 
 PLAIN = KernelFunctions(run, rebuild_chains, add_rows, join_events)
-"""The kernel in plain Python: some 200 us for an event."""
+"""The kernel in plain Python: some 200 us per event."""
 
 ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
     run: (
@@ -61,16 +61,16 @@ ENTRIES: Mapping[Callable[..., Any], tuple[Any, ...]] = {
         Annotated[Any, records.TRIGGER], int,
     ),
 }  # fmt: skip
-"""The parameters of each entry: classes of tables, annotations of arrays, or whole numbers."""
+"""The parameters of each entry: classes of tables, annotations of arrays, or `int`."""
 
 
 def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: dict[Any, Any]) -> Any:
-    """A function of the kernel for a compiler, and what it calls: functions find each other by global names.
+    """Compile a kernel function and the functions it calls, which find each other by global names.
 
     Parameters
     ----------
-    compiled: makes what the compiler needs of a copy whose names are replaced, given the function, too.
-    known: what there is already.
+    compiled: compiles a copy whose global names are replaced; also gets the original function.
+    known: functions that are compiled already.
     """
     if function not in known:
         names = dict(function.__globals__)
@@ -85,26 +85,26 @@ def link_functions(function: Any, compiled: Callable[[Any, Any], Any], known: di
 
 
 def compile_functions() -> KernelFunctions:
-    """The kernel as machine code, for the arrays of one running rule set.
+    """Return the kernel as machine code, for the arrays of one running rule set.
 
-    It is compiled once for a machine and version, which a line on stderr says.
+    It is compiled once per machine and version; a line on stderr reports that.
     """
     return KernelFunctions(*map(EntryCall, PLAIN))
 
 
 class PassedArgument(NamedTuple):
-    """What machine code is given for an argument: it, or where the descriptors of its arrays are, which lie here."""
+    """An argument as machine code gets it: itself, or the address of array descriptors, which are kept alive here."""
 
     given: Any
     descriptors: Any = None
 
 
 class EntryCall:
-    """Calls an entry as machine code.
+    """A callable that runs an entry as machine code.
 
     Parameters
     ----------
-    entry: the same in plain Python.
+    entry: the entry in plain Python.
     """
 
     def __init__(self, entry: Callable[..., Any]) -> None:
@@ -119,7 +119,7 @@ class EntryCall:
         self._call()
 
     def _bind(self, arguments: tuple[Any, ...]) -> None:
-        """Let the next call have other arguments; one that was there before is described already."""
+        """Bind the arguments of the next calls; arguments of the previous call keep their descriptors."""
         known = {id(each): passed for each, passed in zip(self._arguments, self._passed, strict=True)}
         for argument, parameter in zip(arguments, self._parameters, strict=True):
             if id(argument) not in known:
@@ -133,18 +133,18 @@ class EntryCall:
 
 
 def _pass_argument(argument: Any, parameter: Any) -> PassedArgument:
-    """What is passed for an argument; descriptors are as numba has them."""
+    """Convert an argument for machine code; descriptors have numba's layout."""
     if parameter is int:
         return PassedArgument(argument)
     if not isinstance(argument, tuple):
         _check_kind(argument, array_kind(parameter), "an argument")
-        # Numpy would describe each field of a record whenever it says where the array is.
+        # Without the view, numpy would describe each field of a record whenever it is asked for the address.
         named = argument.dtype.names is not None
         return PassedArgument(argument.view(np.ndarray).view(f"V{argument.itemsize}") if named else argument)
     words = list[int]()
     for (name, kind), array in zip(array_kinds(parameter).items(), argument, strict=True):
         _check_kind(array, kind, name)
-        counted = (0, 0)  # by who counts references
+        counted = (0, 0)  # meminfo and parent, which count references
         words += (*counted, array.size, array.itemsize, _address(array), *array.shape, *array.strides)
     descriptors = np.array(words)
     return PassedArgument(_address(descriptors), descriptors)
@@ -161,25 +161,25 @@ def _address(array: Any) -> int:
 
 
 def is_kept() -> bool:
-    """Whether the kernel has been compiled; it is loaded then."""
+    """Whether the kernel has been compiled; loads it if so."""
     return _machine_loop(run).ready(_examples(run))
 
 
 def is_startable(events: int) -> bool:
-    """Whether there is machine code of the kernel that so many events pay for.
+    """Whether machine code of the kernel is there, and pays off for this number of events.
 
-    Nobody waits for a compiler: where they would pay for it, another process compiles the kernel, and keeps it.
+    No run waits for a compiler: where compiling pays off, another process compiles the kernel and stores it.
     """
     if events <= SHORT_RUN:
         return False
     if is_kept():
         return True
-    return events > LONG_RUN and not _compilation().is_alive()  # where nothing is kept, this process will compile it
+    return events > LONG_RUN and not _compilation().is_alive()  # where nothing can be stored, this process compiles it
 
 
 @cache
 def _compilation() -> Thread:
-    """The thread that waits for the compiler, once in this process."""
+    """Start the thread that waits for the compiler, once per process."""
     print(f"{NOTICE}; cdp computes meanwhile", file=sys.stderr, flush=True)
     made = Thread(target=compile_aside, daemon=True)
     made.start()
@@ -187,18 +187,18 @@ def _compilation() -> Thread:
 
 
 def compile_aside() -> None:
-    """Have another process compile the kernel, and what changes its tables; the kernel comes last."""
+    """Let another process compile the kernel and the functions that rebuild its tables; the kernel comes last."""
     fetch_together([(_machine_loop(entry), _examples(entry)) for entry in (rebuild_chains, add_rows, run)])
 
 
 def _examples(entry: Callable[..., Any]) -> list[Any]:
-    """Arguments as machine code of an entry is given them."""
+    """Return example arguments of an entry, in the form that machine code gets."""
     kinds = (None if isinstance(each, type) else array_kind(each) for each in ENTRIES[entry])
     return [0 if kind is None else np.zeros((1,) * kind.axes, kind.dtype) for kind in kinds]
 
 
 @cache
 def _machine_loop(entry: Callable[..., Any]) -> MachineLoop:
-    """An entry as machine code."""
+    """Return an entry as machine code."""
     names = [f"{kernel.__name__}.{path.stem}" for path in sorted(Path(str(kernel.__file__)).parent.glob("*.py"))]
     return MachineLoop(code_of(entry.__module__, entry.__name__, records.__name__, *COMPILERS, *names), COMPILERS[0])

@@ -1,7 +1,7 @@
-"""Indexes of rules by a constant that an attribute of their trigger is to be equal to.
+"""Indexes of rules by a constant that an attribute of their trigger must equal.
 
-The rule of this module: which rules have an index, and by which attribute, is said by the plan of the rule set; this
-writes hash tables, in which rules of one hash value follow one another.
+The rule of this module: the plan of the rule set says which rules have an index, and by which attribute; this module
+writes hash tables, in which rules of one hash value are adjacent.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from workbench.tesla.resolved import expand_parameters
 
 
 def constant_index(plan: SetPlan, rule: int) -> TriggerIndex | None:
-    """The index by which a rule is found, if it has one.
+    """Return the index by which a rule is found, if it has one.
 
-    A float has none, for equal ones may have different words.
+    There is none by a float, for equal floats may have different words.
     """
     index = plan.index(rule)
     return index if index and index.operator == "==" and not isinstance(index.constant, float) else None
 
 
 def constraints_to_ask(plan: SetPlan, rule: int) -> list[t.Expression]:
-    """The constraints of a rule's trigger, but for what its index has decided."""
+    """Return the constraints of a rule's trigger, without the one that its index decides."""
     index, constraints = constant_index(plan, rule), plan.plans[rule].trigger.part.constraints
     return [each for each in constraints if index is None or index_of(expand_parameters(each, own=True)) != index]
 
 
 def find_constants(plan: SetPlan, word: Callable[[Any], int]) -> Mapping[int, tuple[int, int]]:
-    """The rules that are found by a constant: the attribute of their trigger, and the constant as a word."""
+    """Map each rule that has an index to the attribute of its trigger and the constant, as a word."""
     indexes = ((rule, constant_index(plan, rule)) for rule in range(len(plan.plans)))
     return {rule: (index.attribute, word(index.constant)) for rule, index in indexes if index is not None}
 
@@ -42,11 +42,11 @@ def find_constants(plan: SetPlan, word: Callable[[Any], int]) -> Mapping[int, tu
 def index_constants(
     tables: records.PlanTables, triggers: Sequence[int], constants: Mapping[int, tuple[int, int]]
 ) -> records.PlanTables:
-    """Add the indexes to tables.
+    """Add the constant indexes to the tables.
 
     Parameters
     ----------
-    triggers: of each rule the type that triggers it.
+    triggers: the trigger type of each rule.
     """
     cells = sorted({(triggers[rule], cell) for rule, (cell, _) in constants.items()})
     indexes, chains, entries = list[tuple[int, ...]](), list[int](), list[tuple[int, ...]]()

@@ -1,7 +1,7 @@
-"""What rules have cost, for `--profile`.
+"""The cost of each rule, for `--profile`.
 
-The rule of this module: counts are the kernel's. The time that it took is divided by the ticks that it counted for
-each rule; what columns cost that rules share is nobody's.
+The rule of this module: counts are the kernel's. Its processor time is divided among rules in proportion to their
+ticks; the cost of columns that rules share is charged to none.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from workbench.tesla.engines.engine import RuleCost
 
 
 class CostCounter:
-    """Counts events, and the processor time of the kernel.
+    """Counters of events, and of the processor time of the kernel.
 
     Attributes
     ----------
-    seconds: of processor time.
+    seconds: processor time.
     """
 
     def __init__(self, types: int) -> None:
@@ -29,7 +29,7 @@ class CostCounter:
         self.seconds = 0.0
 
     def run(self, memory: KernelMemory, events: EventWords) -> KernelStatus:
-        """Let the kernel process events, and account for them."""
+        """Let the kernel process events, and record their cost."""
         began, first = thread_time(), int(memory.state.reached)
         status = memory.run(events)
         self.seconds += thread_time() - began
@@ -43,7 +43,7 @@ class CostCounter:
             self._events[type_] += 1
 
     def costs(self, memory: KernelMemory) -> list[RuleCost]:
-        """What each rule has cost."""
+        """Return the cost of each rule."""
         plan, ticks, found = memory.rule_tables.plan, max(1, int(memory.state.ticks)), list[RuleCost]()
         for each, cost in zip(plan.plans, memory.scratch.total_costs, strict=False):
             kept = (step for step in (*each.steps[1:], each.absent) if step is not None and not step.fact)
@@ -56,6 +56,6 @@ class CostCounter:
 
 
 def add_costs(costs: Sequence[RuleCost], before: Sequence[RuleCost]) -> list[RuleCost]:
-    """Add what rules of the same names have cost before."""
+    """Add the earlier costs of rules of the same names."""
     known = {each.rule: each for each in before}
     return [each + known.get(each.rule, RuleCost(each.rule)) for each in costs]

@@ -1,7 +1,7 @@
-"""The kernel of rules on an NVIDIA GPU: a thread for each trigger of a stretch. Imports numba's CUDA target.
+"""The kernel of rules on an NVIDIA GPU: one thread per trigger of a stretch. Imports numba's CUDA target.
 
-The rule of this module: functions of the kernel become functions of the device as they stand. The history is sent for
-each stretch; triggers, the states of threads and composites come back.
+The rule of this module: functions of the kernel become functions of the device unchanged. The history is copied to the
+device for each stretch; triggers, the states of threads and composites are copied back.
 
 Source: Cugola and Margara, 5.3.
 """
@@ -26,16 +26,16 @@ from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
 BLOCKS, THREADS = 128, 64
-"""Blocks of a launch, and threads of each."""
+"""Blocks of a launch, and threads per block."""
 
 
 def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> StretchRules:
-    """Run rules on a GPU.
+    """Start an engine that matches triggers on a GPU.
 
     Raises
     ------
-    EngineMissing: there is none.
-    Refused: a rule is not for it.
+    EngineMissing: there is no GPU.
+    Refused: a rule cannot run on it.
     """
     if why := missing_device():
         hint = "`workbench doctor` shows devices, and what they need; --backend compiled needs none"
@@ -44,11 +44,11 @@ def gpu_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> Stretch
 
 
 class CudaDevice:
-    """A GPU.
+    """A GPU that matches triggers.
 
     Parameters
     ----------
-    blocks, block_threads: of a launch; a thread has one trigger after the other.
+    blocks, block_threads: blocks of a launch, and threads per block; a thread takes one trigger after another.
     """
 
     def __init__(self, blocks: int = BLOCKS, block_threads: int = THREADS) -> None:
@@ -60,14 +60,14 @@ class CudaDevice:
     ) -> None:
         """Match all triggers; see `TriggerDevice`."""
         sent = [_send(each) for each in (plan, history, scratches, states, triggers, output)]
-        sent[2] = sent[2]._replace(reals=sent[2].stack.view(np.float64))  # the same memory as that of whole numbers
+        sent[2] = sent[2]._replace(reals=sent[2].stack.view(np.float64))  # shares memory with the integers
         _kernel()[self._blocks, self._block_threads](*sent)
         for mine, there in zip((states, triggers, *output), (sent[3], sent[4], *sent[5]), strict=True):
             mine[...] = there.copy_to_host()
 
 
 def _send(given: Any) -> Any:
-    """An array, or a tuple of arrays, on the device."""
+    """Copy an array, or a tuple of arrays, to the device."""
     if isinstance(given, tuple):
         return type(given)(*map(_send, given))
     return cuda.to_device(np.ascontiguousarray(given))
@@ -75,7 +75,7 @@ def _send(given: Any) -> Any:
 
 @cache
 def _kernel() -> Any:
-    """What every thread does."""
+    """Compile the function that every thread runs."""
     known = {fetch: cuda.jit(device=True)(_fetch_nothing)}
     match = link_functions(match_triggers, lambda copied, _: cuda.jit(device=True)(copied), known)
 
@@ -86,4 +86,4 @@ def _kernel() -> Any:
 
 
 def _fetch_nothing(array: Any, place: Any) -> None:
-    """Fetch nothing ahead: while a thread waits for memory, a GPU runs others."""
+    """Skip a prefetch: while a thread waits for memory, a GPU runs others."""

@@ -1,9 +1,9 @@
 """The engine `compiled` of rules: a rule set as tables that one kernel interprets, over columns of events.
 
-The rule of this module: what the kernel does not take while it runs (a number of more than 64 bits, an endless chain,
-facts that a database does not give) is undone, and the engine `cdp` goes on with the state. After some events the
-kernel takes it back, where it can be said in words. Rules that come and go do so that way, too; and so does what comes
-before there is machine code of the kernel.
+The rule of this module: when the kernel meets something that it cannot process (a number of more than 64 bits, an
+endless chain, facts that a database does not return), the event is rolled back and the engine `cdp` resumes from the
+state. After some events the kernel takes over again, if the state fits in words. `cdp` also changes rules, and
+processes the events before machine code of the kernel is ready.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 PATIENCE, WAITING = 1024, 256
-"""Events that `cdp` processes before the kernel takes the state back, and before machine code is looked for."""
+"""Events that `cdp` processes before the kernel takes the state back, and before it checks for machine code."""
 CAPACITY = 1024
-"""Entries of each array that grows, in the beginning."""
+"""Initial capacity of each array that grows."""
 
 FULL_OF_COMPOSITES, LARGE_OUTPUT = (KernelStatus.FULL_PENDING, KernelStatus.FULL_OUTPUT), 1 << 15
-"""Room for so many composites is enough, unless one event causes more: to take that many costs little for each."""
+"""Sufficient output capacity, unless one event causes more composites: a larger block saves little per composite."""
 
 
 class CompiledRules:
-    """A rule set that runs as tables.
+    """A rule set that runs as tables, interpreted by the kernel.
 
     Parameters
     ----------
     capacity: see `KernelMemory`.
-    texts: those of a run that this engine is a part of; else it has its own.
-    numbered: whether composites take places in the order of events.
-    waits: whether `cdp` computes while there is no machine code of the kernel; else plain Python does.
+    texts: the text codes of the run that this engine is a part of; by default it has its own.
+    numbered: whether composites take numbers in the order of events.
+    waits: whether `cdp` runs until there is machine code of the kernel; otherwise plain Python does.
 
     Raises
     ------
-    Refused: a construct is not for the kernel.
+    Refused: the kernel does not support a construct.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class CompiledRules:
             self._start()
 
     def _start(self) -> None:
-        """Let the kernel go on, from the first event or from where `cdp` is."""
+        """Let the kernel start, at the first event or from the state of `cdp`."""
         if self._exact is not None:
             self._take_back()
             return
@@ -106,7 +106,7 @@ class CompiledRules:
             self._hand_over()
 
     def _begin(self, rules: RuleSet) -> None:
-        """Plan rules, of which nothing has happened yet."""
+        """Plan rules in their initial state."""
         plan = SetPlan(rules, indexed=self.settings.indexed)
         refuse_unsupported(plan.plans)
         texts = self._given_texts or TextCodes(text_literals(rules))
@@ -118,17 +118,17 @@ class CompiledRules:
         self._costs = CostCounter(len(rules.events))
 
     def _new_memory(self, functions: KernelFunctions) -> KernelMemory:
-        """The arrays of these rules, before the first event."""
+        """Allocate the arrays of these rules, as before the first event."""
         memory = KernelMemory(self._tables, self._capacity, functions)
         memory.state.profiled, memory.state.numbered = self.settings.profiled, self._numbered
         return memory
 
     def _read_facts(self, memory: KernelMemory) -> None:
-        """Read the facts as they are now.
+        """Read the current facts.
 
         Raises
         ------
-        Refused: there are too many. FactsError: a database does not answer. LargeNumberError: a number is too large.
+        Refused: too many rows. FactsError: a database does not answer. LargeNumberError: a number is too large.
         """
         self._retained = retain_facts(self._tables.plan, self.facts)
         rows = self.facts if self._retained is None else self._retained.rows
@@ -136,12 +136,12 @@ class CompiledRules:
 
     @property
     def by_blocks(self) -> bool:
-        """Whether each block of events queries databases, since a table is too large to be retained."""
+        """Whether each block of events queries databases, since a table is too large to retain."""
         return self._retained is not None and self._retained.by_blocks
 
     @property
     def rules(self) -> RuleSet:
-        """What runs."""
+        """The rules that run."""
         return self._rules if self._exact is None else self._exact.rules
 
     @property
@@ -152,22 +152,22 @@ class CompiledRules:
 
     @property
     def count(self) -> int:
-        """How many events there have been, composites among them."""
+        """The number of events so far, composites included."""
         return int(self.memory.state.order) if self._exact is None else self._exact.count
 
     # --- events -----------------------------------------------------------------------------------------
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes."""
+        """Return the composites that an event causes."""
         parts = self.process_single(event, self._take_singly, sources=True)
         return [composite for part in parts for composite in part]
 
     def _take_singly(self) -> list[Occurrence]:
-        """Take the composites of the output one by one."""
+        """Take the composites of the output as a list."""
         return take_composites(self.memory, self.texts.by_code)
 
     def process_single(self, event: Occurrence, read: Callable[[], Any], *, sources: bool) -> list[Any]:
-        """What an event causes: what `read` makes of the output, as often as there is some; or composites of `cdp`."""
+        """Process an event; return what `read` makes of each output of the kernel, or composites of `cdp`."""
         if self.takes_block(1):
             check_event(event, self._rules, self.now, self._passed)
             with suppress(LargeNumberError):
@@ -187,7 +187,7 @@ class CompiledRules:
         return [found]
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of so many events is processed by the kernel, for which they may pay now."""
+        """Whether the kernel processes a block of this many events; may load machine code if they pay for it."""
         if self._waits and self._patience <= 0 and is_startable(self._seen + events):
             self.use_machine_code()
         return events > 0 and self._exact is None and not self._waits
@@ -195,11 +195,11 @@ class CompiledRules:
     def process_block(
         self, block: EventBlock, *, sources: bool = False, read: Callable[[], Any] | None = None
     ) -> Iterable[Any]:
-        """The composites of a block, in the order of publication: each part a block or, made by `cdp`, a list.
+        """Yield the composites of a block, in the order of publication: each part a block or, from `cdp`, a list.
 
         Parameters
         ----------
-        read: what is made of the output of the kernel instead of a block.
+        read: reads the output of the kernel in place of a block.
         """
         if block.texts:
             self.texts.put(list(block.texts.values()))
@@ -209,7 +209,7 @@ class CompiledRules:
         yield from self.run_block(block, sources=sources, read=read)
 
     def run_block(self, block: EventBlock, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
-        """The same of a block whose texts are known, and which comes in time."""
+        """Process a block as `process_block` does; its texts are known, and it is not late."""
         self._see_facts()
         read = read or partial(self._take_block, sources=sources)
         done = 0
@@ -236,7 +236,7 @@ class CompiledRules:
         return composite_block(self.memory, self.texts.by_code, sources=sources)
 
     def _load_facts(self, block: EventBlock) -> int:
-        """Load the facts for a block; for how many of its events, from the first one on, these are all."""
+        """Load the facts for a block; return for how many of its events, from the first on, they suffice."""
         if np.abs(block.times[[0, -1]]).max() >= FAR:
             return 0
         if self._retained is None:
@@ -249,7 +249,7 @@ class CompiledRules:
         return ready
 
     def _see_facts(self) -> None:
-        """Read facts again that have changed; what `cdp` asks, it asks anew."""
+        """Read changed facts again: `cdp` queries them anew."""
         if self._changing and self._exact is None:
             assert self._retained is not None
             if self._retained.are_outdated():
@@ -257,9 +257,9 @@ class CompiledRules:
                 self._take_back()
 
     def read_block(self, block: EventBlock) -> list[int]:
-        """Let events join the history that trigger nothing; their texts are known.
+        """Append events, whose texts are known, to the history without triggering rules.
 
-        Returns the numbers of the composites of those that `cdp` has processed, which were not for the kernel.
+        Returns the numbers of the composites of events that `cdp` processed because the kernel could not.
         """
         if self._exact is None:
             orders: Any = self.count + np.arange(len(block))
@@ -272,13 +272,13 @@ class CompiledRules:
         return [each.number for event in events for each in self._hand_over().process(event)]
 
     def _count_events(self, count: int) -> None:
-        """Let machine code run once there have been so many events that it pays."""
+        """Count events, and switch to machine code once there are enough to pay for it."""
         self._seen += count
         if self._seen > SHORT_RUN:
             self.use_machine_code()
 
     def use_machine_code(self) -> None:
-        """Let machine code run from now on, unless Python is to."""
+        """Switch to machine code, unless the settings demand plain Python."""
         if not self.settings.plain and self.memory.functions is PLAIN:
             self.memory.functions = compile_functions()
         if self._waits:
@@ -286,14 +286,14 @@ class CompiledRules:
             self._start()
 
     def _forget_texts(self) -> None:
-        """Forget texts that nothing holds any more, from time to time."""
+        """Release texts that nothing refers to, from time to time."""
         before, history = len(self.texts), self.memory.history
         self.texts.forget(lambda: [history.cells.ravel(), history.silences[:, 2:-1].ravel()])
         if len(self.texts) < before or self.memory.state.letters > MOST_LETTERS:
             forget_texts(self.memory)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
-        """Let the kernel process events, as far as it takes them; stops when there is output to be taken."""
+        """Let the kernel process events as far as it can; yields whenever there is output to take."""
         memory, state = self.memory, self.memory.state
         state.reached, status = 0, KernelStatus.FULL_OUTPUT
         while status != KernelStatus.DONE:
@@ -310,12 +310,12 @@ class CompiledRules:
                 make_room(memory, status, self.texts, self._block_texts)
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to a time."""
+        """Return the composites that the clock causes up to a time."""
         read = self._take_singly
         return [composite for part in self.run_until(time, sources=True, read=read) for composite in part]
 
     def run_until(self, time: int, *, sources: bool, read: Callable[[], Any] | None = None) -> Iterator[Any]:
-        """The same in parts, as `process_block` gives them."""
+        """Yield the composites that the clock causes up to a time, in parts as `process_block` does."""
         self._see_facts()
         read = read or partial(self._take_block, sources=sources)
         state = self.memory.state
@@ -331,32 +331,32 @@ class CompiledRules:
         self._passed = time if self._passed is None else max(time, self._passed)
 
     def forget_events(self) -> None:
-        """Forget all events, as before the first one; numbers in the order go on."""
+        """Forget all events; numbering continues."""
         self._exact = None
         self.memory.forget_events()
 
     def copy_history(self, other: CompiledRules) -> None:
-        """Know what another engine of these rules knows."""
+        """Copy the history of another engine of these rules."""
         self.memory = other.memory.copy_for_thread(self.memory.functions)
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost."""
+        """Return the cost of each rule."""
         if not self.settings.profiled:
             return []
         costs = self._costs.costs(self.memory) if self._exact is None else self._exact.profile()
         return add_costs(costs, self._before)
 
-    # --- what the kernel does not take -------------------------------------------------------------------
+    # --- events that the kernel cannot process -----------------------------------------------------------
 
     def _hand_over(self) -> Publisher:
-        """Let `cdp` go on."""
+        """Hand the state over to `cdp`."""
         if self._exact is None:
             self._before = self.profile()
             self._exact, self._patience = self._make_publisher(), WAITING if self._waits else PATIENCE
         return self._exact
 
     def _process_exactly(self, events: Sequence[Occurrence], found: list[Occurrence]) -> int:
-        """Let `cdp` process events until the kernel takes the state back; how many these are."""
+        """Process events with `cdp` until the kernel takes the state back; return how many were processed."""
         for count, event in enumerate(events, 1):
             found += self._hand_over().process(event)
             self._seen, self._patience = self._seen + 1, self._patience - 1
@@ -365,7 +365,7 @@ class CompiledRules:
         return len(events)
 
     def _take_back(self) -> bool:
-        """Let the kernel go on, if the state can be said in words."""
+        """Let the kernel take over, if the state fits in words; return whether it does."""
         exact = self._exact
         assert exact is not None
         if self._waits:
@@ -373,7 +373,7 @@ class CompiledRules:
             if is_startable(self._seen):
                 self.use_machine_code()
             return self._exact is None
-        self._patience = PATIENCE + len(list_held_events(exact))  # it takes long to see, where there are many
+        self._patience = PATIENCE + len(list_held_events(exact))  # the check is slow where there are many
         try:
             if exact.rules != self._rules:
                 self._begin(exact.rules)
@@ -382,14 +382,14 @@ class CompiledRules:
                 return False
             self._read_facts(memory)
             read_publisher(exact, memory, self.texts)
-        except (LargeNumberError, Refused, FactsError):  # a rule that came later; too many facts; or no answer
+        except (LargeNumberError, Refused, FactsError):  # a rule that was added later; too many facts; or no answer
             return False
         self._before, self._costs = self.profile(), CostCounter(len(self._rules.events))
         self.memory, self._passed, self._exact = memory, exact.passed, None
         return True
 
     def _make_publisher(self) -> Publisher:
-        """The engine `cdp` in this state."""
+        """Build the engine `cdp` with the current state."""
         if self._exact is not None:
             return self._exact
         exact = to_publisher(self.memory, self.facts, self.settings, self.texts.by_code)
@@ -398,17 +398,17 @@ class CompiledRules:
         return exact
 
     def add(self, rules: RuleSet | str) -> Mapping[str, float]:
-        """Add rules behind those there are."""
+        """Append rules."""
         with self._change_rules() as exact:
             return exact.add(rules)
 
     def remove(self, name: str) -> None:
-        """Take a rule away."""
+        """Remove a rule."""
         with self._change_rules() as exact:
             exact.remove(name)
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
-        """Put another rule in the place of one."""
+        """Replace a rule."""
         with self._change_rules() as exact:
             return exact.replace(name, rules)
 
@@ -421,10 +421,10 @@ class CompiledRules:
             self._take_back()
 
     def snapshot(self) -> bytes:
-        """The state as bytes."""
+        """Return the state as bytes."""
         return self._make_publisher().snapshot()
 
     def restore(self, state: bytes) -> None:
-        """Go on where another engine was."""
+        """Resume from the state of another engine."""
         with self._change_rules() as exact:
             exact.restore(state)

@@ -1,6 +1,6 @@
-"""Expressions of rules as instructions in postfix, for the kernel's stack.
+"""Compilation of expressions of rules to postfix instructions, for the kernel's stack.
 
-The rule of this module: it writes what `refusals` has let through; nothing is refused here.
+The rule of this module: it writes what `refusals` has accepted; nothing is refused here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from workbench.tesla.resolved import TIME, RuleSlot, domain_of
 
 T = TypeVar("T")
 ListPart = tuple[int, int]
-"""Where a part of a list begins and ends."""
+"""The start and end of a part of a list."""
 PostfixLine = tuple[int, int, int]
-"""What is pushed, and of where; or an operation."""
+"""An operand to push and its source; or an operation."""
 LEAVES = (Opcode.CELL, Opcode.REGISTER, Opcode.TIME, Opcode.CONST)
 OPCODES: Mapping[tuple[str, int], Opcode] = {
     ("+", 2): Opcode.ADD, ("-", 2): Opcode.SUB, ("*", 2): Opcode.MUL, ("%", 2): Opcode.MOD, ("neg", 1): Opcode.NEG,
@@ -36,22 +36,22 @@ REAL_OPCODES: Mapping[tuple[str, int], Opcode] = {
     ("%", 2): Opcode.MOD_REAL, ("neg", 1): Opcode.NEG_REAL, ("==", 2): Opcode.EQ_REAL, ("!=", 2): Opcode.NE_REAL,
     ("<", 2): Opcode.LT_REAL, ("<=", 2): Opcode.LE_REAL, (">", 2): Opcode.GT_REAL, (">=", 2): Opcode.GE_REAL,
 }  # fmt: skip
-"""The same where floats are among the operands, and of what makes a float of whole numbers."""
+"""Instructions of operators with float operands, and of division."""
 
 
 def register_of(slot: int) -> int:
-    """The register of a slot of a partial match: the first register is that of the candidate."""
+    """Return the register of a slot of a partial match: the first register is that of the candidate."""
     return slot + 1
 
 
 class SharedParts(Generic[T]):
-    """A list under construction, of which entries of tables name parts; equal parts are one.
+    """A list under construction, of which table entries refer to parts; equal parts are shared.
 
-    Rules are often alike, and what they have in common stays in the processor's cache.
+    Rules are often alike, and shared parts stay in the processor's cache.
 
     Attributes
     ----------
-    entries: of all parts.
+    entries: the concatenated parts.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class SharedParts(Generic[T]):
         self._known: dict[tuple[T, ...], ListPart] = {}
 
     def add(self, part: Iterable[T]) -> ListPart:
-        """Add a part, unless there is an equal one; where it begins and ends."""
+        """Add a part, unless there is an equal one; return its start and end."""
         wanted, begin = tuple(part), len(self.entries)
         if wanted not in self._known:
             self.entries += wanted
@@ -68,16 +68,16 @@ class SharedParts(Generic[T]):
 
 
 class PostfixCode:
-    """Writes expressions behind one another.
+    """A writer of expressions, one after another.
 
     Parameters
     ----------
-    code_of: the number of a text.
+    code_of: returns the code of a text.
 
     Attributes
     ----------
-    instructions: of all expressions, as `records.INSTRUCTION` has them.
-    deepest: how large a stack they need at most.
+    instructions: instructions of all expressions, as `records.INSTRUCTION`.
+    deepest: maximum size of the stack that they need.
     """
 
     def __init__(self, code_of: Callable[[str], int]) -> None:
@@ -86,17 +86,17 @@ class PostfixCode:
         self.deepest = 1
 
     def value(self, expression: t.Expression, layout: MatchLayout, target: Domain | None = None) -> ListPart:
-        """Write what an expression is worth; a whole number as a float where the target is one."""
+        """Write the value of an expression; an integer as a float where the target is one."""
         lines = self._lines(expression, layout)
         real = target == FLOAT and domain_of(expression) == INT
         return self._write([*lines, (Opcode.TO_REAL, 0, 0)] if real else lines)
 
     def own_cell(self, cell: int, *, real: bool) -> ListPart:
-        """Write an attribute of the candidate; `real`: a whole number as a float."""
+        """Write an attribute of the candidate; `real`: an integer as a float."""
         return self._write([(Opcode.CELL, OWN, cell), *([(Opcode.TO_REAL, 0, 0)] if real else [])])
 
     def key(self, value: t.Expression, layout: MatchLayout, own: Domain) -> ListPart:
-        """Write the word by which values of an own type are found that are equal to a value."""
+        """Write the key word by which attributes of the domain `own` that equal a value are found."""
         lines, domain = self._lines(value, layout), domain_of(value)
         if own == FLOAT:
             lines += [*([(Opcode.TO_REAL, 0, 0)] if domain == INT else []), (Opcode.KEY_REAL, 0, 0)]
@@ -105,12 +105,12 @@ class PostfixCode:
         return self._write(lines)
 
     def silence(self, value: t.Expression, layout: MatchLayout) -> ListPart:
-        """Write the word of a value for which a rule is silent on its own; NaN and -0.0 are what all of them are."""
+        """Write the word of a value for which a rule is silent separately; NaNs are equal, and so are -0.0 and 0.0."""
         lines = self._lines(value, layout)
         return self._write([*lines, (Opcode.SAME_REAL, 0, 0)] if domain_of(value) == FLOAT else lines)
 
     def required(self, conditions: Sequence[t.Expression], layout: MatchLayout) -> ListPart:
-        """Write code that ends early unless all conditions hold."""
+        """Write code that fails unless all conditions hold."""
         lines = list[PostfixLine]()
         for each in conditions:
             lines += [*self._lines(each, layout), (Opcode.REQUIRE, 0, 0)]
@@ -134,7 +134,7 @@ class PostfixCode:
         return [*chain.from_iterable(operands), (OPCODES[expression.operator, len(operands)], 0, 0)]
 
     def _real_lines(self, expression: t.Operation, operands: Sequence[list[PostfixLine]]) -> list[PostfixLine]:
-        """Instructions of an operation on floats; a whole number becomes one, but where it is compared exactly."""
+        """Return the instructions of an operation on floats; integers are converted, except in exact comparisons."""
         kinds = list(map(domain_of, expression.operands))
         if INT in kinds and is_comparison(expression):
             sign, mirrored = (reading[0] for reading in readings(expression))
@@ -150,7 +150,7 @@ class PostfixCode:
 
     @staticmethod
     def _text_lines(operator: str) -> list[PostfixLine]:
-        """Instructions that join two texts, or compare their order."""
+        """Return the instructions that concatenate two texts, or compare their order."""
         if operator == "+":
             return [(Opcode.JOIN_TEXTS, 0, 0)]
         return [(Opcode.COMPARE_TEXTS, 0, 0), (Opcode.CONST, 0, 0), (OPCODES[operator, 2], 0, 0)]
@@ -163,14 +163,14 @@ class PostfixCode:
         return (Opcode.TIME, register, 0) if slot.name == TIME else (Opcode.CELL, register, slot.index)
 
     def word(self, value: Any) -> int:
-        """The word of a value."""
+        """Return the word of a value."""
         if isinstance(value, str):
             return self._code_of(value)
         return int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)
 
 
 def _join_lines(lines: Iterable[PostfixLine]) -> list[tuple[int, ...]]:
-    """Let what is pushed, the operation behind it, and that its result is required be one instruction."""
+    """Fuse a push, the operation after it, and a requirement of its result into one instruction."""
     found = list[tuple[int, ...]]()
     for op, a, b in lines:
         last = found[-1] if found else (NONE,)

@@ -1,6 +1,6 @@
-"""Facts in the columns of the kernel: events of types of their own, which come before all others.
+"""Facts in the columns of the kernel: events of types of their own, earlier than all others.
 
-The rule of this module: a column has its facts in the order that its predicate asks for, and loses none of them.
+The rule of this module: a column has its facts in the order that its predicate requires, and keeps all of them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from workbench.tesla.engines.facts.retained import RetainedFacts
 
 MANY = 1024
-"""Facts that are worth machine code."""
+"""Minimum number of facts that pays for machine code."""
 
 
 def retain_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
-    """The facts of rules, where some may be in databases; None: all are rows in memory."""
+    """Return the facts of rules, if some may be in databases; None: all are rows in memory."""
     if fact_tables(facts) is None:
         return None
     from workbench.tesla.engines.facts.retained import RetainedFacts  # most rules do not wait for SQLite
@@ -38,11 +38,11 @@ def retain_facts(plan: SetPlan, facts: Facts) -> RetainedFacts | None:
 
 
 def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: bool) -> None:
-    """Put facts of some types into the columns that are for them, in the place of those that are there.
+    """Load facts of some types into their columns, replacing the present ones.
 
     Parameters
     ----------
-    plain: by plain Python, however many there are.
+    plain: always in plain Python.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def load_facts(memory: KernelMemory, facts: Facts, codes: TextCodes, *, plain: b
 
 
 def fact_block(tables: RuleTables, columns: Sequence[int], facts: Facts, codes: CodesOfTexts) -> EventBlock:
-    """The facts of some planned columns as events, each column's of a type of their own."""
+    """Return the facts of some planned columns as events, with one event type per column."""
     given, types = dict[int, tuple[AttributeColumn, ...]](), list[int]()
     for number in columns:
         planned, type_ = tables.plan.columns[number], tables.fact_types[number]

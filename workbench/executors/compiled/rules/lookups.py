@@ -1,6 +1,6 @@
-"""Which chains an event will be looked up in, or join, as far as its attributes tell before it is processed.
+"""The chains in which an event will be looked up, or which it will join, as far as its own attributes determine them.
 
-The rule of this module: it reads finished tables. A key that is more than attributes of the event has no entry here.
+The rule of this module: it reads finished tables. A key that is not composed of attributes of the event has no entry.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from workbench.executors.compiled.rules.records import Opcode, StepKind
 EventLookup = tuple[int, tuple[int, ...], bool]
 """A column, the cells of the key, and whether the event joins."""
 KnownCells = Mapping[tuple[int, int], int]
-"""The attributes of the event that registers and constants have: each by the instruction that pushes it."""
+"""The attributes of the event whose values registers and constants have, by the instruction that pushes them."""
 
 
 def add_lookups(tables: records.PlanTables) -> records.PlanTables:
-    """Add the lookups of each type to tables, and to each rule the first one that a match of it needs.
+    """Add the lookups of each type to tables, and to each rule the first one without which it has no match.
 
-    Those of rules that are found by a constant come behind the ones of all types: not every event needs them.
+    Lookups of rules that are found by a constant come after those of all types: not every event needs them.
     """
     slots, lookups, starts = tables.slots.tolist(), list[tuple[int, ...]](), [0]
 
@@ -48,7 +48,7 @@ def add_lookups(tables: records.PlanTables) -> records.PlanTables:
 
 
 def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[EventLookup, int]]:
-    """The lookups of events of a type, and the rules that have no match where nothing is found, or `NONE`."""
+    """Yield the lookups of events of a type, each with the rule that has no match where nothing is found, or `NONE`."""
     for at in range(tables.rules_of_type[type_], tables.rules_of_type[type_ + 1]):
         yield from _lookups_of_rule(tables, int(tables.triggered[at]), {})
     for number in range(tables.columns_of_type[type_], tables.columns_of_type[type_ + 1]):
@@ -59,7 +59,7 @@ def _lookups_of(tables: records.PlanTables, type_: int) -> Iterator[tuple[EventL
 
 
 def _lookups_by_constants(tables: records.PlanTables) -> Iterator[tuple[EventLookup, int]]:
-    """The same of rules that are found by a constant, which their triggers' attribute is."""
+    """Yield the lookups of rules that are found by a constant, which an attribute of their trigger equals."""
     for index in tables.constant_indexes[: tables.indexes_of_type[-1]]:
         first, last = (tables.constant_chains[index.chains + k] for k in (0, index.chain_mask + 1))
         for each in tables.constants[first:last]:
@@ -69,10 +69,10 @@ def _lookups_by_constants(tables: records.PlanTables) -> Iterator[tuple[EventLoo
 def _lookups_of_rule(
     tables: records.PlanTables, number: int, constants: Mapping[int, int]
 ) -> Iterator[tuple[EventLookup, int]]:
-    """The lookups of a rule, whose trigger has some constants in some attributes."""
+    """Yield the lookups of a rule, given the attributes of its trigger that equal constants."""
     rule = tables.rules[number]
     trigger, known = tables.steps[rule.steps], {(int(Opcode.CONST), word): cell for word, cell in constants.items()}
-    for each in tables.actions[trigger.actions : trigger.actions_end]:  # what is assigned to parameters
+    for each in tables.actions[trigger.actions : trigger.actions_end]:  # assignments of parameters
         cell = _cell(tables, each, records.OWN, {})
         if cell is not None:
             known[int(Opcode.REGISTER), int(each.slot)] = cell
@@ -83,13 +83,13 @@ def _lookups_of_rule(
 
 
 def _key_cells(tables: records.PlanTables, entry: Any, register: int, known: KnownCells) -> tuple[int, ...]:
-    """The attributes that a key consists of; none where there is more to it."""
+    """Return the attributes that form a key; none where it has other parts."""
     cells = [_cell(tables, each, register, known) for each in tables.keys[entry.keys : entry.keys_end]]
     return () if None in cells else tuple(cell for cell in cells if cell is not None)
 
 
 def _cell(tables: records.PlanTables, value: Any, register: int, known: KnownCells) -> int | None:
-    """The attribute of the event in a register that a value is."""
+    """Return the attribute of the event in a register that a value is, or None."""
     if value.code_end != value.code + 1:
         return None
     instruction = tables.code[value.code]

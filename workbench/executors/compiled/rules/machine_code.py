@@ -1,6 +1,6 @@
-"""The kernel of rules as object files: imports numba.
+"""The kernel of rules as object files. Imports numba.
 
-The rule of this module: the kernel is compiled as it stands. Its functions call each other by global names, so each is
+The rule of this module: the kernel is compiled unchanged. Its functions call each other by global names, so each is
 copied with globals in which these names are compiled functions. Tables are passed by reference.
 """
 
@@ -39,18 +39,18 @@ OPTIONS = {
     "_nrt": False, "error_model": "numpy", "pipeline_class": Linked,
     "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
 }  # fmt: skip
-"""The kernel allocates nothing, so nothing counts references; and division does not raise."""
+"""Compiler options: the kernel allocates nothing, so nothing counts references; and division does not raise."""
 
 _HOT = (ahead, candidates, consumption, hash_tables, index, match, process, search, triggers, undo, values)
 INLINED = tuple(each.__name__ for each in _HOT)
-"""Modules whose functions every event needs: they are inlined, but for long ones that are called in many places."""
+"""Modules whose functions every event needs: they are inlined, except long functions with many callers."""
 APART = (values.operate, values.product_fits)
-"""Functions that few rules need: the code around their calls has no register for what is theirs."""
+"""Functions that few rules need: compiled so that they take no registers from the code around their calls."""
 CALLED = (candidates.sort_words, candidates.sift_down, values.evaluate_code, undo.roll_back, *APART)
 
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:
-    """An entry of the kernel, compiled."""
+    """Compile an entry of the kernel."""
     del kinds  # they are those of the entry
     function = executable(source, {})
     linked = link_functions(function, _compile, {ticks: cycles, ahead.fetch: soon})
@@ -65,7 +65,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
 
 
 def _parameter_type(parameter: Any) -> Any:
-    """The type of a parameter: a number, tables by reference, or an array."""
+    """Return the type of a parameter: a number, tables by reference, or an array."""
     if parameter is int:
         return numba.int64
     if isinstance(parameter, type):
@@ -79,7 +79,7 @@ def _array_type(kind: ArrayKind) -> Any:
 
 
 def _compile(copied: Any, function: Any) -> Any:
-    """A function of the kernel for numba."""
+    """Compile a function of the kernel with numba."""
     inlined = function.__module__ in INLINED and function not in CALLED
     pipeline = Apart if function in APART else Linked
     return compile_once(numba.njit(copied, **{**OPTIONS, "pipeline_class": pipeline}, forceinline=inlined))

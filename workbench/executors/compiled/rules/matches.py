@@ -1,7 +1,7 @@
-"""The engine `compiled` where only matches are wanted: as columns of the numbers of their events, or counted.
+"""The engine `compiled` for matches only: as columns of the numbers of their events, or counted.
 
-The rule of this module: composites have no attributes, and the orders of their sources are the matches. They take no
-place in the order of events unless rules look at them, or count or consume events.
+The rule of this module: composites have no attributes, and the numbers of their sources are the matches. They take no
+number in the order of events unless rules select them, or count or consume events.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 MATCH_EVENTS = 1 << 12
-"""Events that are processed without an interruption."""
+"""Maximum number of events that are processed without an interruption."""
 
 
 class CompiledMatches:
@@ -27,13 +27,13 @@ class CompiledMatches:
 
     Parameters
     ----------
-    rules: with whole windows.
-    numbers: whether the numbers of their events are wanted; else matches are counted.
+    rules: the rule set, with whole windows.
+    numbers: whether to return the numbers of their events; otherwise matches are counted.
     capacity: see `KernelMemory`.
 
     Attributes
     ----------
-    counts: how many matches each rule has had, where they are counted.
+    counts: the number of matches of each rule, where they are counted.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CompiledMatches:
         self._labels = MatchLabels(rules.rule_names, matched.roles)
 
     def matches(self, block: EventBlock) -> Iterator[MatchBlock]:
-        """The matches of a block of events, part by part, where numbers are wanted; else they are added to `counts`.
+        """Yield the matches of a block of events in parts, or add them to `counts`.
 
         Raises
         ------
@@ -57,16 +57,16 @@ class CompiledMatches:
             yield from self._drop_counted(self.engine.process_block(part, sources=self._numbers, read=self._take))
 
     def matches_until(self, time: int) -> Iterator[MatchBlock]:
-        """Those of absences whose deadlines are not later."""
+        """Yield the matches of absences whose deadlines are up to `time`."""
         yield from self._drop_counted(self.engine.run_until(time, sources=self._numbers, read=self._take))
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
-        """Those of events that are given one by one, or for which blocks have no room."""
+        """Yield the matches of events that come one by one, or that do not fit in blocks."""
         for event in events:
             yield from self._drop_counted(self.engine.process_single(event, self._take, sources=self._numbers))
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost."""
+        """Return the cost of each rule."""
         return self.engine.profile()
 
     def _drop_counted(self, parts: Iterable[MatchBlock | list[Occurrence] | None]) -> Iterator[MatchBlock]:
@@ -76,7 +76,7 @@ class CompiledMatches:
                 yield found
 
     def _take(self) -> MatchBlock | None:
-        """Take the matches of the kernel's output."""
+        """Take the matches from the kernel's output."""
         memory = self.engine.memory
         found = memory.take_output()
         if not self._numbers:
@@ -87,7 +87,7 @@ class CompiledMatches:
         return self._labels.of_columns(found.rules, columns, self.engine.count, *made)
 
     def _read(self, composites: Sequence[Occurrence]) -> MatchBlock | None:
-        """The matches of composites that `cdp` has made."""
+        """Convert composites of `cdp` to matches."""
         if self._numbers:
             return self._labels.of_composites(composites, self.engine.count)
         names = self._labels.names
@@ -95,6 +95,6 @@ class CompiledMatches:
         return None
 
     def _count(self, rules: Sequence[int]) -> None:
-        """Count a match more of each of these rules."""
+        """Count one more match of each of these rules."""
         found = np.bincount(np.array(rules, np.int64), minlength=len(self.counts))
         self.counts = [one + more for one, more in zip(self.counts, found.tolist(), strict=True)]

@@ -1,7 +1,7 @@
-"""The arrays of a running rule set: they are laid out here, and grow here.
+"""The arrays of a running rule set: their layout and their growth.
 
-The rule of this module: the kernel allocates nothing. It stops with a status, the event is rolled back, and what was
-full is twice as large when the event is processed again.
+The rule of this module: the kernel allocates nothing. It stops with a status, the event is rolled back, the full array
+is doubled, and the event is processed again.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from workbench.executors.compiled.rules.records import KernelStatus, StepKind
 from workbench.tesla.rule_graph import LONGEST_CHAIN
 
 VALUES = {"consumed": 0, "silences": 1, "texts": 2, "joins": 1}
-"""Words behind the key in a row of each hash table; `KernelState` has how many rows each has."""
+"""Words behind the key in a row of each hash table; `KernelState` has the row counts."""
 NEAR = 1 << 12
-"""Rows of a column that are in the processor's cache anyway."""
+"""Rows of a column that fit in the processor's cache."""
 STATE_WORDS = {name: place for place, name in enumerate(records.STATE.names or ())}
 SHORT = 16
-"""Rows along which an aggregate walks before it is put together of nodes."""
+"""Rows that an aggregate scans before it uses nodes."""
 MAX_TAKEN = 4
-"""Outputs that have been taken and are written to again once nobody holds them: one to read, and some that wait."""
+"""Maximum number of taken outputs to keep for reuse once released: one being read, and some that wait."""
 
 
 class KernelState:
-    """The record of a run: the fields of `STATE`, which numpy would take ten times as long to read.
+    """Access to the record of a run, with the fields of `STATE`; numpy would be ten times as slow.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ class KernelState:
 
 
 class KernelMemory:
-    """What the kernel is called with.
+    """The arguments of the kernel.
 
     Parameters
     ----------
-    capacity: entries of each array that grows, in the beginning; a power of two.
+    capacity: initial capacity of each array that grows; a power of two.
 
     Attributes
     ----------
-    state: of the run, one record.
-    output: what is published; `pending` is what waits to be, the same arrays where nothing waits.
-    since: of columns, from which time and order on they have all events, where another engine had forgotten some.
+    state: the record of the run.
+    output: published composites; `pending`: composites to be published, the same arrays where nothing waits.
+    since: column number to the time and order from which it is complete, where another engine had dropped events.
     """
 
     def __init__(self, rule_tables: RuleTables, capacity: int, functions: KernelFunctions) -> None:
@@ -93,7 +93,7 @@ class KernelMemory:
         self.pending = self._composites(capacity) if rule_tables.hierarchical else self.output
 
     def run(self, events: records.EventWords) -> KernelStatus:
-        """Process events from `state.reached` on, until the kernel stops."""
+        """Process events from `state.reached` on, until the kernel stops; return its status."""
         self.functions.run(self.plan, self.history, self.scratch, self.states, events, self.output, self.pending)
         return KernelStatus(int(self.state.status))
 
@@ -101,7 +101,7 @@ class KernelMemory:
         return records.CompositeWords.room(count, self.rule_tables.sizes.width, self.rule_tables.sizes.sources)
 
     def take_output(self) -> records.CompositeWords:
-        """Take what has been published since the last time: columns that nobody writes to while they are held."""
+        """Take what has been published since the last call: columns that stay unchanged while referenced."""
         output, count = self.output, int(self.state.outputs)
         self.state.outputs = 0
         found = output.part(count)
@@ -113,9 +113,9 @@ class KernelMemory:
         return found
 
     def _next_output(self, taken: records.CompositeWords) -> records.CompositeWords:
-        """Room for as many composites as have been taken, in memory that is held no more, if there is some.
+        """Return columns of the same capacity as those taken, in released memory if possible.
 
-        The first time that new memory is written to costs more than all that the kernel does for a composite.
+        The first write to new memory costs more than all that the kernel does for a composite.
         """
         known = [each for each in self._taken if len(each.types) == len(taken.types)]
         free = next((each for each in known if _most_references(each) == UNSHARED), None)
@@ -123,7 +123,7 @@ class KernelMemory:
         return free or self._composites(len(taken.types))
 
     def copy_for_thread(self, functions: KernelFunctions) -> KernelMemory:
-        """The same in arrays of its own, for another thread, which has entries of its own; there is no output."""
+        """Return a copy with arrays of its own for another thread, with these functions and no output."""
         made = KernelMemory(self.rule_tables, 1, functions)
         moved = {"rows": self.history.rows, "cells": self.history.cells}  # `lay_out` copies them
         copies = {name: each.copy() for name, each in self.history._asdict().items() if name not in moved}
@@ -133,7 +133,7 @@ class KernelMemory:
         return made
 
     def forget_events(self) -> None:
-        """Forget all events that columns retain; facts stay."""
+        """Forget all retained events; facts stay."""
         columns = self.history.columns[: self.rule_tables.event_columns]
         columns.first = columns.appended
         self.state.now = records.LEAST_WORD
@@ -141,7 +141,7 @@ class KernelMemory:
     # --- growth -----------------------------------------------------------------------------------------
 
     def grow(self, status: KernelStatus) -> None:
-        """Make room where the event that was rolled back found none."""
+        """Enlarge the array that was full when an event was rolled back."""
         history, scratch = self.history, self.scratch
         if status == KernelStatus.FULL_COLUMN:
             self.lay_out(self._larger_sizes())
@@ -165,7 +165,7 @@ class KernelMemory:
             self._grow_composites(status)
 
     def _larger_sizes(self) -> list[int]:
-        """The sizes of columns when one of them was full: others that are more than half full will soon be, too."""
+        """Return new sizes of the columns, one of which was full: others that are more than half full grow, too."""
         sizes = []
         for number, column in enumerate(self.history.columns):
             size = int(column.mask) + 1
@@ -174,7 +174,7 @@ class KernelMemory:
         return sizes
 
     def _widen_bands(self, number: int, shift: int) -> None:
-        """Let fewer bits of the attribute by which a column is banded be part of the key of its rows."""
+        """Drop low bits of the attribute by which a column is banded from the keys of its rows."""
         column, slots = self.history.columns[number], self.slots_of(number)
         shift = max(shift, int(column.shift))
         values = self.history.cells[slots, self.plan.columns[number].banded]
@@ -195,7 +195,7 @@ class KernelMemory:
 
     @property
     def silent(self) -> Any:
-        """Which rows of silences say for what a rule is silent still."""
+        """The mask of those rows of `silences` whose rules are still silent."""
         rows = self.history.silences
         found: Any = rows[:, 0] != records.NONE
         found[found] = self.state.now - rows[found, -1] < self.plan.rules.pause[rows[found, 0]]
@@ -204,20 +204,20 @@ class KernelMemory:
     # --- hash tables ------------------------------------------------------------------------------------
 
     def _sweep(self, name: str, kept: Any) -> None:
-        """Keep some rows of a table, and forget the others; where these are few, double the table, too."""
+        """Keep some rows of a table and drop the others; double the table where too few are dropped."""
         table, left = self._table(name), int(kept.sum())
         swept = left < getattr(self.state, name) and 4 * left <= len(table)
         self.set_rows(name, table[kept], len(table) if swept else 2 * len(table))
 
     def set_rows(self, name: str, rows: Any, least: int = 2) -> None:
-        """Let a table have these rows, and at least some size."""
+        """Replace the rows of a table, which gets at least `least` rows."""
         table = records.hash_table(max(least, 2 << len(rows).bit_length()), self._table(name).shape[1])
         self.history = self.history._replace(**{name: table})
         setattr(self.state, name, 0)
         self.add_rows(name, rows)
 
     def add_rows(self, name: str, rows: Any) -> None:
-        """Add rows to a table, which gets room for them."""
+        """Add rows to a table, and enlarge it if necessary."""
         table, count = self._table(name), getattr(self.state, name) + len(rows)
         if 2 * count > len(table):
             self.set_rows(name, table[table[:, 0] != records.NONE], 2 << count.bit_length())
@@ -228,35 +228,35 @@ class KernelMemory:
         return getattr(self.history, name)
 
     def forget_rows(self, now: int) -> None:
-        """Forget the rows that no rule reaches from a time on."""
+        """Drop the rows that no rule can reach from a time on."""
         for number in range(self.rule_tables.event_columns):
             rows, index = self.rows_of(number), self.plan.columns[number]
             old = (rows.time < now - index.lookback) & (rows.order < self.state.order - index.count)
             self.history.columns[number].first += len(rows) if old.all() else int(old.argmin())
 
     def reserve_output(self, count: int) -> None:
-        """Let the output have room for so many composites, with what is in it forgotten."""
+        """Clear the output, and give it a capacity of at least `count` composites."""
         if len(self.output.types) < count:
             self.output = self.pending = self._composites(1 << (count - 1).bit_length())
 
     @property
     def oldest(self) -> int:
-        """The least order of an event that is retained, or the next order where there is none."""
+        """The least order number of a retained event, or the next one where there is none."""
         columns = map(self.rows_of, range(self.rule_tables.event_columns))
         orders = [int(rows.order[0]) for rows in columns if len(rows)]
         return min([int(self.state.order), *orders])
 
     def rows_of(self, number: int) -> Any:
-        """The rows that a column retains, the oldest first."""
+        """Return the rows that a column retains, oldest first."""
         return self.history.rows[self.slots_of(number)]
 
     def slots_of(self, number: int) -> Any:
-        """The slots of these rows."""
+        """Return the slots of the rows that a column retains."""
         column = self.history.columns[number]
         return column.start + (np.arange(column.first, column.appended) & column.mask)
 
     def lay_out(self, sizes: Sequence[int], aside: int = 0) -> None:
-        """Give each column room for so many rows, and put there what it retains; so many rows are in no column."""
+        """Resize the columns and keep their rows; reserve `aside` further rows outside of columns."""
         old, total = self.history, sum(sizes)
         columns, start, buckets = old.columns.copy(), 0, 0
         rows, cells = records.rows_with_cells(total + aside + 2, old.cells.shape[1])
@@ -275,7 +275,7 @@ class KernelMemory:
         self._lay_out_nodes()
 
     def _lay_out_nodes(self) -> None:
-        """Give each tree that is used room for a node of each row of its column; none has been written yet."""
+        """Reserve an empty node for each row of the column of each tree that is used."""
         trees, start = self.history.trees, 0
         for number in np.flatnonzero(trees.start != records.NONE):
             tree = trees[number]
@@ -291,7 +291,7 @@ class KernelMemory:
 def make_scratch(
     sizes: ScratchSizes, *threads: int, candidates: int, consuming: int = 1, segments: int = 1, rules: int = 1
 ) -> records.Scratch:
-    """Room for one event, or for one in each thread: then arrays have an axis more."""
+    """Allocate working memory for one event, or for one in each thread: arrays then have a further axis."""
 
     def words(count: int) -> Any:
         return records.zeros(*threads, count)
@@ -311,9 +311,9 @@ def make_scratch(
 
 
 def _most_references(composites: records.CompositeWords) -> int:
-    """How many references there are at most to one of the arrays; a view of an array holds one."""
+    """Return the largest reference count of the arrays; a view of an array holds a reference."""
     return max(map(getrefcount, composites))
 
 
 UNSHARED = _most_references(records.CompositeWords.room(1, 1, 1))
-"""The same of arrays that nobody else holds."""
+"""The largest reference count of arrays that nothing else references."""

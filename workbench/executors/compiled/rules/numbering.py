@@ -1,8 +1,8 @@
-"""What the numbers of events in a part of a run are in the whole run.
+"""Translation of event numbers in a part of a run to those in the whole run.
 
-The rule of this module: a part numbers the events and composites that it has seen, one after the other. An event from
-outside has a number in the whole, too, and behind it come the composites that it causes, in a part as in the whole. So
-it is enough to know where each event begins, in both; and where each composite begins that a deadline causes.
+The rule of this module: a part numbers its events and composites consecutively. An event from outside also has a number
+in the whole, and its composites follow it, in a part as in the whole. So it is enough to know the number of each event,
+in both; and of each composite that a deadline causes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SHORT = 1 << 10
-"""Entries of a piece that is joined with the one before it, so that there are not too many."""
+"""Size below which a piece is merged with the one before it, to limit the number of pieces."""
 
 
 class NumberedPiece(NamedTuple):
@@ -22,9 +22,9 @@ class NumberedPiece(NamedTuple):
     Attributes
     ----------
     starts: their numbers in the part.
-    events: how many events from outside come before each of them, in the whole.
-    numbers: in the whole.
-    last: the time of the last of them.
+    events: the number of preceding events from outside in the whole run, for each.
+    numbers: their numbers in the whole run.
+    last: the time of the last one.
     """
 
     starts: Any
@@ -34,11 +34,11 @@ class NumberedPiece(NamedTuple):
 
 
 class PartNumbers:
-    """The numbers of a part, as far back as matches may name events.
+    """The numbers of a part, as far back as matches may refer to events.
 
     Parameters
     ----------
-    lookback: how long before its composite the events of a match lie; None: nothing bounds it.
+    lookback: how long before its composite the events of a match may be; None: unbounded.
     """
 
     def __init__(self, lookback: int | None) -> None:
@@ -46,7 +46,7 @@ class PartNumbers:
         self.pieces: list[NumberedPiece] = []
 
     def add(self, piece: NumberedPiece) -> None:
-        """Add the newest events, and forget those that no event from here on names.
+        """Append the newest events, and drop those that later matches cannot refer to.
 
         The numbers of the newest piece may be written later.
         """
@@ -61,11 +61,11 @@ class PartNumbers:
             self.pieces.append(piece)
 
     def of_whole(self, numbers: Any) -> Any:
-        """The numbers in the whole of numbers in the part."""
+        """Return the numbers in the whole run for numbers in the part."""
         return self._look_up(numbers, lambda piece, at, behind: piece.numbers[at] + behind)
 
     def events_of(self, numbers: Any) -> Any:
-        """Which event from outside each number is of, or was caused by."""
+        """Return the event from outside that each number is, or that caused it."""
         return self._look_up(numbers, lambda piece, at, _: piece.events[at])
 
     def _look_up(self, numbers: Any, field: Callable[[NumberedPiece, Any, Any], Any]) -> Any:
@@ -79,7 +79,7 @@ class PartNumbers:
 
 
 def causes_of(composites: Any, begun: int) -> Any:
-    """Which of some successive events of a part caused each composite, by the composites' numbers; -1: none of them.
+    """Return the index of the event that caused each composite, given the composites' numbers; -1: an earlier one.
 
     Parameters
     ----------
@@ -89,5 +89,5 @@ def causes_of(composites: Any, begun: int) -> Any:
 
 
 def starts_of(causes: Any, begun: int, events: int) -> Any:
-    """The numbers of so many successive events of a part, of which the first has the number `begun`."""
+    """Return the numbers of `events` successive events of a part, the first of which has the number `begun`."""
     return begun + np.arange(events) + np.bincount(causes + 1, minlength=events + 1).cumsum()[:events]

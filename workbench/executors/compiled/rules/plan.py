@@ -1,7 +1,7 @@
-"""A rule set becomes tables: rules, their steps, the columns of events that steps look into, and code.
+"""Translation of a rule set to tables: rules, their steps, the columns of events that steps search, and code.
 
-The rule of this module: which columns there are, what is indexed, and when a condition is evaluated is decided by the
-plan of the rule set (`tesla/engines/set_plan`); this writes it down as records.
+The rule of this module: the plan of the rule set (`tesla/engines/set_plan`) decides which columns exist, what is
+indexed, and when a condition is evaluated; this module writes it as records.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from workbench.tesla.resolved import expand_parameters
 
 
 class ScratchSizes(NamedTuple):
-    """The room that one event needs at most, whatever comes.
+    """The maximum sizes that one event needs.
 
     Attributes
     ----------
-    width: attributes of a type; the others are registers, entries of the stack, steps of a rule, ranges of a step, and
-        sources of a composite, and values for which a rule is silent on its own.
+    width: attributes of a type; the others count registers, stack entries, steps of a rule, ranges of a step,
+        sources of a composite, and values of `per`, for which a rule is silent separately.
     """
 
     width: int
@@ -49,10 +49,10 @@ class RuleTables(NamedTuple):
 
     Attributes
     ----------
-    columns: of each planned column, the number of its table entry; those of events come first.
-    fact_types: of each planned column of facts, the type of event that they are of.
-    consumers: who may consume: the number of a rule, and the slot of its match.
-    hierarchical: whether rules look at what others emit.
+    columns: for each planned column, the number of its table entry; columns of events come first.
+    fact_types: for each planned column of facts, the event type of its rows.
+    consumers: each consumer, as the number of a rule and the slot of its match.
+    hierarchical: whether rules select composites.
     """
 
     plan: SetPlan
@@ -65,7 +65,7 @@ class RuleTables(NamedTuple):
 
     @property
     def event_columns(self) -> int:
-        """How many columns have events."""
+        """Number of columns that have events."""
         return len(self.columns) - len(self.fact_types)
 
 
@@ -76,9 +76,9 @@ def build_tables(
 
     Parameters
     ----------
-    code_of: the number of a text.
-    trex: windows and consumption are as T-Rex has them.
-    profiled: matches are counted before `where`, which is evaluated behind all steps.
+    code_of: returns the code of a text.
+    trex: whether windows and consumption have the semantics of T-Rex.
+    profiled: whether to count matches before `where`, which is then evaluated after all steps.
     """
     return _TableBuilder(plan, code_of, trex, profiled).build()
 
@@ -104,7 +104,7 @@ class _TableBuilder:
         self._writer = StepWriter(self._lists, self._types, self._columns, self._banded, trex=trex)
 
     def build(self) -> RuleTables:
-        """The tables."""
+        """Return the tables."""
         plans, numbers = self._plan.plans, range(len(self._types) + len(self._waiting) + len(self._fact_types))
         rules = [self._rule(number, plan) for number, plan in enumerate(plans)]
         rules += [self._deciding_rule(number, rules[number]) for number in self._waiting]
@@ -134,17 +134,17 @@ class _TableBuilder:
         )
 
     def _type_of_column(self, number: int) -> int:
-        """The type of the events in a planned column; facts are of types that no event has, one for each column."""
+        """Return the type of the rows in a planned column; each column of facts has a type that no event has."""
         return self._fact_types.get(number, self._types.get(self._plan.columns[number].type, records.NONE))
 
     @cached_property
     def _cells(self) -> int:
-        """The first of the registers that hold the cells of a composite."""
+        """The first register of the cells of a composite."""
         return 3 + max((slot for plan in self._plan.plans for slot in plan.layout.values()), default=0)
 
     @property
     def _width(self) -> int:
-        """Cells of a row, of which an aggregate needs two for its operands."""
+        """Cells of a row; at least two, for the operands of an aggregate."""
         return max(2, *(len(each.attributes) for each in self._plan.rules.declarations.values()))
 
     def _sizes(self) -> ScratchSizes:
@@ -191,7 +191,7 @@ class _TableBuilder:
         return line if plan.absent is None else line | self._waits(number, plan)
 
     def _line(self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], place: int) -> StepLine:
-        """The entry of a step at a place of the search."""
+        """Write the step at a place of the search."""
         step, searches, takes = entries[place]
         if step is plan.trigger:
             line = self._writer.trigger(plan, constraints_to_ask(self._plan, number))
@@ -202,7 +202,7 @@ class _TableBuilder:
         return line | {"rule": number}
 
     def _emits_at_once(self, plan: RulePlan, line: StepLine) -> bool:
-        """Whether all that a last step does with a row is to copy values of it into the composite."""
+        """Whether a last step only copies values of its row into the composite."""
         counts = plan.rule.limit is not None or plan.pause is not None or bool(plan.consumed_slots)
         if line["kind"] not in (StepKind.EACH, StepKind.TAKE) or plan.absent is not None or counts or self._profiled:
             return False
@@ -217,7 +217,7 @@ class _TableBuilder:
         return opcode in (records.Opcode.CELL, records.Opcode.TIME) and operand in (register, records.OWN)
 
     def _waits(self, number: int, plan: RulePlan) -> dict[str, int]:
-        """The fields of a rule whose matches wait for a deadline."""
+        """Return the fields of a rule whose matches wait for a deadline."""
         place, events = self._waiting.index(number), list(plan.event_slots)
         bound = [*events, *(slot for slot in plan.binding if slot not in events)]
         kept = [slot for slot in plan.layout.values() if slot not in bound]
@@ -232,7 +232,7 @@ class _TableBuilder:
         return line
 
     def _deciding_rule(self, number: int, waiting: Mapping[str, int]) -> dict[str, int]:
-        """The rule that is triggered by the deadlines of another one, and goes on with its matches."""
+        """Write the rule that the deadlines of another rule trigger, and that resumes its matches."""
         plan, absent, begin = self._plan.plans[number], self._plan.absent[number], len(self._steps)
         assert absent is not None
         first = {"kind": StepKind.WAITING, "slot": records.OWN, "cell": records.NONE, "source": records.NONE}
@@ -250,7 +250,7 @@ class _TableBuilder:
     def _add_all_actions(
         self, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine], bound_at: Mapping[int, int]
     ) -> None:
-        """Write what the steps of a rule do; one whose matches wait emits nothing yet."""
+        """Write the actions of the steps of a rule; one whose matches wait emits nothing yet."""
         nothing: list[list[TableEntry]] = [[]] * len(lines)
         emitted = nothing if plan.absent else self._emission(plan, len(lines), bound_at)
         conditions: list[list[t.Expression]] = [[] for _ in lines]
@@ -262,13 +262,13 @@ class _TableBuilder:
             self._add_actions(line, [*assigned, (records.NONE, *condition), *values])
 
     def _add_actions(self, line: StepLine, actions: Iterable[TableEntry]) -> None:
-        """Write what a step does once it has bound something, without conditions that say nothing."""
+        """Write the actions of a step once it has bound something, without empty conditions."""
         first = [(records.NONE, line["residual"], line["residual_end"])] if line["kind"] == StepKind.TRIGGER else []
         saying = (each for each in (*first, *actions) if each[0] != records.NONE or each[1] < each[2])
         line["actions"], line["actions_end"] = self._lists.actions.add(saying)
 
     def _build_assignments(self, plan: RulePlan, step: RuleStep) -> list[TableEntry]:
-        """The parameters of what a step binds."""
+        """Return the parameters that a step binds."""
         return [
             (register_of(plan.layout[step.place, f"${each.name}"]),
              *self._code.value(expand_parameters(each.value, own=True), plan.layout))
@@ -276,7 +276,7 @@ class _TableBuilder:
         ]  # fmt: skip
 
     def _emission(self, plan: RulePlan, steps: int, bound_at: Mapping[int, int]) -> list[list[TableEntry]]:
-        """The values of the composite, each at that of so many steps by which it is known."""
+        """Return, for each step, the values of the composite that are known from there on."""
         given = {each.name: each.value for each in plan.rule.evaluations}
         found: list[list[TableEntry]] = [[] for _ in range(steps)]
         for k, each in enumerate(plan.emitted.attributes):
@@ -289,7 +289,7 @@ class _TableBuilder:
     def _number_consumers(
         self, number: int, plan: RulePlan, entries: Sequence[SearchEntry], lines: Sequence[StepLine]
     ) -> None:
-        """Write who consumes: each rule, or each of its steps where T-Rex is followed; the others ask for nothing."""
+        """Write the consumers: one per rule, or one per step in the mode of T-Rex; other steps have none."""
         for step in plan.steps:
             asks = bool(plan.consumed_slots) and step.slot in plan.event_slots and step.policy.binds
             consumer = (len(self._consumers) if self._trex else number) if asks else records.NONE
@@ -302,7 +302,7 @@ class _TableBuilder:
     # --- columns ----------------------------------------------------------------------------------------
 
     def _find_banded_cell(self, column: PlannedColumn) -> int:
-        """The attribute whose values are part of the key of a column, if there is one."""
+        """Return the attribute whose values are part of the key of a column, or `NONE`."""
         return find_banded_cell(self._plan, column) if self._plan.indexed else records.NONE
 
     def _column(self, column: PlannedColumn, banded: int) -> TableEntry:
@@ -314,15 +314,15 @@ class _TableBuilder:
 
 
 _WAITING_COLUMN = (records.NONE, 0, 0, 0, 0, records.FOREVER, records.FOREVER, records.NONE)
-"""A column whose rows are matches that wait: no event joins it."""
+"""A column of waiting matches: no event joins it."""
 _NO_TREE = (records.NONE, records.NONE, 0, records.NONE, 0)
 
 
 def _find_known_place(plan: RulePlan, bound_at: Mapping[int, int], expression: t.Expression) -> int:
-    """The place in the search behind which the value of an expression is known."""
+    """Return the place in the search from which on the value of an expression is known."""
     return max((bound_at.get(number, 0) for number in plan.binders(expression)), default=0)
 
 
 def _starts(types_of: Sequence[int], types: Iterable[int]) -> Any:
-    """Where the entries of each type begin in a table that is ordered by type, and where the last end."""
+    """Return the start of each type's entries in a table sorted by type, and the end of the last."""
     return np.array([*(sum(each < type_ for each in types_of) for type_ in types), len(types_of)], np.int64)

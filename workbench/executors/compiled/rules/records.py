@@ -1,9 +1,8 @@
-"""The records of the rules kernel: what its tables, its history and its results are made of.
+"""The records of the rules kernel: the entries of its tables, its history and its results.
 
-The rule of this module: memory is numpy records whose fields have names, each a word of 64 bits. Whole numbers and
-truth values are words as they are; floats are their bits, and texts are the numbers that `TextCodes` has for them. A
-null is a bit in the mask of its row. Where a record names a part of a table, `x` is the first entry and `x_end` the one
-behind the last.
+The rule of this module: memory is numpy records whose fields have names, each a word of 64 bits. Integers and truth
+values are words as they are; a float is its bits, a text its code in `TextCodes`. A null is a bit in the mask of its
+row. Where a record names a part of a table, `x` is the first entry and `x_end` the end (exclusive).
 """
 
 from __future__ import annotations
@@ -16,39 +15,39 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 import numpy as np
 
 NONE, OWN, NO_LIMIT = -1, 0, -1
-"""No such entry; the register of the candidate that is examined; a rule that emits all its matches."""
+"""No such entry; the register of the current candidate; a rule without a limit on matches."""
 LEAST_WORD, GREATEST_WORD = -(1 << 63), (1 << 63) - 1
 FOREVER, FAR = 1 << 62, 1 << 61
-"""A window that nothing bounds; no time of an event is as far from 0 as `FAR`, so differences of times are words."""
+"""An unbounded window; the bound of the absolute value of times, so that differences of times are words."""
 MOST_ATTRIBUTES = 62
-"""A row has a bit for each attribute that may be null."""
+"""Maximum number of attributes: the null mask of a row has a bit for each."""
 WORD_BYTES, LINE_BYTES = 8, 64
 
 
 class StepKind(IntEnum):
-    """What a step makes of the rows that fit it; the first one of a rule, with what a match begins.
+    """What a step does with the rows that match it; for the first step of a rule, how a match begins.
 
-    `TAKE` takes one by one what an earlier step with `each` has put aside.
+    `TAKE` takes one by one the candidates that an earlier step with `each` has put aside.
     """
 
     EACH, FIRST, LAST, NOT, COUNT, SUM, SUM_REAL, COMBINE = range(8)
     MIN, MAX, AVG, MEDIAN, MIN_REAL, MAX_REAL, AVG_REAL, MEDIAN_REAL, MIN_TEXT, MAX_TEXT = range(
         8, 18
-    )  # null over none
+    )  # null over no values
     TRIGGER, WAITING, TAKE = 18, 19, 20
 
 
 class WindowKind(IntEnum):
-    """How a step's window is bounded: by times, by the order of events, by two events or their times; or it is not."""
+    """How a step's window is bounded: by time, by event order, by two events or their times; or not at all."""
 
     BY_TIME, BY_ORDER, BETWEEN, BETWEEN_TIMES, AFTER, ALL = range(6)
 
 
 class Opcode(IntEnum):
-    """The instructions of expressions in postfix: what they push, or do with what is on the stack.
+    """The postfix instructions of expressions: each pushes a value, or operates on the stack.
 
-    `COMPARE_MIXED` compares a whole number with a float; `KEY_REAL` and `KEY_WHOLE` make a float the word of a key, and
-    `SAME_REAL` makes one of all that are the same.
+    `COMPARE_MIXED` compares an integer with a float; `KEY_REAL` and `KEY_WHOLE` turn a float into the word of a key,
+    and `SAME_REAL` gives equal floats one word.
     """
 
     ADD, SUB, MUL, MOD, EQ, NE, LT, LE, GT, GE, AND, OR = range(12)
@@ -60,7 +59,7 @@ class Opcode(IntEnum):
 
 
 class KernelStatus(IntEnum):
-    """Why the kernel has stopped: all is done, an array is full, bands are too narrow, or an event is not for it."""
+    """Why the kernel has stopped: all is done, an array is full, bands are too narrow, or an event is unsupported."""
 
     DONE, FULL_COLUMN, FULL_CANDIDATES, FULL_PENDING, FULL_OUTPUT, FULL_CONSUMED, FULL_CONSUMING, FULL_UNDO = range(8)
     FULL_SILENCES, FULL_NODES, WIDE_BAND, MISSING_TEXT, MISSING_JOINED, BEYOND, ENDLESS, LATE = range(8, 16)
@@ -73,11 +72,11 @@ class UndoKind(IntEnum):
 
 
 def _words(*names: str) -> np.dtype[Any]:
-    return np.dtype([(name, "i8") for name in names], align=True)  # a GPU loads words whole only where they are aligned
+    return np.dtype([(name, "i8") for name in names], align=True)  # a GPU loads whole words only from aligned addresses
 
 
-RULE = _words(  # what it emits, when, and a chain that has a row if there is a match; what it consumes;
-    # how long its matches wait, and where, and who decides
+RULE = _words(  # what it emits, when, and the chain that must have a row for a match; what it consumes;
+    # how long its matches wait, where, and which rule decides them
     "number", "trigger", "emits", "steps", "steps_end", "lookup", "limit", "pause", "per", "per_end",
     "sources", "cells", "cells_end", "consumed", "consumed_end", "where", "where_end",
     "timeout", "decider", "waits", "bound", "bound_end", "kept", "kept_end", "kept_rows",
@@ -90,45 +89,45 @@ STEP = _words(  # what it selects, relative to what is bound before it; then wha
     "actions", "actions_end", "emits",
 )  # fmt: skip
 BOUND = _words("range", "cell", "relation", "code", "code_end")
-"""A comparison of a candidate's attribute with what is bound before it: evaluated once a scan, into a range."""
+"""A comparison of a candidate's attribute with an earlier value: evaluated once per scan, into a range."""
 ACTION = _words("slot", "code", "code_end")
 """An expression, and the register that gets its value: of the match, or of a cell of the composite. Without a register
-it is a condition, and the match ends where it does not hold."""
+it is a condition that ends the match where it is false."""
 INSTRUCTION = _words("op", "leaf", "a", "b", "required")
-"""What is pushed first (or `NONE`), and of where; the operation, if it is more than that; whether that has to hold."""
+"""The operand to push first (or `NONE`) and its source; the operation, if any; whether the result must be true."""
 INDEXED = _words("type", "filter", "filter_end", "keys", "keys_end", "lookback", "count", "banded")
-"""Which events of a type a column retains, by what values they are found, and how far back rules look for them.
+"""A column: which events of a type it retains, the key by which they are found, and its lookback.
 
-`banded` is an attribute that all rules bound on both sides: its values without their last bits are part of the key."""
+`banded` is an attribute that all its rules bound on both sides: its high bits are part of the key."""
 CONSTANT_INDEX = _words("cell", "chains", "chain_mask")
 CONSTANT = _words("constant", "rule")
-"""A rule that is triggered only where an attribute is a constant; rules of one hash value follow one another."""
+"""A rule triggered only where an attribute equals a constant; rules of one hash value are adjacent."""
 LOOKUP = _words("column", "cells", "cells_end", "joins", "banded")
-"""A chain that an event of a type is looked up in, or joins, found by attributes of its own alone."""
+"""A chain in which an event of a type is looked up, or which it joins, found by its own attributes alone."""
 
 COLUMN = _words("start", "mask", "appended", "first", "buckets", "bucket_mask", "shift")
-"""A ring buffer of rows, whose rows of one hash value are a chain; rows are numbered from 0, `first` is the oldest.
+"""A ring buffer of rows, chained by hash value; rows are numbered from 0, and `first` is the oldest.
 
-Where it is banded, `shift` is how many bits of the attribute are not part of the key."""
+Where it is banded, `shift` is the number of low bits of the attribute that are not part of the key."""
 ROW = _words("time", "order", "older", "key", "nulls")
-"""An event; `older` is the number of the row before it in its chain."""
+"""An event; `older` is the number of the previous row in its chain."""
 UNDO = _words("kind", "place", "old")
 COST = _words("partial", "matches", "composites", "ticks")
-"""What a rule has cost."""
+"""The cost of a rule."""
 TRIGGER = _words("event", "row", "rule", "first", "matches", "status")
-"""A rule that an event triggers: the number of the event in its stretch, its row, and the place of the first match."""
+"""A rule triggered by an event: the number of the event in its block, its row, and the offset of the first match."""
 SEGMENT = _words("next", "end")
-"""The composites that one event has caused, of those that wait to be published."""
+"""The unpublished composites that one event has caused."""
 FOLD = _words("count", "total")
-"""How many values an aggregate has seen, and their sum, or the least or greatest one."""
+"""The state of an aggregate: the number of values, and their sum, or the least or greatest."""
 TREE = _words("column", "cell", "kind", "start", "large")
-"""Nodes of the rows of a column, for aggregates of one kind over one attribute; `start` is `NONE` until one asks.
+"""The nodes of the rows of a column, for aggregates of one kind over one attribute; `start` is `NONE` until used.
 
-`large` says that the last window for which they were used had many rows."""
+`large`: whether the last window that used them had many rows."""
 NODE = _words("row", "before", "end", "length", "count", "value")
-"""A row and the ones before it with the same key, `length` in all, and what an aggregate has seen of them.
+"""A row and the preceding rows with the same key, `length` in all, and their aggregate.
 
-`before` is the row before this one with the same key, `end` the one before them all; less than any row if none is.
+`before` is the previous row with the same key, `end` the row before all of them; less than any row if there is none.
 """
 STATE = _words(
     "status", "full_column", "order", "began", "now", "reached", "pending", "outputs", "candidates", "undos",
@@ -140,7 +139,7 @@ STATE = _words(
 
 
 class ArrayKind(NamedTuple):
-    """What an array is: of what entries, with how many axes, and whether these lie one behind the other."""
+    """The kind of an array: the type of its entries, its number of axes, and whether it is contiguous."""
 
     dtype: np.dtype[Any]
     axes: int = 1
@@ -155,33 +154,33 @@ class ArrayKind(NamedTuple):
 WORD, REAL, BYTE = (np.dtype(each) for each in ("i8", "f8", "u1"))
 WordArray = Annotated[Any, WORD]
 WordMatrix = Annotated[Any, WORD, 2]
-"""An array of words. The annotation of an array has the fields of its kind, as far as they are not the usual ones."""
+"""Arrays of words. An array's annotation has the fields of its `ArrayKind` that differ from the defaults."""
 
 
 @cache
 def array_kinds(tables: Any) -> Mapping[str, ArrayKind]:
-    """What the arrays of a named tuple are, by its annotations."""
+    """Return the kinds of the arrays of a named tuple, by its annotations."""
     hints = get_type_hints(tables, include_extras=True)
     return {name: array_kind(hint) for name, hint in hints.items()}
 
 
 def array_kind(hint: Any) -> ArrayKind:
-    """What an array is, by its annotation."""
+    """Return the kind of an array, from its annotation."""
     return ArrayKind(*get_args(hint)[1:])
 
 
 class PlanTables(NamedTuple):
-    """What the rules say.
+    """The tables of a rule set.
 
     Attributes
     ----------
     keys: the code of each value of a key.
-    slots: lists of registers, of rivals and of what is consumed, and of cells that are a key.
-    triggered: numbers of rules, those that type t triggers from `rules_of_type[t]` to `rules_of_type[t + 1]`, but for
-        those that are found by a constant.
-    constant_chains: where the rules of each hash value begin, and behind the last one where they end.
-    columns_of_type: where the columns of each type begin, and behind the last type where they end; lookups likewise.
-    trees: those that aggregates may have; where their nodes are is said by the history.
+    slots: lists of registers, of rivals, of what is consumed, and of cells that form a key.
+    triggered: numbers of rules: those that type t triggers are from `rules_of_type[t]` to `rules_of_type[t + 1]`,
+        except rules that are found by a constant.
+    constant_chains: the start of the rules of each hash value, and the end of the last.
+    columns_of_type: the start of the columns of each type, and the end of the last; lookups likewise.
+    trees: trees that aggregates may use; the history has where their nodes are.
     """
 
     rules: Annotated[Any, RULE]
@@ -205,16 +204,16 @@ class PlanTables(NamedTuple):
 
 
 class EventHistory(NamedTuple):
-    """What has happened.
+    """The history of a run.
 
     Attributes
     ----------
-    consumed: a hash table of words, each an event and who selects it no more.
-    silences: of rules, nulls among values and values to when the rule has emitted something for them last.
-    texts: of the numbers of texts to where their `letters` begin and end.
-    joins: of the numbers of two texts to that of what they are behind one another.
+    consumed: a hash table of words, each an event and the consumer that may not select it again.
+    silences: from a rule, a null mask and values to the time when the rule last emitted for them.
+    texts: from text codes to the start and end of their `letters`.
+    joins: from the codes of two texts to that of their concatenation.
 
-    The last row is the event that is processed, the one before it operands of an aggregate; events that are processed
+    The last row is the current event, the one before it has operands of an aggregate; events that are processed
     together (`kernel.stretch`) have rows before these.
     """
 
@@ -228,13 +227,13 @@ class EventHistory(NamedTuple):
     letters: Annotated[Any, BYTE]
     joins: WordMatrix
     undo: Annotated[Any, UNDO]
-    trees: Annotated[Any, TREE]  # those of the plan, and where their nodes are
+    trees: Annotated[Any, TREE]  # those of the plan, with the offsets of their nodes
     nodes: Annotated[Any, NODE]
-    node_limbs: WordMatrix  # of those that sum floats
+    node_limbs: WordMatrix  # exact sums, of nodes that sum floats
 
 
 class Scratch(NamedTuple):
-    """Room for one event: registers of the match, the stack, ranges of bounds, candidates of `each` put aside."""
+    """Working memory for one event: registers of the match, stack, ranges of bounds, candidates of `each` put aside."""
 
     registers: WordArray
     null: WordArray
@@ -247,24 +246,24 @@ class Scratch(NamedTuple):
     limbs: WordArray  # of an exact sum
     candidates: WordArray
     candidate_starts: WordArray
-    cursors: WordArray  # of what is taken later: where it ends, and up to where it is not taken yet
+    cursors: WordArray  # of candidates put aside: their end, and the end of those not yet taken
     consuming: WordArray
     key: WordArray  # of a hash table
     segments: Annotated[Any, SEGMENT]
-    sources: WordArray  # the orders of the events that are bound
+    sources: WordArray  # the order numbers of the bound events
     asked: WordArray  # the rules that the event may trigger
-    costs: Annotated[Any, COST]  # of each rule, for the event that is processed
-    total_costs: Annotated[Any, COST]  # for those before it
+    costs: Annotated[Any, COST]  # of each rule, for the current event
+    total_costs: Annotated[Any, COST]  # for earlier events
 
 
 class CompositeWords(NamedTuple):
-    """Composites as columns.
+    """Composites in columns.
 
     Attributes
     ----------
-    nulls: of each one a bit for each attribute that is null.
-    cells: of each attribute a column of words.
-    sources: of each one the orders of the events that it is made of; not written where nobody asks for them.
+    nulls: the null mask of each composite, a bit for each attribute.
+    cells: a column of words for each attribute.
+    sources: the order numbers of the events of each composite; not written where not requested.
     """
 
     types: Annotated[Any, np.dtype(np.uint16)]
@@ -277,27 +276,27 @@ class CompositeWords(NamedTuple):
 
     @classmethod
     def room(cls, count: int, width: int, sources: int) -> CompositeWords:
-        """Room for composites."""
+        """Allocate columns for `count` composites."""
         shapes = ((count,), (count,), (count,), (width, count), (count, sources))
         types: Any = np.empty(count, np.uint16)
         return cls(types, np.empty(count, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
 
     def part(self, count: int) -> CompositeWords:
-        """The first ones, in the same memory."""
+        """Return the first `count` composites, in the same memory."""
         return self._replace(**{
             name: each[:, :count] if each is self.cells else each[:count] for name, each in self._asdict().items()
         })  # fmt: skip
 
 
 class EventWords(NamedTuple):
-    """Events, with their attributes in columns that lie one behind the other.
+    """Events, with their attributes in columns that are stored one after another.
 
     Attributes
     ----------
-    orders: `NONE` of events from outside, and known of those that are read back into the history.
-    places: where each event's values stand in the columns of its type.
-    columns: of each type where its columns begin in `words`, `NONE` behind the last one; in the end that of the masks
-        of nulls, `NONE` where there are none.
+    orders: `NONE` for events from outside; known for events that are read back into the history.
+    places: the row of each event in the columns of its type.
+    columns: for each type the starts of its columns in `words`, `NONE` after the last one; the final entry is the
+        start of the null masks, `NONE` if there are none.
     """
 
     types: WordArray
@@ -309,30 +308,30 @@ class EventWords(NamedTuple):
 
 
 def table(rows: Sequence[tuple[int, ...]], dtype: np.dtype[Any]) -> Any:
-    """A table of records; at least one, for numba asks the first one for its type."""
+    """Build a table of records; at least one, for numba reads the type from the first."""
     return np.array(rows or [(0,) * len(dtype.names or ())], dtype).view(np.recarray)
 
 
 def build_table(lines: Sequence[Mapping[str, int]], dtype: np.dtype[Any]) -> Any:
-    """A table of entries that are given by the names of fields; what one does not name is 0."""
+    """Build a table from mappings of field names to values; missing fields are 0."""
     return table([tuple(line.get(name, 0) for name in dtype.names or ()) for line in lines], dtype)
 
 
 def hash_table(rows: int, width: int) -> Any:
-    """A hash table of a power of two of rows, which are free."""
+    """Build an empty hash table; `rows` must be a power of two."""
     return np.full((rows, width), NONE)
 
 
 def room(count: int, dtype: np.dtype[Any]) -> Any:
-    """Room for records."""
+    """Allocate records."""
     return np.zeros(count, dtype).view(np.recarray)
 
 
 def rows_with_cells(count: int, width: int) -> tuple[Any, Any]:
-    """Room for rows, and for the cells of their attributes, at least two of them.
+    """Allocate rows, and at least two cells of attributes for each.
 
-    The cells of a row lie behind it, and a short row is one line of the processor's cache: who looks at a row and its
-    cells waits for memory once. Both are views of the same words.
+    The cells of a row follow it, and a short row is one cache line, so that reading a row and its cells waits for
+    memory once. Both are views of the same words.
     """
     header = ROW.itemsize // WORD_BYTES
     words = max(header + width, LINE_BYTES // WORD_BYTES)
@@ -344,12 +343,12 @@ def rows_with_cells(count: int, width: int) -> tuple[Any, Any]:
 
 
 def zeros(*shape: int) -> Any:
-    """Room for words."""
+    """Allocate words."""
     return np.zeros(shape, np.int64)
 
 
 def enlarge(array: Any) -> Any:
-    """The same with twice the room."""
+    """Return a copy with twice the capacity."""
     found = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
     found[: len(array)] = array
     return found.view(type(array))

@@ -1,7 +1,7 @@
-"""What the rules kernel does not run, and how that is recognised.
+"""The constructs that the rules kernel does not run, and their detection.
 
-The rule of this module: a construct that is not for the kernel is a row here; what has none is written into tables
-without a further question.
+The rule of this module: an unsupported construct is a row here; all others are written into tables without further
+checks.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ AGGREGATES: Mapping[str, Mapping[Domain | None, StepKind]] = {
     "AVG": {INT: StepKind.AVG, FLOAT: StepKind.AVG_REAL},
     "MEDIAN": {INT: StepKind.MEDIAN, FLOAT: StepKind.MEDIAN_REAL},
 }  # fmt: skip
-"""The aggregates that the kernel has, by the types of values; None: of events and facts."""
+"""The aggregates of the kernel, by domain of values; None: of events and facts."""
 
 
 def refuse_unsupported(plans: list[RulePlan]) -> None:
-    """Raise Refused, with the construct and its rule, where rules are not for the kernel."""
+    """Refuse rules with a construct that the kernel does not support, naming the construct and the rule."""
     for plan in plans:
         for what, find in CONSTRUCTS.items():
             if found := next(find(plan), None):
@@ -41,7 +41,7 @@ def refuse_unsupported(plans: list[RulePlan]) -> None:
 
 
 def _leaves(plan: RulePlan) -> Iterator[t.Expression]:
-    """All expressions of a rule and of the aggregates that it uses, and their parts."""
+    """Yield all expressions of a rule and of the aggregates that it uses, and their parts."""
     for expression in plan.rule.expressions:
         yield from t.within(expression)
     for declared in _list_declared(plan):
@@ -56,7 +56,7 @@ def _list_declared(plan: RulePlan) -> Iterator[t.DeclaredAggregate]:
 
 
 def find_combined_value(declared: t.DeclaredAggregate) -> t.Expression:
-    """What a declared aggregate makes of two values, which are its own attributes there."""
+    """Return the expression by which a declared aggregate combines two values, which are its own attributes there."""
     assert declared.combined is not None
     return RuleScope(declared.scope).resolve(declared.combined)
 
@@ -87,4 +87,4 @@ CONSTRUCTS: Mapping[str, Callable[[RulePlan], Iterator[str]]] = {
     "whole numbers of more than 64 bits in expressions": _long_literals,
     f"types with more than {MOST_ATTRIBUTES} attributes": _wide_types,
 }
-"""Constructs of rules by their names, and what finds those that a rule has."""
+"""Unsupported constructs by name, each with the function that finds those of a rule."""

@@ -1,11 +1,11 @@
-"""The order in which the steps of a rule are searched: what decides soonest comes first.
+"""The search order of the steps of a rule: the most selective come first.
 
-The rule of this module: to search for the events of an `each` and to take them one by one are two things. They are
-taken in the order in which rules are written, so matches keep theirs; all is searched as soon as what it depends on is
-bound, what takes least first. What finds nothing so ends a partial match wherever it is written, and what is the same
-for all events of an `each` is searched once.
+The rule of this module: to search for the events of an `each`, and to take them one by one, are separate entries. They
+are taken in the order in which rules are written, so matches keep theirs; each search takes place as soon as what it
+depends on is bound, the cheapest first. So a failing search ends a partial match wherever it is written, and what is
+the same for all events of an `each` is searched once.
 
-Sources: Di Pilla's thesis, the conclusion (rules that mean the same, and cost differently); orders of joins.
+Sources: Di Pilla's thesis, the conclusion (equivalent rules of different cost); join ordering.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from workbench.tesla.engines.set_plan import SetPlan, needs_of
 
 
 class SearchEntry(NamedTuple):
-    """A step of a rule in the order of its search.
+    """A step of a rule, in search order.
 
     Attributes
     ----------
-    searches, takes: what is done there: one of the two for an `each` whose events are taken later, both otherwise.
+    searches, takes: what the entry does: one of the two for an `each` whose events are taken later, both otherwise.
     """
 
     step: RuleStep
@@ -32,12 +32,12 @@ class SearchEntry(NamedTuple):
 
 
 def list_written_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
-    """The steps as they are written."""
+    """Return the steps in the order in which they are written."""
     return [SearchEntry(step) for step in plan.plans[rule].steps]
 
 
 def search_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
-    """The steps of a rule in the order in which they are searched, and taken."""
+    """Return the steps of a rule in the order in which they are searched and taken."""
     trigger, *steps = plan.plans[rule].steps
     bound, found = {trigger.number}, [SearchEntry(trigger)]
     loops = [step for step in steps if step.policy.many]
@@ -54,7 +54,7 @@ def search_order(plan: SetPlan, rule: int) -> list[SearchEntry]:
 
 
 def _join_entries(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
-    """The same, where what is taken right after it is searched is one entry."""
+    """Merge a search and a taking of the same step that are adjacent."""
     found = list[SearchEntry]()
     for each in entries:
         if found and found[-1].step is each.step:
@@ -65,14 +65,14 @@ def _join_entries(entries: Iterable[SearchEntry]) -> list[SearchEntry]:
 
 
 def _needs(plan: SetPlan, rule: int, step: RuleStep) -> frozenset[int]:
-    """The steps on which it depends what a step finds: those that it names, and those that select of the same type."""
+    """Return the steps on which a step's result depends: those that it names, and rivals that select the same type."""
     earlier = plan.plans[rule].steps[1 : step.number]
     rivals = (each.number for each in earlier if step.selects and each.selects and each.type == step.type)
     return needs_of(plan.plans[rule], step) | frozenset(rivals)
 
 
 def _effort(plan: SetPlan, rule: int, step: RuleStep, bound: set[int]) -> tuple[bool, int, bool, int]:
-    """What is searched first has the least: what may end a match, is found by a key, and is no list."""
+    """Return a sort key, least first: steps that may end a match, are found by a key, and yield a single result."""
     planned = plan.steps[rule][step.number - 1]
     aggregate = isinstance(step.part, t.Aggregate)
     conditions = (plan.plans[rule].binders(each) for each in plan.plans[rule].rule.where_clause)

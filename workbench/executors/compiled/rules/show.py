@@ -1,7 +1,7 @@
-"""The tables of a rule set as text, to be read beside the rules.
+"""The tables of a rule set as text, for comparison with the rules.
 
 The rule of this module: registers are `r1`, `r2`, ...; `own` is the candidate; `r1.0` is the first attribute of the
-event in `r1`. Code is postfix, as it stands in its table.
+event in `r1`. Code is postfix, as in its table.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ SIGNS = (
         records.Opcode.COMPARE_TEXTS: "compare-texts", records.Opcode.JOIN_TEXTS: "join",
     }
 )  # fmt: skip
-"""How instructions are written; a dot is behind those on floats."""
+"""The notation of instructions; a dot marks those on floats."""
 
 
 def format_rules(rules: RuleSet) -> str:
-    """Print the tables of a rule set.
+    """Format the tables of a rule set.
 
     Raises
     ------
-    Refused: a construct is not for the kernel.
+    Refused: the kernel does not support a construct.
     """
     plan = SetPlan(rules)
     refuse_unsupported(plan.plans)
@@ -43,7 +43,7 @@ def format_rules(rules: RuleSet) -> str:
 
 
 def format_tables(rule_tables: RuleTables) -> str:
-    """Print the tables: the columns, then each rule with its steps and the composite that it emits."""
+    """Format the tables: the columns, then each rule with its steps and the composite that it emits."""
     lines = ["columns"]
     for number in range(len(rule_tables.columns)):
         lines.append(f"  {number}: {_format_column(rule_tables, number)}")
@@ -67,7 +67,7 @@ def _format_column(rule_tables: RuleTables, number: int) -> str:
 
 
 def _type_in(rule_tables: RuleTables, number: int) -> str:
-    """The type of the events or facts in a column."""
+    """Return the type of the events or facts in a column."""
     return rule_tables.plan.columns[rule_tables.columns.index(number)].type
 
 
@@ -130,7 +130,7 @@ def _format_step(rule_tables: RuleTables, rule: Any, step: Any) -> str:
 
 
 def _format_actions(tables: records.PlanTables, rule: Any, step: Any) -> str:
-    """Print what is done once a step has bound something."""
+    """Format the actions of a step."""
     found = ""
     for action in tables.actions[step.actions : step.actions_end]:
         code = format_code(tables, action.code, action.code_end)
@@ -156,7 +156,7 @@ def _format_window(step: Any) -> str:
 
 
 def format_code(tables: records.PlanTables, begin: int, end: int) -> str:
-    """Print a part of the code."""
+    """Format a part of the code."""
     return " ".join(word for at in range(begin, end) for word in _format_instruction(tables.code[at]))
 
 

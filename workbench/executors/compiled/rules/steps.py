@@ -1,6 +1,6 @@
-"""Predicates and aggregates of a rule as entries of the table of steps.
+"""Predicates and aggregates of a rule as entries of the step table.
 
-The rule of this module: what a step selects is said here; what is done once it has bound something stands in `plan`.
+The rule of this module: it writes what a step selects; `plan` writes what the step does once it has bound something.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from workbench.tesla.resolved import domain_of, expand_parameters
 
 TableEntry = tuple[int, ...]
 Equations = Iterable[tuple[t.Expression, t.Expression]]
-"""What a candidate has, and what that has to be equal to."""
+"""Pairs of an expression over a candidate, and the expression that it must equal."""
 StepLine = dict[str, int]
-"""The fields of a step that are not 0."""
+"""The nonzero fields of a step."""
 TREE_KINDS = {
     **{kind: kind for kind in StepKind if StepKind.COUNT <= kind <= StepKind.MAX_TEXT},
     StepKind.AVG: StepKind.SUM, StepKind.AVG_REAL: StepKind.SUM_REAL,
     **dict.fromkeys((StepKind.COMBINE, StepKind.MEDIAN, StepKind.MEDIAN_REAL)),
 }  # fmt: skip
-"""Aggregates to the kind of nodes from which they can be put together, if they can."""
+"""The kind of nodes from which each aggregate can be combined, if any."""
 
 
 class EntryLists:
-    """Lists that entries of tables name parts of: code, keys, bounds, actions, registers.
+    """Lists that table entries refer to by range: code, keys, bounds, actions, registers.
 
     Parameters
     ----------
-    code_of: the number of a text.
+    code_of: returns the code of a text.
     """
 
     def __init__(self, code_of: Callable[[str], int]) -> None:
@@ -46,29 +46,29 @@ class EntryLists:
         self.registers = SharedParts[int]()
 
     def add_keys(self, codes: Iterable[ListPart]) -> ListPart:
-        """Add the values of a key, each by its code."""
+        """Add a key, given the code of each of its values."""
         return self.keys.add((0, *code) for code in codes)
 
     def add_key(self, equations: Equations, layout: MatchLayout) -> ListPart:
-        """Add what the keys of a column have to be equal to."""
+        """Add the values that the key of a column must equal."""
         return self.add_keys(self.code.key(value, layout, domain_of(own)) for own, value in equations)
 
 
 class StepWriter:
-    """Writes steps.
+    """A writer of steps.
 
     Parameters
     ----------
-    lists: get what steps refer to.
-    types: the numbers of types.
-    columns: of each planned column the number of its entry.
-    banded: of each entry the attribute by whose values it is banded, if it is.
-    trex: windows are as T-Rex has them.
+    lists: receive what steps refer to.
+    types: type numbers by name.
+    columns: the table entry of each planned column.
+    banded: for each entry the attribute by which it is banded, or `NONE`.
+    trex: whether windows have the semantics of T-Rex.
 
     Attributes
     ----------
-    ranges: of how many attributes a step has bounds at most; two are compared in any case.
-    trees: the numbers of trees of aggregates, by column, attribute and kind.
+    ranges: maximum number of attributes that a step bounds; at least two, for comparisons.
+    trees: numbers of aggregate trees, by column, attribute and kind.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class StepWriter:
         self.trees: dict[tuple[int, int, int], int] = {}
 
     def trigger(self, plan: RulePlan, constraints: Iterable[t.Expression]) -> StepLine:
-        """The first step of a rule, which asks these constraints."""
+        """Write the first step of a rule, with these constraints."""
         line = self._write_binding(plan.trigger)
         line["residual"], line["residual_end"] = self._residual(plan, constraints)
         return line
 
     def step(self, plan: RulePlan, planned: PlannedStep) -> StepLine:
-        """A step behind it."""
+        """Write a later step."""
         step = planned.step
         line = self._write_binding(step) | _window(step, self._trex)
         line["column"] = self._columns[planned.column]
@@ -100,18 +100,18 @@ class StepWriter:
         return line | {"tree": self._tree(line)}
 
     def taking(self, step: RuleStep, searched: int) -> StepLine:
-        """The step that takes what has been put aside at an earlier place of the search."""
+        """Write the step that takes candidates put aside at an earlier place of the search."""
         return self._write_binding(step) | {"kind": StepKind.TAKE, "list": searched}
 
     def _tree(self, line: StepLine) -> int:
-        """The number of the tree of an aggregate that may have one: the key and the window are all that it asks."""
+        """Return the tree of an aggregate, which may have one if it depends only on the key and the window."""
         kind = TREE_KINDS.get(StepKind(line["kind"]))
         if kind is None or line["ranges"] or line["residual"] < line["residual_end"]:
             return records.NONE
         return self.trees.setdefault((line["column"], line["cell"], kind), len(self.trees))
 
     def _write_binding(self, step: RuleStep) -> StepLine:
-        """What a step is, and what it binds."""
+        """Write what a step is, and what it binds."""
         part = step.part
         line = {
             "type": self._types.get(step.type, records.NONE),
@@ -123,7 +123,7 @@ class StepWriter:
         return line | kind
 
     def _aggregate(self, step: RuleStep, part: t.Aggregate) -> StepLine:
-        """The fields of an aggregate."""
+        """Write the fields of an aggregate."""
         declared, code = part.declared, self._lists.code
         if declared is None:
             return {"kind": AGGREGATES[part.function][step.values]}
@@ -136,9 +136,9 @@ class StepWriter:
         return line
 
     def _bounds_of(self, line: StepLine, plan: RulePlan, constraints: Sequence[t.Expression]) -> list[t.Expression]:
-        """Write comparisons of an own attribute with what is bound before as bounds; the other constraints.
+        """Write comparisons of an own attribute with earlier values as bounds; return the other constraints.
 
-        The first range is that of the attribute by whose values the column is banded, if it is.
+        The first range is that of the attribute by which the column is banded, if any.
         """
         banded = self._banded[line["column"]]
         ranges = {} if banded == records.NONE else {banded: 0}
@@ -160,33 +160,33 @@ class StepWriter:
 
 
 _ASKED = ("keys", "bounds", "residual", "rivals")
-"""What a step may ask of a row of its window."""
+"""Fields with which a step may restrict the rows of its window."""
 
 
 def selects_window(line: StepLine) -> bool:
-    """Whether a step selects each row of a window: of these it asks nothing else."""
+    """Whether a step selects every row of its window, without further conditions."""
     if line["kind"] != StepKind.EACH or line["consumer"] != records.NONE:
         return False
     return not any(line.get(f"{each}_end", 0) > line.get(each, 0) for each in _ASKED)
 
 
 def _list_unkeyed(planned: PlannedStep) -> list[t.Expression]:
-    """The constraints of candidates: an equation that is the whole key holds of all rows of a chain."""
+    """Return the constraints of candidates, less an equation that is the whole key: all rows of a chain meet it."""
     pairs = planned.step.equations
     if len(planned.equations) != 1 or len(pairs) != 1:
         return planned.constraints  # several values are mixed into one word
     if list(map(domain_of, pairs[0])) == [FLOAT, INT]:
-        return planned.constraints  # a whole number may be no float
+        return planned.constraints  # an integer may not be representable as a float
     return [each for each in planned.constraints if not _is_equation(each, pairs[0])]
 
 
 def _is_equation(constraint: t.Expression, pair: tuple[t.Expression, t.Expression]) -> bool:
-    """Whether a constraint is the one whose sides these are."""
+    """Whether a constraint is the equation with these sides."""
     return isinstance(constraint, t.Operation) and set(map(id, constraint.operands)) == set(map(id, pair))
 
 
 def _window(step: RuleStep, trex: bool) -> dict[str, int]:
-    """The fields of a step's window."""
+    """Return the fields of a step's window."""
     window = step.window
     if window is None:
         return {"window": WindowKind.ALL}
@@ -196,7 +196,7 @@ def _window(step: RuleStep, trex: bool) -> dict[str, int]:
         return anchors | {"window": WindowKind.BETWEEN_TIMES if trex else WindowKind.BETWEEN}
     if window.after:
         return anchors | {"window": WindowKind.AFTER, "most": min(most or 0, records.FOREVER)}
-    if trex and not window.counts_events:  # both ends are open, and times whole numbers
+    if trex and not window.counts_events:  # both ends are open, and times are integers
         least, most = least + 1, None if most is None else most - 1
         if most is not None and most < least:
             least, most = 1, 0

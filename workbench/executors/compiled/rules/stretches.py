@@ -1,8 +1,8 @@
-"""Rules whose triggers are matched together, stretch after stretch of the events: on a GPU, a thread for each trigger.
+"""Rules whose triggers are matched together, a stretch of events at a time: on a GPU, one thread per trigger.
 
-The rule of this module: what is published is what the kernel publishes event by event. The events of a stretch have
-provisional places in the order, as if nothing came of them; once it is known what does, their rows get the right ones.
-A stretch in which a number leaves 64 bits is taken back, and the engine `cdp` goes on.
+The rule of this module: the output equals that of the kernel event by event. The events of a stretch get provisional
+order numbers, as if they caused nothing; once their composites are counted, their rows get the final ones. A stretch in
+which a number leaves 64 bits is rolled back, and the engine `cdp` resumes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from workbench.tesla.occurrence import Facts
 from workbench.tesla.rule_set import RuleSet
 
 STRETCH = 1 << 14
-"""Events that are processed together, at most."""
+"""Maximum number of events that are processed together."""
 CANDIDATES = 64
-"""Candidates that a thread has room for, in the beginning."""
+"""Initial capacity of each thread for candidates."""
 ANSWERED = {KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED, KernelStatus.WIDE_BAND}
-"""What threads stop for that is given to all of them."""
+"""Statuses on which data is added for all threads before they run again."""
 HINT = "--backend compiled runs them"
 
 
 class TriggerDevice(Protocol):
-    """What matches triggers."""
+    """A device that matches triggers."""
 
     threads: int
 
@@ -49,13 +49,13 @@ class StretchRules(CompiledRules):
 
     Parameters
     ----------
-    device: matches them.
-    stretch: events that are processed together, at most.
-    candidates: those that a thread has room for, in the beginning.
+    device: matches the triggers.
+    stretch: maximum number of events that are processed together.
+    candidates: initial capacity of each thread for candidates.
 
     Raises
     ------
-    Refused: a rule is not for this, or not for the kernel.
+    Refused: a rule cannot be matched so, or the kernel does not support it.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class StretchRules(CompiledRules):
         self._triggers = records.room(2 * stretch + len(self.memory.plan.rules), records.TRIGGER)
 
     def _compute(self, events: EventWords) -> Iterator[None]:
-        """Process events stretch by stretch; stops when there is output to be taken."""
+        """Process events stretch by stretch; yields whenever there is output to take."""
         state, count = self.memory.state, len(events.types)
         state.reached = 0
         while state.reached < count:
@@ -84,7 +84,7 @@ class StretchRules(CompiledRules):
                 yield
 
     def _process(self, events: EventWords, first: int, last: int) -> bool:
-        """Process a stretch; if that is not for the kernel, what was before."""
+        """Process a stretch; if the kernel cannot, restore the state before it and return False."""
         memory, state = self.memory, self.memory.state
         self._reserve(events, first, last)
         appended, order, now = memory.history.columns.appended.copy(), int(state.order), int(state.now)
@@ -100,7 +100,7 @@ class StretchRules(CompiledRules):
         return True
 
     def _reserve(self, events: EventWords, first: int, last: int) -> None:
-        """Let columns have room for the events of a stretch, and the rows of these."""
+        """Enlarge the columns for the events of a stretch, and reserve rows for these."""
         memory, sizes = self.memory, list[int]()
         memory.forget_rows(int(events.times[first]))
         counts = np.bincount(events.types[first:last], minlength=len(memory.plan.columns_of_type))
@@ -110,7 +110,7 @@ class StretchRules(CompiledRules):
         memory.lay_out(sizes, aside=self._stretch)
 
     def _join(self, events: EventWords, last: int) -> bool:
-        """Let the events of a stretch join the history; whether the kernel takes them."""
+        """Append the events of a stretch to the history; return whether the kernel takes them."""
         memory, state = self.memory, self.memory.state
         state.stretch, state.triggers, state.aside = state.reached, 0, len(memory.history.rows) - 2 - self._stretch
         while True:
@@ -123,17 +123,17 @@ class StretchRules(CompiledRules):
             make_room(memory, status, self.texts, self._block_texts)
 
     def _count(self, triggers: Any) -> bool:
-        """Count the matches of each trigger, and find where its composites begin; whether the kernel takes all."""
+        """Count the matches of each trigger, and compute offsets of composites; return whether the kernel takes all."""
         self._match(triggers, self.memory.output.part(0), counting=True)
         triggers.first = np.cumsum(triggers.matches) - triggers.matches
         return bool((triggers.status == KernelStatus.DONE).all())
 
     def _match(self, triggers: Any, output: records.CompositeWords, *, counting: bool) -> None:
-        """Match triggers, again where something had no room."""
+        """Match triggers, repeatedly while an array is full."""
         memory, threads = self.memory, self._device.threads
         while True:
             states: Any = np.repeat(memory.states, threads).view(np.recarray)
-            states.walked = records.GREATEST_WORD  # nodes of aggregates would be written by several threads
+            states.walked = records.GREATEST_WORD  # several threads would write the nodes of aggregates
             states.counting, triggers.status = counting, KernelStatus.DONE
             scratches = make_scratch(self._tables.sizes, threads, candidates=self._candidates)
             self._device.match(memory.plan, memory.history, scratches, states, triggers, output)
@@ -146,7 +146,7 @@ class StretchRules(CompiledRules):
                 return
 
     def _answer(self, states: Any, missing: set[KernelStatus]) -> None:
-        """Give all threads what they have asked for."""
+        """Supply what threads have stopped for."""
         memory = self.memory
         for each in states:
             if (status := KernelStatus(int(each.status))) in missing:
@@ -155,7 +155,7 @@ class StretchRules(CompiledRules):
                 make_room(memory, status, self.texts, self._block_texts)
 
     def _write(self, triggers: Any, order: int) -> None:
-        """Write the composites, and give all events of the stretch their places in the order."""
+        """Write the composites, and give all events of the stretch their final order numbers."""
         memory, state, total = self.memory, self.memory.state, int(triggers.matches.sum())
         memory.reserve_output(total)
         output = memory.output
@@ -177,7 +177,7 @@ class StretchRules(CompiledRules):
 
 
 def refuse_dependent(plan: SetPlan, settings: EngineSettings) -> None:
-    """Raise Refused, with the reasons, where triggers cannot be matched together."""
+    """Refuse rules whose triggers cannot be matched together, with the reasons."""
     found = [f"{name}: {reason}" for name, reason in find_dependences(plan).items()]
     if settings.profiled:
         found.append("the cost of rules is not counted there (leave --profile out)")

@@ -1,7 +1,7 @@
-"""What the kernel knows of texts beside their numbers: the letters of those that are compared, and joined ones.
+"""The kernel's data on texts besides their codes: the letters of texts that are compared, and concatenations.
 
-The rule of this module: the kernel asks for what is missing. All texts of a block are given with the first of them,
-since others will be asked for, too.
+The rule of this module: the kernel asks for what is missing. On the first request all texts of a block are added, since
+others will be requested, too.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from workbench.tesla.rule_set import RuleSet
 
 MOST_LETTERS = 1 << 24
-"""Letters that are kept between two blocks."""
+"""Maximum number of letters that are kept between two blocks."""
 
 
 def make_room(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int] = ()) -> None:
-    """Give the kernel the room, or what it has to know of texts, for want of which it has stopped; see `add_texts`."""
+    """Enlarge the array, or add the data on texts, for want of which the kernel has stopped; see `add_texts`."""
     if status in (KernelStatus.MISSING_TEXT, KernelStatus.MISSING_JOINED):
         add_texts(memory, status, codes, block)
     else:
@@ -33,11 +33,11 @@ def make_room(memory: KernelMemory, status: KernelStatus, codes: TextCodes, bloc
 
 
 def add_texts(memory: KernelMemory, status: KernelStatus, codes: TextCodes, block: Iterable[int]) -> None:
-    """Give the kernel what it has asked for.
+    """Add the data on texts that the kernel has asked for.
 
     Parameters
     ----------
-    block: the numbers of texts that have come.
+    block: the codes of the texts of the block.
     """
     by_code, text = codes.by_code, int(memory.state.text)
     if status == KernelStatus.MISSING_JOINED:
@@ -52,7 +52,7 @@ def add_texts(memory: KernelMemory, status: KernelStatus, codes: TextCodes, bloc
 
 
 def forget_texts(memory: KernelMemory) -> None:
-    """Forget all of them: the kernel asks for those again that it needs."""
+    """Drop all data on texts: the kernel asks again for what it needs."""
     memory.history = memory.history._replace(
         texts=records.hash_table(2, 3), letters=np.zeros(1, np.uint8), joins=records.hash_table(2, 3)
     )
@@ -70,6 +70,6 @@ def _add_letters(memory: KernelMemory, code: int, letters: bytes) -> None:
 
 
 def text_literals(rules: RuleSet) -> list[str]:
-    """The texts in rules."""
+    """Return the text literals in rules."""
     leaves = (leaf for rule in rules.rules for each in rule.expressions for leaf in t.within(each))
     return [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and isinstance(leaf.value, str)]

@@ -1,7 +1,7 @@
 """The engine `compiled` in several threads: events are partitioned by key, or each block is cut into time slices.
 
-The rule of this module: what is published, its order, its numbers and its sources are those of one thread. Which way
-it is, is decided by the first events, and stays.
+The rule of this module: composites, their order, numbers and sources are those of one thread. The first events decide
+how to divide, once and for all.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 KEY_COST = 0.05
-"""The part of one thread's time that it takes to partition events by key, and to merge what comes out."""
+"""The fraction of one thread's time spent to partition events by key and to merge the output."""
 
 
 def make_compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) -> CompiledRules | ThreadedRules:
-    """Make the engine `compiled`, with the number of threads in the settings where events can be divided."""
+    """Build the engine `compiled`, with the number of threads in the settings where events can be divided."""
     split = rule_split(rules) if settings.threads > 1 else None
     if split is None or not (split.keys or _can_slice(split, settings)):
         return CompiledRules(rules, facts, settings, waits=True)
@@ -46,12 +46,12 @@ def make_compiled_rules(rules: RuleSet, facts: Facts, settings: EngineSettings) 
 
 
 def _can_slice(split: RuleSplit, settings: EngineSettings) -> bool:
-    """Whether blocks can be cut into slices; what is repeated would be counted twice."""
+    """Whether blocks can be cut into slices; profiling would count replayed events twice."""
     return not (split.time.reason or settings.profiled)
 
 
 class ThreadedRules(FixedRules):
-    """A rule set in several threads.
+    """A rule set that runs in several threads.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ThreadedRules(FixedRules):
     def __init__(self, rules: RuleSet, facts: Facts, settings: EngineSettings, split: RuleSplit) -> None:
         self.rules, self.settings, self.split = rules, settings, split
         self.texts = TextCodes(text_literals(rules))
-        self.texts.lasting = True  # they are in the histories of all parts
+        self.texts.lasting = True  # the histories of all parts refer to them
         self._parts = [CompiledRules(rules, facts, settings, texts=self.texts) for _ in range(settings.threads)]
         self._manager = ThreadManager(settings.threads - 1)
         self.partition: RulesByKey | RulesByTime | None = None
@@ -73,7 +73,7 @@ class ThreadedRules(FixedRules):
         self._seen = 0
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes."""
+        """Return the composites that an event causes."""
         check_event(event, self.rules, self._now, self._passed)
         try:
             events: EventBlock | list[Occurrence] = event_block(self.rules, [event], self.texts.put)
@@ -82,11 +82,11 @@ class ThreadedRules(FixedRules):
         return self._single(self._run(events, sources=True))
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of so many events is taken at once."""
+        """Whether a block of this many events is taken at once."""
         return events > 0
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[EventBlock | list[Occurrence]]:
-        """The composites of a block, in the order of publication."""
+        """Yield the composites of a block, in the order of publication."""
         if not len(block):
             return
         check_time(int(block.times[0]), self._now, self._passed)
@@ -108,7 +108,7 @@ class ThreadedRules(FixedRules):
         yield from self.partition.run(events, times, sources=sources)
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to a time."""
+        """Return the composites that the clock causes up to a time."""
         self.partition = self.partition or self._choose(None)
         found = self._single(self.partition.advance(time))
         self._passed = time if self._passed is None else max(time, self._passed)
@@ -118,7 +118,7 @@ class ThreadedRules(FixedRules):
         return [each for part in parts for each in (part if isinstance(part, list) else part.occurrences(self.rules))]
 
     def _choose(self, block: EventBlock | None) -> RulesByKey | RulesByTime:
-        """Choose the way in which the thread that has most has least, as far as the first block says."""
+        """Choose the division that minimizes the load of the busiest thread, as estimated from the first block."""
         buckets, threads = KeyBuckets(self.rules, self.split.keys, self.texts.put), self.settings.threads
         owners, most = buckets.assign(block, threads)
         if _can_slice(self.split, self.settings):
@@ -129,6 +129,6 @@ class ThreadedRules(FixedRules):
         return RulesByKey(self._parts, buckets, owners, self._manager)
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost."""
+        """Return the cost of each rule."""
         costs: list[Any] = [part.profile() for part in self._parts]
         return reduce(lambda one, other: add_costs(other, one), costs)

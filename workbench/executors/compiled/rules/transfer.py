@@ -1,8 +1,8 @@
-"""The state of the kernel as that of the engine `cdp`, and back.
+"""Conversion of the kernel's state to that of the engine `cdp`, and back.
 
-The rule of this module: what either of them would publish next is the same. What `cdp` has in a column for each
-predicate is here in columns that predicates share. Where a match that waits has what is said by the plan of its rule;
-`kernel/waiting` says which rows it is.
+The rule of this module: both would publish the same next. `cdp` has a column for each predicate, the kernel has columns
+that predicates share. The plan of a rule says where the parts of a waiting match are; `kernel/waiting` says in which
+rows.
 """
 
 # mypy: allow-untyped-calls
@@ -34,9 +34,9 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.resolved import domain_of
 
 ENGINE = "compiled"
-"""The engine that saved states name."""
+"""The engine named in saved states."""
 CodeOf = Callable[[str], int]
-"""The number of a text."""
+"""A function that returns the code of a text."""
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.text_codes import TextCodes
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, texts: Mapping[int, str]) -> Publisher:
-    """An engine `cdp` that has seen the same events; its clock is not set."""
+    """Build an engine `cdp` with the same history; its clock is not set."""
     publisher = Publisher(ENGINE, memory.rule_tables.plan.rules, facts, settings, CDPMatcher)
     publisher.count = int(memory.state.order)
     events = {each.number: each for each in list_retained_events(memory, texts)}
@@ -69,7 +69,7 @@ def to_publisher(memory: KernelMemory, facts: Facts, settings: EngineSettings, t
 def _wait(
     publisher: Publisher, number: int, runner: RuleRunner, memory: KernelMemory, texts: Mapping[int, str]
 ) -> None:
-    """Let a rule wait for its deadlines."""
+    """Register the deadlines of a rule."""
     if runner.absences is not None:
         for due in read_waiting(memory, number, texts):
             runner.absences.wait(due)
@@ -77,17 +77,17 @@ def _wait(
 
 
 def _silent_values(plan: RulePlan, nulls: int, words: Any, texts: Mapping[int, str]) -> tuple[Any, ...]:
-    """The values for which a rule is silent, as `cdp` knows them."""
+    """Return the values for which a rule is silent, in the form of `cdp`."""
     values = values_of(nulls, words, map(domain_of, plan.rule.per), texts)
     return tuple(value if value == value else "nan" for value in values)
 
 
 def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> None:
-    """Let a kernel whose history is empty know what `cdp` knows.
+    """Load the state of `cdp` into a kernel whose history is empty.
 
     Raises
     ------
-    LargeNumberError: a number has more than 64 bits, or has where the kernel computes with it.
+    LargeNumberError: a number has more than 64 bits, or the kernel computes one that does.
     """
 
     def code_of(text: str) -> int:
@@ -108,19 +108,19 @@ def read_publisher(exact: Publisher, memory: KernelMemory, codes: TextCodes) -> 
 
 
 def list_held_events(exact: Publisher) -> list[Occurrence]:
-    """The events that `cdp` retains, in their order."""
+    """Return the events that `cdp` retains, in order."""
     columns = [*_columns(exact), *(each.absences.column for each in exact.runners if each.absences is not None)]
     events = {event.number: event for column in columns for event in column.column}
     return [event for _, event in sorted(events.items())]
 
 
 def is_complete(exact: Publisher) -> bool:
-    """Whether no rule lacks history, though it has joined later than others: its windows reach no further back."""
+    """Whether every rule has its whole history: one that was added late may lack the start of its windows."""
     return all(_is_whole(column, exact.now) for column in _columns(exact))
 
 
 def _is_whole(column: StepColumn, now: int | None) -> bool:
-    """Whether a column has all events of its window; from then on it is like one that was there always."""
+    """Whether a column has all events of its window; it then counts as an old column."""
     lookback = column.step.lookback.time
     if column.late and column.since is not None:
         column.late = lookback is None or now is None or column.since + lookback > now
@@ -129,7 +129,7 @@ def _is_whole(column: StepColumn, now: int | None) -> bool:
 
 
 def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
-    """The words of what rules have consumed."""
+    """Return the words of the events that rules have consumed."""
     consumers = memory.rule_tables.consumers
     return [
         order * len(consumers) + place
@@ -140,12 +140,12 @@ def read_consumed(exact: Publisher, memory: KernelMemory) -> list[int]:
 
 
 def _find_consumed(consumed: dict[int, Consumed], slot: int) -> Consumed:
-    """What is consumed at a slot: at all of them the same where T-Rex is not followed."""
+    """Return what is consumed at a slot: outside of T-Rex mode the same for all slots."""
     return consumed.get(slot, next(iter(consumed.values())))
 
 
 def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> None:
-    """Note when rules have emitted something last; LargeNumberError where it was for a number of more than 64 bits."""
+    """Store when rules last emitted; LargeNumberError where a value has more than 64 bits."""
     found = [(number, *item) for number, each in enumerate(exact.runners) for item in each.emitted.items()]
     rows = records.zeros(len(found), 3 + memory.rule_tables.sizes.per)
     for row, (number, values, time) in zip(rows, found, strict=True):
@@ -158,7 +158,7 @@ def read_silences(exact: Publisher, memory: KernelMemory, code_of: CodeOf) -> No
 
 
 def waiting_deadlines(exact: Publisher) -> list[tuple[int, DueAbsence]]:
-    """The deadlines that `cdp` waits for, each with the number of its rule, in their order."""
+    """Return the deadlines that `cdp` waits for, in order, each with the number of its rule."""
     orders = [runner.order for runner in exact.runners]
     return [(orders.index(order), due) for *_, order, _, due in sorted(exact.waiting, key=lambda each: each[:3])]
 
@@ -169,14 +169,14 @@ def _columns(exact: Publisher) -> Iterator[StepColumn]:
 
 
 def _iterate_consumed(memory: KernelMemory) -> Iterator[tuple[int, int, int]]:
-    """Rules, slots of their matches, and the orders of the events that are consumed there."""
+    """Yield rules, slots of their matches, and order numbers of the events that are consumed there."""
     words, consumers = memory.history.consumed[:, 0], memory.rule_tables.consumers
     for word in words[words != records.NONE].tolist():
         yield *consumers[word % len(consumers)], word // len(consumers)
 
 
 def _iterate_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[int, StepColumn]]:
-    """The columns of `cdp`, each with the number of the one in which the kernel has its events."""
+    """Yield the columns of `cdp`, each with the number of the kernel's column for its events."""
     tables = memory.rule_tables
     for runner, steps in zip(exact.runners, tables.plan.steps, strict=True):
         for planned in steps:
@@ -185,7 +185,7 @@ def _iterate_columns(exact: Publisher, memory: KernelMemory) -> Iterator[tuple[i
 
 
 def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
-    """Say from when on columns have all events that they accept, where some have been forgotten."""
+    """Record from when on columns have all events that they accept, where some have been dropped."""
     for place, column in _iterate_columns(exact, memory):
         known = [] if column.since is None else [(column.since, column.place)]
         if place in memory.since:
@@ -202,7 +202,7 @@ def _mark_forgotten(exact: Publisher, memory: KernelMemory) -> None:
 
 
 def read_waiting(memory: KernelMemory, number: int, texts: Mapping[int, str]) -> Iterator[DueAbsence]:
-    """The deadlines of a rule, in their order, each with its matches."""
+    """Yield the deadlines of a rule in order, each with its matches."""
     rule, plan = memory.plan.rules[number], memory.rule_tables.plan.plans[number]
     slots, size = memory.slots_of(int(rule.waits)), int(rows_of_match(rule))
     due: DueAbsence | None = None
@@ -234,13 +234,13 @@ def _read_match(memory: KernelMemory, number: int, slots: Any, texts: Mapping[in
 
 
 def _list_slots(memory: KernelMemory, begin: int, end: int) -> list[int]:
-    """The slots of a match whose registers are listed."""
+    """Return the slots of a match whose registers are listed."""
     registers: list[int] = memory.plan.slots[begin:end].tolist()
     return [register - register_of(0) for register in registers]
 
 
 def _parameter_domains(plan: RulePlan) -> dict[int, Domain]:
-    """The types of the parameters of a match, by their slots."""
+    """Return the domains of the parameters of a match, by slot."""
     found: dict[int, Domain] = {}
     for step in plan.steps:
         if isinstance(step.part, t.Aggregate):
@@ -252,11 +252,11 @@ def _parameter_domains(plan: RulePlan) -> dict[int, Domain]:
     return found
 
 
-# --- back -----------------------------------------------------------------------------------------------
+# --- from cdp to the kernel ------------------------------------------------------------------------------
 
 
 def write_waiting(memory: KernelMemory, dues: Iterable[tuple[int, DueAbsence]], code_of: CodeOf) -> None:
-    """Let matches wait; each deadline comes with the number of its rule, those of one rule in their order.
+    """Store waiting matches; each deadline comes with the number of its rule, those of one rule in order.
 
     Raises
     ------
@@ -286,7 +286,7 @@ def _write_match(memory: KernelMemory, number: int, due: DueAbsence, match: Part
 
 
 def _new_rows(memory: KernelMemory, number: int, count: int) -> Any:
-    """The slots of rows more of a column."""
+    """Append rows to a column; return their slots."""
     while True:
         column = memory.history.columns[number]
         if column.appended - column.first + count <= column.mask + 1:
@@ -297,14 +297,14 @@ def _new_rows(memory: KernelMemory, number: int, count: int) -> Any:
 
 
 def _write_value(memory: KernelMemory, row: int, cell: int, value: Value | None, code_of: CodeOf) -> None:
-    """Write a value into a row whose nulls are known up to it."""
+    """Write a value into a row whose null mask is known up to it."""
     if value is None:
         memory.history.rows[row].nulls |= 1 << cell
     memory.history.cells[row, cell] = 0 if value is None else word_of(value, code_of)
 
 
 def word_of(value: Value, code_of: CodeOf) -> int:
-    """The word that stands for a value; LargeNumberError if there is none."""
+    """Return the word of a value; LargeNumberError if it has none."""
     if isinstance(value, str):
         return code_of(value)
     if isinstance(value, float):

@@ -1,6 +1,6 @@
-"""Memory that coming events need first, fetched while the events before them are processed.
+"""Prefetching of the memory that coming events need first, while earlier events are processed.
 
-The rule of this module: it changes nothing and decides nothing. What is fetched and not needed costs a little time.
+The rule of this module: it changes nothing and decides nothing. Useless prefetches cost a little time.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -12,18 +12,18 @@ from workbench.executors.compiled.rules.kernel.values import mix
 from workbench.executors.compiled.rules.records import NONE
 
 CHAINS_AHEAD, ROWS_AHEAD = 16, 8
-"""How many events ahead the beginnings of chains are fetched, and the rows to which these lead."""
+"""How many events ahead the heads of chains are fetched, and the rows to which these lead."""
 
 
 def fetch_ahead(plan, history, events, i):
-    """Fetch what the events some places behind an event need first."""
+    """Prefetch what later events need first."""
     if i + CHAINS_AHEAD < len(events.types):
         fetch_chains(plan, history, events, i + CHAINS_AHEAD)
         fetch_rows(plan, history, events, i + ROWS_AHEAD)
 
 
 def fetch_chains(plan, history, events, i):
-    """Fetch the beginnings of the chains that an event joins, or is looked up in."""
+    """Prefetch the heads of the chains that an event joins, or is looked up in."""
     type_ = events.types[i]
     for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
         lookup = plan.lookups[k]
@@ -32,7 +32,7 @@ def fetch_chains(plan, history, events, i):
 
 
 def fetch_rows(plan, history, events, i):
-    """Fetch the newest row of each chain in which an event is looked up."""
+    """Prefetch the newest row of each chain in which an event is looked up."""
     type_ = events.types[i]
     for k in range(plan.lookups_of_type[type_], plan.lookups_of_type[type_ + 1]):
         lookup = plan.lookups[k]
@@ -45,7 +45,7 @@ def fetch_rows(plan, history, events, i):
 
 
 def key_of(plan, column, events, i, lookup):
-    """The word of the key under which an event is looked up; anything where a value is null."""
+    """Return the word of the key under which an event is looked up; arbitrary where a value is null."""
     key, type_ = 0, events.types[i]
     for k in range(lookup.cells, lookup.cells_end):
         key = mix(key, events.words[events.columns[type_, plan.slots[k]] + events.places[i]])
@@ -55,11 +55,11 @@ def key_of(plan, column, events, i, lookup):
 
 
 def fetch_steps(plan, rule):
-    """Fetch the steps of a rule that will be matched when others have been."""
+    """Prefetch the steps of a rule that will be matched after others."""
     for k in range(rule.steps, rule.steps_end):
         fetch(plan.steps, k)
 
 
 def fetch(array, place):
-    """Let the processor fetch an entry of an array: in machine code an instruction, in plain Python nothing."""
+    """Prefetch an entry of an array: an instruction in machine code, nothing in plain Python."""
     del array, place

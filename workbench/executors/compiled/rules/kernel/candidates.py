@@ -1,6 +1,6 @@
-"""Rows that are put aside by a scan, for later: the newest of them first.
+"""Rows that a scan puts aside for later, newest first.
 
-The rule of this module: they lie behind one another, those of each step of a match behind those of the steps before.
+The rule of this module: they form a stack, in which the candidates of each step follow those of earlier steps.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -11,7 +11,7 @@ from workbench.executors.compiled.rules.records import KernelStatus
 
 
 def put_aside(scratch, state, slot):
-    """Put a row aside; False if there is no room."""
+    """Put a row aside; False if the array is full."""
     if state.candidates == len(scratch.candidates):
         state.status = KernelStatus.FULL_CANDIDATES
         return False
@@ -21,7 +21,7 @@ def put_aside(scratch, state, slot):
 
 
 def put_range_aside(scratch, state, column, oldest, newest):
-    """Put rows of a column aside that follow one another; whether there are some, and room for them."""
+    """Put consecutive rows of a column aside; return whether there are any, and room for them."""
     begin, count = state.candidates, newest - oldest + 1
     if begin + count > len(scratch.candidates):
         state.status = KernelStatus.FULL_CANDIDATES
@@ -34,7 +34,7 @@ def put_range_aside(scratch, state, column, oldest, newest):
 
 
 def sort_words(words, begin, end):
-    """Sort a part of some words, the least first (heapsort)."""
+    """Sort a range of words in ascending order (heapsort)."""
     size = end - begin
     for root in range(size // 2 - 1, -1, -1):
         sift_down(words, begin, root, size)
@@ -44,7 +44,7 @@ def sort_words(words, begin, end):
 
 
 def sift_down(words, begin, root, size):
-    """Let the word at the root of a heap sink to where none below it is greater."""
+    """Let the root of a heap sink until no word below it is greater."""
     while 2 * root + 1 < size:
         child = 2 * root + 1
         if child + 1 < size and words[begin + child] < words[begin + child + 1]:

@@ -1,6 +1,6 @@
-"""Aggregates over all values of the rows that have been put aside: medians, and declared aggregates.
+"""Aggregates over all values of rows that have been put aside: medians, and declared aggregates.
 
-The rule of this module: it is compiled apart, since few rules have such aggregates.
+The rule of this module: it is compiled separately, since few rules have such aggregates.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,12 +14,12 @@ from workbench.executors.compiled.rules.records import GREATEST_WORD, LEAST_WORD
 
 
 def evaluate_apart(plan, history, scratch, state, begin, end):
-    """Evaluate an expression as `evaluate` does, where that is not worth code of its own."""
+    """Evaluate an expression as `evaluate` does, where inlining it does not pay."""
     return evaluate(plan, history, scratch, state, begin, end)
 
 
 def mean_or_beyond(state, total, count):
-    """The mean of whole numbers, given their sum."""
+    """Return the mean of integers, given their sum; the status says if it is unsupported."""
     if total == LEAST_WORD:
         state.status = KernelStatus.BEYOND
         return 0.0
@@ -27,7 +27,7 @@ def mean_or_beyond(state, total, count):
 
 
 def median(history, scratch, state, step, first):
-    """The median of the whole numbers of rows that have been put aside."""
+    """Return the median of the integers of rows that have been put aside."""
     values, end = scratch.candidates, state.candidates
     for k in range(first, end):
         values[k] = history.cells[values[k], step.cell]
@@ -42,13 +42,13 @@ def median(history, scratch, state, step, first):
 
 
 def median_real(history, scratch, state, step, first):
-    """The word of the median of the floats of rows that have been put aside."""
+    """Return the word of the median of the floats of rows that have been put aside."""
     values, end = scratch.candidates, state.candidates
     for k in range(first, end):
         x = history.cells[values[k], step.cell]
         if x & GREATEST_WORD > 0x7FF0000000000000:
             return NAN_WORD
-        values[k] = x if x >= 0 else x ^ GREATEST_WORD  # words in the order of the floats; the same gives them back
+        values[k] = x if x >= 0 else x ^ GREATEST_WORD  # words in the order of the floats; an involution
     sort_words(values, first, end)
     clear_sum(scratch.limbs)
     for k in ((first + end - 1) >> 1, (first + end) >> 1):
@@ -57,7 +57,7 @@ def median_real(history, scratch, state, step, first):
 
 
 def combine_rows(plan, history, scratch, state, step, first):
-    """Combine the values of rows that have been put aside, the oldest first, by the code of a declared aggregate."""
+    """Combine the values of rows that have been put aside, oldest first, by the code of a declared aggregate."""
     operands, slot = len(history.rows) - 2, step.slot
     known = evaluate_apart(plan, history, scratch, state, step.initial, step.initial_end)
     row = history.rows[operands]

@@ -1,7 +1,7 @@
-"""Consumption: a hash set of the events that each rule selects no more, or each of its steps where T-Rex is followed.
+"""Consumption: a hash set of the events that a rule, or in T-Rex mode a step of it, may not select again.
 
-The rule of this module: an entry is a word, made of an event's order and the number of who selects it no more. Entries
-are added, logged for undo, and never removed one by one.
+The rule of this module: an entry is a word that combines an event's order number and the number of the consumer.
+Entries are added, logged for undo, and never removed one by one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,13 +14,13 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoK
 
 
 def is_consumed(history, scratch, state, order, step):
-    """Whether a step selects an event no more."""
+    """Whether an event has been consumed for a step."""
     scratch.key[0] = order * state.consumers + step.consumer
     return history.consumed[find_row(history.consumed, scratch.key, 1), 0] != NONE
 
 
 def note_consumption(plan, history, scratch, state, rule):
-    """Note the events that a match consumes once all matches of its trigger are found; False if there is no room."""
+    """Record the events that a match consumes once all matches of its trigger are found; False if the array is full."""
     for k in range(rule.consumed, rule.consumed_end):
         if state.consuming == len(scratch.consuming):
             state.status = KernelStatus.FULL_CONSUMING
@@ -33,7 +33,7 @@ def note_consumption(plan, history, scratch, state, rule):
 
 
 def consume(history, scratch, state):
-    """Add what has been noted to the set; False if there is no room."""
+    """Add the recorded events to the set; False if an array is full."""
     for k in range(state.consuming):
         scratch.key[0] = scratch.consuming[k]
         place = find_row(history.consumed, scratch.key, 1)

@@ -1,7 +1,7 @@
-"""Composites: what is written of a match, one by one, or at once where matches differ in the row of their last step.
+"""Emission of composites, one by one, or at once for matches that differ only in the row of their last step.
 
-The rule of this module: what a match has in common with others stands in registers when it is emitted. Composites are
-columns; where many are emitted at once each column is written in one loop.
+The rule of this module: what matches have in common is in registers when they are emitted. Composites are columns;
+where many are emitted at once each column is written in one loop.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,7 +14,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, Opcod
 
 
 def emit(plan, history, scratch, state, rule, pending):
-    """Write the composite of a match, and note what it consumes; False if there is no room."""
+    """Write the composite of a match, and note what it consumes; False if an array is full."""
     if rule.pause != NONE and is_silent(plan, history, scratch, state, rule):
         return True
     if state.status != KernelStatus.DONE:
@@ -40,7 +40,7 @@ def emit(plan, history, scratch, state, rule, pending):
 
 
 def has_room(state, pending, count):
-    """Whether so many composites more can be written."""
+    """Whether `count` more composites fit; sets the status if not."""
     if state.pending + count > len(pending.types):
         state.status = KernelStatus.FULL_PENDING
         return False
@@ -48,7 +48,7 @@ def has_room(state, pending, count):
 
 
 def emit_all(plan, history, scratch, state, rule, step, pending):
-    """Emit a match for each row that is put aside for the last step, the oldest first, unless there is no room."""
+    """Emit a match for each row that is put aside for the last step, the oldest first, if there is room."""
     last = rule.steps_end - rule.steps - 1
     newest = scratch.cursors[last] - 1
     count = newest + 1 - scratch.candidate_starts[step.list if step.kind == StepKind.TAKE else last]
@@ -66,7 +66,7 @@ def emit_all(plan, history, scratch, state, rule, step, pending):
 
 
 def write_common(plan, scratch, state, rule, step, pending, count):
-    """Write to so many composites what all of them have."""
+    """Write what `count` composites have in common."""
     differ, nulls, begin, end = 0, 0, state.pending, state.pending + count
     for k in range(step.actions, step.actions_end):
         differ |= 1 << (plan.actions[k].slot - rule.cells)
@@ -84,7 +84,7 @@ def write_common(plan, scratch, state, rule, step, pending, count):
 
 
 def copy_values(history, scratch, pending, instruction, k, begin, newest, count):
-    """Write an attribute of so many composites: an attribute, or the time, of the rows up to the newest one."""
+    """Write an attribute of `count` composites: an attribute, or the time, of the rows up to the newest one."""
     cell, is_time = instruction.b, instruction.op == Opcode.TIME
     for i in range(count):
         slot = scratch.candidates[newest - i]
@@ -97,7 +97,7 @@ def copy_values(history, scratch, pending, instruction, k, begin, newest, count)
 
 
 def write_sources(history, scratch, state, rule, step, pending, newest, count):
-    """Write the orders of the events of so many matches."""
+    """Write the order numbers of the events of `count` matches."""
     begin = state.pending
     for i in range(count):
         for k in range(rule.sources):

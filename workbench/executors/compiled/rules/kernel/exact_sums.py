@@ -1,8 +1,8 @@
 """Exact sums of floats, and quotients that are rounded once.
 
-The rule of this module: a sum is a whole number of 2**-1074 in limbs of 32 bits, which may be negative, so that adding
-a float touches three of them and nothing is rounded before the end. Behind the limbs stand how many infinities of each
-sign and NaN there are. Results are the words of floats.
+The rule of this module: a sum is a multiple of 2**-1074 in limbs of 32 bits, which may be negative, so that adding a
+float touches three of them and nothing is rounded before the end. After the limbs come counters of infinities of each
+sign and of NaN. Results are the words of floats.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -12,20 +12,20 @@ from __future__ import annotations
 from workbench.executors.compiled.rules.records import LEAST_WORD
 
 LIMBS = 68
-"""Of 32 bits: 2098 bits of the greatest float, and some for how many are added."""
+"""Number of limbs, of 32 bits each: 2098 bits for the greatest float, and some for the number of addends."""
 ABOVE, BELOW, NOT_A_NUMBER = LIMBS, LIMBS + 1, LIMBS + 2
-"""Where infinities and NaN are counted."""
+"""Indexes of the counters of infinities and NaN."""
 SUM_WORDS = LIMBS + 3
 LIMB = 0xFFFFFFFF
 INFINITE_DROP = 2046
-"""A number with so many bits below the 53 of a float is greater than any float."""
+"""A number with this many bits below the 53 of a float exceeds every float."""
 INFINITE_WORD, NAN_WORD = 0x7FF0000000000000, 0x7FF8000000000000
 EXACT_REAL = 1 << 53
-"""Floats have all whole numbers up to it."""
+"""The bound up to which every integer is a float."""
 
 
 def clear_sum(limbs):
-    """Begin a sum."""
+    """Start a sum."""
     for i in range(SUM_WORDS):
         limbs[i] = 0
 
@@ -48,7 +48,7 @@ def add_real(limbs, word):
 
 
 def sum_over(limbs, count):
-    """The sum divided by a number, rounded once; the limbs are used up."""
+    """Return the sum divided by a number, rounded once; destroys the limbs."""
     if limbs[NOT_A_NUMBER] > 0 or (limbs[ABOVE] > 0 and limbs[BELOW] > 0):
         return NAN_WORD
     if limbs[ABOVE] > 0:
@@ -71,7 +71,7 @@ def sum_over(limbs, count):
 
 
 def carry(limbs):
-    """Make all limbs but the last not negative and less than 2**32; whether the whole is negative."""
+    """Normalize all limbs but the last to 0 <= limb < 2**32; return whether the sum is negative."""
     over = 0
     for i in range(LIMBS - 1):
         whole = limbs[i] + over
@@ -82,7 +82,7 @@ def carry(limbs):
 
 
 def divide(limbs, count):
-    """Divide a number that is not negative; the remainder."""
+    """Divide a number that is not negative; return the remainder."""
     rest = 0
     if count > 1:
         for i in range(LIMBS - 1, -1, -1):
@@ -93,7 +93,7 @@ def divide(limbs, count):
 
 
 def round_limbs(limbs, top, rest, count):
-    """The word of the float nearest to a number above 0 in limbs, and `rest / count` of the last place more."""
+    """Return the word of the float nearest to a positive number in limbs, plus `rest / count` of its last place."""
     drop = max(bits_of(limbs, top) - 53, 0)  # bits below the last place of the float
     if drop >= INFINITE_DROP:
         return INFINITE_WORD
@@ -111,12 +111,12 @@ def round_limbs(limbs, top, rest, count):
         half, more = int(2 * rest >= count), 2 * rest != count
     if half == 1 and (more or part & 1 == 1):
         part += 1
-    # `part` has 53 bits at most, or is 2**53: the power is added, and a carry goes into it by itself.
+    # `part` has 53 bits at most, or is 2**53: the power is added, and absorbs a carry.
     return part if drop == 0 else part + (drop << 52)
 
 
 def bits_of(limbs, top):
-    """How many bits a number has whose last limb that is not 0 is at `top`."""
+    """Return the bit length of a number whose last nonzero limb is at `top`."""
     if top < 0:
         return 0
     length, word = 32 * top, limbs[top]
@@ -127,7 +127,7 @@ def bits_of(limbs, top):
 
 
 def mean_of(total, count):
-    """A whole number, more than the least word, divided by one above 0 and rounded once, as a float."""
+    """Divide an integer, more than the least word, by a positive one, and round once to a float."""
     size = -total if total < 0 else total
     if size <= EXACT_REAL:
         return float(total) / float(count)
@@ -143,7 +143,7 @@ def mean_of(total, count):
         whole >>= 1
         power -= 1
     if rest > 0 or some:
-        whole |= 1  # what is below decides only which way a half goes
+        whole |= 1  # lower bits only decide how a tie is rounded
     found = float(whole)
     for _ in range(power):  # a power of a float may be rounded, these are exact
         found *= 0.5

@@ -1,7 +1,7 @@
-"""Aggregates: what a scan takes in of the rows that fit, from the newest to the oldest, and the value in the end.
+"""Aggregates: accumulation of the rows of a scan, from the newest to the oldest, and the final value.
 
-The rule of this module: sums are exact, or the event is not for this kernel; means are rounded once. Of values that are
-equal the oldest is the least or the greatest. What needs all values, or their order, puts the rows aside.
+The rule of this module: sums are exact, or the kernel gives the event up; means are rounded once. Among equal values
+the oldest is the least or the greatest. Aggregates that need all values, or their order, put the rows aside.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -17,19 +17,19 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, StepK
 
 
 def begin_fold(scratch, step):
-    """Begin with no values."""
+    """Start an aggregate without values."""
     scratch.fold[0].count, scratch.fold[0].total = 0, 0
     if is_real_sum(step.kind):
         clear_sum(scratch.limbs)
 
 
 def is_real_sum(kind):
-    """Whether an aggregate is an exact sum of floats, or one that is divided."""
+    """Whether an aggregate is an exact sum of floats, or divides one."""
     return kind == StepKind.SUM_REAL or kind == StepKind.AVG_REAL
 
 
 def accumulate(history, scratch, state, step, slot):
-    """Take a row into an aggregate, unless its value is null; False if that is not for the kernel, or has no room."""
+    """Add a row to an aggregate, unless its value is null; False if the kernel cannot, or an array is full."""
     fold, cell, kind = scratch.fold[0], step.cell, step.kind
     if cell == NONE:
         fold.count += 1
@@ -47,7 +47,7 @@ def accumulate(history, scratch, state, step, slot):
 
 
 def merge(history, scratch, state, kind, x, count):
-    """Take in what an aggregate has seen of older values, so many; False if that is not for the kernel."""
+    """Add the aggregate `x` of `count` older values; False if the kernel cannot."""
     fold = scratch.fold[0]
     if kind == StepKind.SUM or kind == StepKind.AVG:
         if not sum_fits(fold.total, x):
@@ -61,7 +61,7 @@ def merge(history, scratch, state, kind, x, count):
 
 
 def replaces(history, scratch, state, kind, x):
-    """Whether an older value is the least or greatest one instead of the one so far; NaN is where one of them is."""
+    """Whether an older value replaces the least or greatest one so far; NaN wins over all."""
     best = scratch.fold[0].total
     if kind == StepKind.MIN:
         return x < best
@@ -76,11 +76,11 @@ def replaces(history, scratch, state, kind, x):
 
 
 def set_aggregate(plan, history, scratch, state, step, first):
-    """Put the value of an aggregate into its register; False if that is not for the kernel.
+    """Write the value of an aggregate to its register; False if the kernel cannot.
 
     Parameters
     ----------
-    first: where the rows begin that have been put aside for it.
+    first: start of the rows that have been put aside for it.
     """
     fold, slot, kind = scratch.fold[0], step.slot, step.kind
     scratch.null[slot] = int(fold.count == 0 and kind >= StepKind.MIN)
@@ -99,7 +99,7 @@ def set_aggregate(plan, history, scratch, state, step, first):
 
 
 def select_value(history, scratch, state, step, first):
-    """The value of an aggregate that is null over nothing."""
+    """Return the value of an aggregate that is null over no values."""
     fold, kind = scratch.fold[0], step.kind
     if kind == StepKind.AVG_REAL:
         return sum_over(scratch.limbs, fold.count)

@@ -1,7 +1,7 @@
-"""Hash tables: of what is consumed, of rules that are silent, of letters, and of texts that are joined.
+"""Hash tables of consumed events, of silent rules, of letters, and of concatenated texts.
 
-The rule of this module: a row is a key of some words, and what is known of it. Tables are open-addressed, at most half
-full, and no row is removed; the first word of a row that is free is `NONE`.
+The rule of this module: a row is a key of some words, and its value. Tables are open-addressed, at most half full, and
+no row is removed; the first word of a free row is `NONE`.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -12,7 +12,7 @@ from workbench.executors.compiled.rules.records import NONE
 
 
 def find_row(table, key, words):
-    """The row of a key of so many words, or the free one where it belongs."""
+    """Return the row of a key, whose length is `words`, or the free row for it."""
     mixed, mask = 0, len(table) - 1
     for k in range(words):
         mixed = (mixed << 7) ^ (mixed >> 57) ^ key[k]
@@ -23,7 +23,7 @@ def find_row(table, key, words):
 
 
 def has_key(table, row, key, words):
-    """Whether a row is that of a key."""
+    """Whether a row has this key."""
     for k in range(words):  # noqa: SIM110 - numba would allocate a generator
         if table[row, k] != key[k]:
             return False
@@ -31,7 +31,7 @@ def has_key(table, row, key, words):
 
 
 def add_rows(table, more, words):
-    """Add rows, none of whose keys is there, to a table that has room."""
+    """Add rows with new keys to a table that has room."""
     for i in range(len(more)):
         row = find_row(table, more[i], words)
         for k in range(table.shape[1]):

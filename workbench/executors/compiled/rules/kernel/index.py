@@ -1,9 +1,9 @@
-"""Columns of events: ring buffers of rows, which hash chains lead through from the newest to the oldest.
+"""Columns of events: ring buffers of rows, with hash chains from the newest row to the oldest.
 
 The rule of this module: rows are numbered in the order in which they join their column, and a row's slot is its number
-modulo the size. So a chain ends where a number is older than the oldest row, and no row has to be unlinked. Where a
-column is banded, rows whose values are near one another have the same key, so what lies between two bounds is in two
-chains, if the bounds are no farther apart than a band is wide.
+modulo the size. So a chain ends where a number is older than the oldest row, and no row has to be unlinked. In a banded
+column rows with nearby values have the same key, so the rows between two bounds are in two chains, if the bounds are no
+farther apart than the width of a band.
 
 Sources: DeWitt, Naughton and Schneider, An evaluation of non-equijoin algorithms (VLDB 1991), for bands; Bentley and
 Yao, An almost optimal algorithm for unbounded searching (Information Processing Letters 5, 1976), for ends of windows.
@@ -18,29 +18,29 @@ from workbench.executors.compiled.rules.kernel.values import evaluate, evaluate_
 from workbench.executors.compiled.rules.records import LEAST_WORD, NONE, OWN, KernelStatus, UndoKind
 
 ODD = 0x5BD1E995
-"""A factor by which the first bits of a word change its last ones; the product is a word."""
+"""A factor by which high bits of a word affect the low ones; the product fits in a word."""
 
 
 def bucket_of(column, key):
-    """The place of the chain that a key's rows are in."""
+    """Return the bucket of the chain of a key."""
     return column.buckets + (scatter(key) & column.bucket_mask)
 
 
 def scatter(word):
-    """A hash value of a word: its last bits depend on those in which floats, small numbers and mixed words differ."""
+    """Return a hash value whose low bits depend on those in which floats, small numbers and mixed words differ."""
     high = ((word >> 20) ^ (word >> 42)) & 0x7FFFFFFF
     return word ^ (word >> 10) ^ ((high * ODD) >> 24)
 
 
 def append(plan, history, scratch, state, number):
-    """Let the event that is processed join a column, if it is one for it; False if there is no room."""
+    """Append the current event to a column that accepts it; False if an array is full."""
     index, event = plan.columns[number], state.event
     scratch.registers[OWN] = event
     if index.filter < index.filter_end and not evaluate(plan, history, scratch, state, index.filter, index.filter_end):
         return state.status == KernelStatus.DONE
     known, key = evaluate_key(plan, history, scratch, state, index.keys, index.keys_end)
     if not known or (index.banded != NONE and history.rows[event].nulls >> index.banded & 1 != 0):
-        return state.status == KernelStatus.DONE  # null equals nothing, and lies between no bounds
+        return state.status == KernelStatus.DONE  # null equals nothing, and is within no bounds
     if index.banded != NONE:
         key = mix(key, history.cells[event, index.banded] >> history.columns[number].shift)
     if not make_room(plan, history, state, number) or not has_undo_room(history, state, 2):
@@ -50,7 +50,7 @@ def append(plan, history, scratch, state, number):
 
 
 def make_room(plan, history, state, number):
-    """Whether a column has room for a row, some forgotten if need be."""
+    """Whether a column has room for a row, after evicting some if necessary."""
     column = history.columns[number]
     if column.appended - column.first > column.mask:
         evict(plan, history, state, number)
@@ -61,9 +61,9 @@ def make_room(plan, history, state, number):
 
 
 def evict(plan, history, state, number):
-    """Forget the rows of a column that no rule reaches any more.
+    """Evict the rows of a column that no rule can reach.
 
-    New rows take their slots, so this cannot be undone: it forgets what the event, processed again, does not reach.
+    New rows reuse their slots, so this cannot be undone: it evicts only what the event, processed again, cannot reach.
     """
     index, column = plan.columns[number], history.columns[number]
     while column.first < column.appended:
@@ -74,7 +74,7 @@ def evict(plan, history, state, number):
 
 
 def link(history, state, number, event, key):
-    """Copy an event into a column's next row, and put it at the head of its chain."""
+    """Copy an event into a column's next row, and make it the head of its chain."""
     column = history.columns[number]
     bucket = bucket_of(column, key)
     log_undo(history, state, UndoKind.BUCKET, bucket, history.buckets[bucket])
@@ -90,7 +90,7 @@ def link(history, state, number, event, key):
 
 
 def rebuild_chains(history, number):
-    """Chain the rows of a column anew, after its arrays have grown."""
+    """Rebuild the chains of a column, after its arrays have grown."""
     column = history.columns[number]
     for k in range(column.bucket_mask + 1):
         history.buckets[column.buckets + k] = NONE
@@ -102,9 +102,9 @@ def rebuild_chains(history, number):
 
 
 def rows_in_window(history, column, window):
-    """The numbers of the oldest and the newest row in a window, of a column with one chain.
+    """Return the oldest and the newest row in a window, for a column with one chain.
 
-    If there is none the oldest is the one behind the newest.
+    If there is none the oldest is the newest plus one.
     """
     newest = column.appended - 1
     if newest >= column.first:
@@ -117,9 +117,9 @@ def rows_in_window(history, column, window):
 
 
 def oldest_from(history, column, newest, time, order):
-    """The oldest row from a time and an order on, up to one of a column with one chain, or the row behind that one.
+    """Return the oldest row from a time and an order on, up to `newest`, in a column with one chain; else `newest + 1`.
 
-    Most windows are short, so it is searched by steps that double, then by bisection.
+    Most windows are short, so the search is exponential, then by bisection.
     """
     before, found, step = newest, newest + 1, 1
     while before >= column.first:

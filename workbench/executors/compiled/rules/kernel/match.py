@@ -1,8 +1,8 @@
-"""Column-based delayed processing: when a trigger comes, its matches are found step by step, depth first.
+"""Column-based delayed processing: a depth-first search for the matches of a trigger, step by step.
 
-The rule of this module: a match is the registers. Each step adds to what is bound before it: an event, what is assigned
-of it, or an aggregate. A step that fails goes back to the latest `each` that has candidates left. Where the candidates
-of an `each` do not depend on what is bound right before it, they are put aside earlier, and taken there.
+The rule of this module: a match is the registers. Each step adds to what is bound before it: an event with its
+parameters, or an aggregate. A step that fails backtracks to the latest `each` with candidates left. Where the
+candidates of an `each` do not depend on what is bound right before it, they are put aside earlier, and taken there.
 
 Source: Cugola and Margara, 4.2 (algorithm 2).
 """
@@ -21,7 +21,7 @@ from workbench.executors.compiled.rules.records import NONE, OWN, KernelStatus, 
 
 
 def match(plan, history, scratch, state, rule_number, pending):
-    """Find the matches of a rule that the event triggers, to emit them or let them wait; False if there was no room."""
+    """Find the matches of a rule that the event triggers, and emit them or let them wait; False if an array is full."""
     rule = plan.rules[rule_number]
     state.candidates, state.consuming = 0, 0
     depth, steps, emitted, forward = 0, rule.steps_end - rule.steps, 0, True
@@ -40,7 +40,7 @@ def match(plan, history, scratch, state, rule_number, pending):
 
 
 def finish(plan, history, scratch, state, rule, pending):
-    """Emit a match, or let it wait; 1 if it counts, else 0. The status says where there was no room."""
+    """Emit a match, or let it wait; return 1 if it counts, else 0. The status says whether an array was full."""
     if state.profiled and not count_match(plan, history, scratch, state, rule):
         return 0
     if rule.timeout != NONE:
@@ -49,9 +49,9 @@ def finish(plan, history, scratch, state, rule, pending):
 
 
 def extend(plan, history, scratch, state, rule, depth, forward, pending):
-    """Extend the match by a step, for the first time (`forward`) or by its next candidate; whether there is one.
+    """Extend the match by a step, for the first time (`forward`) or by its next candidate; return whether there is one.
 
-    A last step may emit all its matches at once; then there is none to go on with.
+    A last step may emit all its matches at once; then there is none left.
     """
     step = plan.steps[rule.steps + depth]
     if forward:
@@ -83,7 +83,7 @@ def extend(plan, history, scratch, state, rule, depth, forward, pending):
 
 
 def take_next(scratch, state, step, depth):
-    """Bind the oldest candidate that is left; False if none is."""
+    """Bind the oldest remaining candidate; False if there is none."""
     if step.kind != StepKind.TAKE:
         if state.candidates == scratch.candidate_starts[depth]:
             return False
@@ -98,10 +98,10 @@ def take_next(scratch, state, step, depth):
 
 
 def bind(plan, history, scratch, state, step):
-    """Do what a step does once it has bound something; whether the match goes on.
+    """Perform the actions of a step once it has bound something; return whether the match goes on.
 
-    Parameters and cells of the composite are assigned, and conditions asked, each as soon as it is known: once for all
-    matches that have this part in common.
+    Parameters and cells of the composite are assigned, and conditions tested, as early as they are known: once for all
+    matches that share this part.
     """
     if step.source != NONE:
         scratch.sources[step.source] = history.rows[scratch.registers[step.slot]].order

@@ -1,8 +1,8 @@
-"""Aggregates over the rows of a key in a long window, put together of what is known of parts of their chain.
+"""Aggregates over the rows of a key in a long window, combined from stored aggregates of parts of their chain.
 
-The rule of this module: a row may have a node, which is the row and some right before it with the same key; what an
-aggregate has seen of them is written down when it is first asked for. Nodes are as long as the numbers of skew binary,
-so that n rows of a chain are some log n of them. A node is no state: it may go at any time, and is written again.
+The rule of this module: a row may have a node, which covers the row and some right before it with the same key, and
+stores their aggregate once it has been needed. Node lengths are those of skew binary numbers, so that n rows of a chain
+are about log n nodes. Nodes are a cache: they may be dropped at any time, and are written again.
 
 Source: Myers, An applicative random-access stack (Information Processing Letters 17, 1983): the lengths of nodes.
 """
@@ -16,11 +16,11 @@ from workbench.executors.compiled.rules.kernel.folds import accumulate, begin_fo
 from workbench.executors.compiled.rules.records import GREATEST_WORD, NONE, KernelStatus
 
 FIRST_LIMB, SOME_LIMBS = 30, 6
-"""The limbs of an exact sum that a node has: of floats from 2**-62 to 2**65 in size."""
+"""The first limb of an exact sum that a node has, and their number: for floats from 2**-62 to 2**65 in size."""
 
 
 def fold_nodes(history, scratch, state, step, key, window, at):
-    """Aggregate over the rows of a key in a window, none of which is newer than one; the status says if it failed."""
+    """Aggregate over the rows of a key in a window, from row `at` backwards; the status says if it failed."""
     tree, column = history.trees[step.tree], history.columns[step.column]
     if tree.start == NONE:
         state.status, state.full_tree = KernelStatus.FULL_NODES, step.tree
@@ -46,12 +46,12 @@ def fold_nodes(history, scratch, state, step, key, window, at):
 
 
 def rows_to_walk(history, state, step):
-    """How many rows are walked along before nodes are used: one where the window before this one was large."""
+    """Return how many rows to scan before nodes are used: one where the last window was large."""
     return 1 if history.trees[step.tree].large else state.walked
 
 
 def write_nodes(history, scratch, state, step, at):
-    """Write the nodes of a row and of those before it with the same key, as far as they have none."""
+    """Write the missing nodes of a row and of the rows before it with the same key."""
     tree, column, begin = history.trees[step.tree], history.columns[step.column], state.candidates
     while at >= column.first and history.nodes[tree.start + (at & column.mask)].row != at:
         if not put_aside(scratch, state, at):
@@ -66,14 +66,14 @@ def write_nodes(history, scratch, state, step, at):
 
 
 def next_of_key(history, column, at, key):
-    """The number of the first row with a key in a chain, from one on."""
+    """Return the first row with a key in a chain, from `at` on."""
     while at >= column.first and history.rows[column.start + (at & column.mask)].key != key:
         at = history.rows[column.start + (at & column.mask)].older
     return at
 
 
 def merge_node(history, scratch, state, step, place):
-    """Take the rows of a node into an aggregate."""
+    """Add the rows of a node to an aggregate."""
     node = history.nodes[place]
     if is_real_sum(step.kind):
         scratch.fold[0].count += node.count
@@ -84,7 +84,7 @@ def merge_node(history, scratch, state, step, place):
 
 
 def write_node(history, scratch, state, step, number, before):
-    """Write the node of a row, given the one before it with the same key, which has a node, if it is there."""
+    """Write the node of a row, given the previous row with the same key, which has a node, if it exists."""
     tree, column, fold = history.trees[step.tree], history.columns[step.column], scratch.fold[0]
     place, slot = tree.start + (number & column.mask), column.start + (number & column.mask)
     node, end, length = history.nodes[place], before, 1
@@ -99,7 +99,7 @@ def write_node(history, scratch, state, step, number, before):
         if is_there and one.count != NONE and other.count != NONE:
             merge_node(history, scratch, state, step, first)
             merge_node(history, scratch, state, step, second)
-            if state.status == KernelStatus.BEYOND:  # a sum that perhaps no rule needs
+            if state.status == KernelStatus.BEYOND:  # no rule may need this sum
                 state.status = KernelStatus.DONE
             else:
                 end, length, count, value = other.end, 1 + 2 * one.length, fold.count, fold.total
@@ -112,7 +112,7 @@ def write_node(history, scratch, state, step, number, before):
 
 
 def sums_fit(history, step, slot):
-    """Whether sums with the value of a row can be written down, if it has one; whole sums are tested later."""
+    """Whether a node can store sums with the value of a row, if it has one; integer sums are tested later."""
     if not is_real_sum(step.kind) or history.rows[slot].nulls >> step.cell & 1:
         return True
     word = history.cells[slot, step.cell]

@@ -1,7 +1,7 @@
-"""The total order of events: each triggers rules, joins the history, and what it has caused is published next.
+"""The total order of events: each event triggers rules and joins the history; its composites are published next.
 
-The rule of this module: an event or a deadline is processed as a whole or not at all. Where something is full the undo
-log restores what was, and `state` says how many events are done.
+The rule of this module: an event or a deadline is processed as a whole or not at all. Where an array is full the undo
+log restores the earlier state, and `state` says how many events are done.
 
 Sources: Di Pilla's thesis, 4.4; Cugola and Margara, 4.2.
 """
@@ -21,10 +21,10 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus
 
 
 def run(plan, history, scratch, states, events, output, pending):
-    """Process events in order, with the deadlines before them, until all are done, or one is not for this kernel.
+    """Process events in order, with the deadlines before them, until all are done, or the kernel cannot process one.
 
-    It also stops where something has no room. Behind the events come the deadlines up to `state.until`. Where no rule
-    looks at what others emit, `output` and `pending` are the same arrays: nothing waits.
+    It also stops where an array is full. After the events come the deadlines up to `state.until`. Where no rule selects
+    composites, `output` and `pending` are the same arrays: nothing waits.
     """
     state = states[0]
     state.status, state.event = KernelStatus.DONE, len(history.rows) - 1
@@ -62,7 +62,7 @@ def run(plan, history, scratch, states, events, output, pending):
 
 
 def begin_event(history, state, events, i):
-    """Put an event from outside into its row; its type. One whose order is known only joins the history again."""
+    """Copy an event from outside into its row; return its type. If its order is known it triggers nothing."""
     state.now, state.undos, state.silent = events.times[i], 0, events.orders[i] != NONE
     state.takes_place, state.chain = 1, 0
     state.pending = 0 if state.hierarchical else state.outputs
@@ -82,7 +82,7 @@ def begin_event(history, state, events, i):
 
 
 def process_with_effects(plan, history, scratch, state, type_, output, pending):
-    """Process the current event, and publish each composite with all that it causes before the next one."""
+    """Process the current event, and publish each composite with all its effects before the next one."""
     segments, depth, chain = scratch.segments, -1, state.chain
     while True:
         caused = state.pending
@@ -111,7 +111,7 @@ def process_with_effects(plan, history, scratch, state, type_, output, pending):
 
 
 def process(plan, history, scratch, state, type_, pending):
-    """Let the current event trigger rules, then join the history; False if there was no room."""
+    """Let the current event trigger rules, then join the history; False if an array is full."""
     if not state.silent:
         for k in range(find_rules(plan, history, scratch, state, type_)):
             started = ticks() if state.profiled else 0
@@ -128,7 +128,7 @@ def process(plan, history, scratch, state, type_, pending):
 
 
 def number_composites(state, output):
-    """Give composites that cause nothing their places in the order, if they take some; the output has them already."""
+    """Number composites that cause nothing, unless composites take no numbers; the output has them already."""
     order, numbered = state.order, state.numbered
     for place in range(state.outputs, state.pending):
         output.orders[place] = order
@@ -137,7 +137,7 @@ def number_composites(state, output):
 
 
 def publish(history, state, output, pending, place):
-    """Copy a composite that waits to the output and into the row of the current event; False if there was no room."""
+    """Copy a waiting composite to the output and into the row of the current event; False if the output is full."""
     if state.outputs == len(output.types):
         state.status = KernelStatus.FULL_OUTPUT
         return False

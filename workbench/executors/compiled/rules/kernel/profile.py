@@ -1,7 +1,7 @@
-"""What rules cost: partial matches, matches, composites, and ticks of a clock.
+"""The costs of rules: partial matches, matches, composites, and ticks of a clock.
 
-The rule of this module: it is asked for by `state.profiled`. What an event has cost is added to the sum once the event
-is done; nothing is added of one that is rolled back.
+The rule of this module: it works only where `state.profiled` is set. The cost of an event is added to the totals once
+the event is done; an event that is rolled back adds nothing but its ticks.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -15,26 +15,26 @@ from workbench.executors.compiled.rules.records import NONE
 
 
 def ticks():
-    """A clock of which only differences mean something; compiled it is the processor's own."""
+    """Read a clock of which only differences have a meaning; compiled, it is the processor's own."""
     return time.perf_counter_ns()
 
 
 def count_partial(scratch, step):
-    """Count a partial match that a step has found."""
+    """Count a partial match of a step."""
     if step.rule != NONE:
         scratch.costs[step.rule].partial += 1
 
 
 def count_match(plan, history, scratch, state, rule):
-    """Count a match before `where`; whether it counts behind it."""
+    """Count a match before `where`; return whether `where` holds."""
     if plan.steps[rule.steps].rule == NONE:
-        return True  # it was counted before it waited
+        return True  # counted before it waited
     scratch.costs[rule.number].matches += 1
     return rule.where == rule.where_end or evaluate_apart(plan, history, scratch, state, rule.where, rule.where_end)
 
 
 def end_costs(scratch, done):
-    """Add what an event has cost to the sums, if it is done."""
+    """Add the cost of an event to the totals, if it is done."""
     for number in range(len(scratch.costs)):
         cost, total = scratch.costs[number], scratch.total_costs[number]
         if done:

@@ -1,7 +1,7 @@
-"""Floats in expressions: arithmetic and comparisons as Python has them, and floats as values of keys.
+"""Floats in expressions: arithmetic and comparisons as in Python, and floats as values of keys.
 
-The rule of this module: its functions take numbers and the two views of the stack, nothing of the rest of the kernel.
-Division by zero is null. Python's floats compute, since numpy's warn.
+The rule of this module: its functions take numbers and the two views of the stack, nothing else of the kernel. Division
+by zero is null. Python's floats compute, since numpy's warn.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -11,13 +11,13 @@ from __future__ import annotations
 from workbench.executors.compiled.rules.records import NONE, Opcode
 
 LEAST_REAL, GREATEST_REAL = -float(1 << 63), float(1 << 63)
-"""The words lie from the first to below the second."""
+"""The range of floats that fit in a word; the second is excluded."""
 NAN = float("nan")
-"""It has the bits that it has everywhere in Python."""
+"""The canonical NaN of Python."""
 
 
 def evaluate_real(stack, reals, top, op):
-    """Carry out an instruction on floats; how high the stack is then, `NONE` where the result is null."""
+    """Execute an instruction on floats; return the new height of the stack, `NONE` where the result is null."""
     if op == Opcode.NEG_REAL:
         reals[top - 1] = -reals[top - 1]
         return top
@@ -42,7 +42,7 @@ def evaluate_real(stack, reals, top, op):
 
 
 def combine_reals(op, x, y):
-    """What an operator makes of two floats, the second of which is not 0 where it divides."""
+    """Apply an operator to two floats; a divisor is not 0."""
     if op == Opcode.ADD_REAL:
         return x + y
     if op == Opcode.SUB_REAL:
@@ -53,7 +53,7 @@ def combine_reals(op, x, y):
 
 
 def compare_reals(op, x, y):
-    """Whether a comparison of two floats holds, as a word."""
+    """Return whether a comparison of two floats holds, as a word."""
     if op == Opcode.EQ_REAL:
         return int(x == y)
     if op == Opcode.NE_REAL:
@@ -66,7 +66,7 @@ def compare_reals(op, x, y):
 
 
 def compare_mixed(x, y):
-    """How a whole number stands to a float, exactly: what stands so to 0; NaN where the float is NaN."""
+    """Compare an integer with a float exactly: return a float whose sign is the result; NaN for NaN."""
     if y != y:
         return y
     if y >= GREATEST_REAL:
@@ -80,10 +80,10 @@ def compare_mixed(x, y):
 
 
 def make_key(stack, reals, place, op):
-    """Make a float one word for all that is equal to it, as a float or a whole number; False if nothing is."""
+    """Replace a float by the key word of all values equal to it, as float or integer; False if there are none."""
     x = float(reals[place])
     if op == Opcode.KEY_REAL:
-        reals[place] = x + 0.0  # of -0.0 and 0.0 this makes one
+        reals[place] = x + 0.0  # -0.0 becomes 0.0
         return x == x
     if not LEAST_REAL <= x < GREATEST_REAL or float(int(x)) != x:
         return False

@@ -1,7 +1,7 @@
-"""The search for what one step selects: a scan of a chain, from the newest row of the window to the oldest.
+"""The search of one step: a scan of a chain, from the newest row of the window to the oldest.
 
-The rule of this module: what the whole scan needs is evaluated before it begins: the key, the window, and the bounds of
-the candidate's attributes. A candidate is compared with these in registers; only what is left is evaluated for each.
+The rule of this module: what is constant during a scan is evaluated before it: the key, the window, and the bounds of
+the candidate's attributes. A candidate is compared with these in registers; only the rest is evaluated for each.
 
 Source: Cugola and Margara, 4.2 (the windows of columns), 5.2.
 """
@@ -32,7 +32,7 @@ from workbench.executors.compiled.rules.records import (
 
 
 class ScanWindow(NamedTuple):
-    """The times, and the places in the order, that a step selects from; both ends included."""
+    """The range of times and order numbers that a step selects from; both ends included."""
 
     time_low: int
     time_high: int
@@ -41,7 +41,7 @@ class ScanWindow(NamedTuple):
 
 
 def scan(plan, history, scratch, state, depth, step):
-    """Find what a step selects for the match so far; whether the match goes on.
+    """Find what a step selects for the match so far; return whether the match goes on.
 
     Candidates of `each` are put aside; `first` and `last` bind a row, an aggregate its value.
     """
@@ -68,9 +68,9 @@ def scan(plan, history, scratch, state, depth, step):
 
 
 def scan_chain(plan, history, scratch, state, step, key):
-    """Scan the rows of a key; the one that is selected, or `NONE`."""
+    """Scan the rows of a key; return the selected slot, or `NONE`."""
     window, column, kind = window_of(history, scratch, step), history.columns[step.column], step.kind
-    # Fields of records are loaded again after each store: what every candidate needs stands in local names.
+    # Fields of records are loaded again after each store: local names hold what every candidate needs.
     first, start, mask, is_one_chain = column.first, column.start, column.mask, column.bucket_mask == 0
     cell, low, high = scratch.range_cells[0], scratch.low[0], scratch.high[0]
     other_cell, other_low, other_high = scratch.range_cells[1], scratch.low[1], scratch.high[1]
@@ -84,7 +84,7 @@ def scan_chain(plan, history, scratch, state, step, key):
         row = history.rows[slot]
         if row.time < window.time_low or row.order < window.order_low:
             break
-        if is_one_chain:  # without a look at the row, so that the processor need not wait for it
+        if is_one_chain:  # without reading the row, so that the processor need not wait for it
             at -= 1
         else:
             at = row.older
@@ -95,7 +95,7 @@ def scan_chain(plan, history, scratch, state, step, key):
             continue
         value, other_value = history.cells[slot, cell], history.cells[slot, other_cell]
         if (value < low) | (value > high) | (other_value < other_low) | (other_value > other_high):
-            continue  # one branch, for that of either range alone may be anyone's guess
+            continue  # one branch: that of either range alone may be unpredictable
         if row.time > window.time_high or row.order > window.order_high:
             continue
         if asks_more and not fits(plan, history, scratch, state, step, slot):
@@ -117,7 +117,7 @@ def scan_chain(plan, history, scratch, state, step, key):
 
 
 def window_of(history, scratch, step):
-    """The window of a step for the events that are bound."""
+    """Return the window of a step, given the bound events."""
     if step.window == WindowKind.ALL:
         return ScanWindow(LEAST_WORD, GREATEST_WORD, LEAST_WORD, GREATEST_WORD)
     anchor = history.rows[scratch.registers[step.anchor]]
@@ -137,7 +137,7 @@ def window_of(history, scratch, step):
 
 
 def keys_of(plan, history, scratch, state, step, key):
-    """The keys of the rows that a step selects from: two where its bounds lie in two bands of a column."""
+    """Return the keys of the rows that a step selects from: two where its bounds lie in two bands of a column."""
     column, index = history.columns[step.column], plan.columns[step.column]
     if index.banded == NONE:
         return key, key
@@ -150,7 +150,7 @@ def keys_of(plan, history, scratch, state, step, key):
 
 
 def newest_of(history, state, step, key, other_key, window):
-    """The numbers of the newest rows in the chains of two keys, the newer one first, or of the only one and `NONE`."""
+    """Return the newest rows in the chains of two keys, the newer first; for one chain, its newest row and `NONE`."""
     column = history.columns[step.column]
     if column.bucket_mask == 0 and window.order_high < state.order - 1:
         return oldest_from(history, column, column.appended - 1, LEAST_WORD, window.order_high + 1) - 1, NONE
@@ -160,7 +160,7 @@ def newest_of(history, state, step, key, other_key, window):
 
 
 def set_ranges(plan, history, scratch, state, step):
-    """Evaluate the bounds of a step into ranges of cells; False if nothing lies in one of them."""
+    """Evaluate the bounds of a step into ranges of cells; False if a range is empty."""
     for k in range(max(2, step.ranges)):
         scratch.low[k], scratch.high[k], scratch.range_cells[k] = LEAST_WORD, GREATEST_WORD, 0
     for k in range(step.bounds, step.bounds_end):
@@ -174,7 +174,7 @@ def set_ranges(plan, history, scratch, state, step):
 
 
 def narrow(scratch, k, relation, x):
-    """Narrow a range to what has a relation to a word; False if nothing has."""
+    """Narrow a range to the words in a relation to `x`; False if there are none."""
     low, high = x, x
     if relation == Opcode.GT or relation == Opcode.GE:
         high = GREATEST_WORD
@@ -193,7 +193,7 @@ def narrow(scratch, k, relation, x):
 
 
 def has_more_to_ask(step):
-    """Whether a step asks more of a row than its key, its window and its first two ranges."""
+    """Whether a step has conditions on a row besides its key, its window and its first two ranges."""
     return (
         step.not_null != 0
         or step.ranges > 2
@@ -204,7 +204,7 @@ def has_more_to_ask(step):
 
 
 def fits(plan, history, scratch, state, step, slot):
-    """Whether a row of the window and of the first two ranges fits a step in all else."""
+    """Whether a row within the window and the first two ranges meets the other conditions of a step."""
     row = history.rows[slot]
     if row.nulls & step.not_null:
         return False
@@ -212,7 +212,7 @@ def fits(plan, history, scratch, state, step, slot):
         value = history.cells[slot, scratch.range_cells[k]]
         if value < scratch.low[k] or value > scratch.high[k]:
             return False
-    for k in range(step.rivals, step.rivals_end):  # no event is twice in a match
+    for k in range(step.rivals, step.rivals_end):  # no match has an event twice
         if history.rows[scratch.registers[plan.slots[k]]].order == row.order:
             return False
     if step.consumer != NONE and is_consumed(history, scratch, state, row.order, step):

@@ -1,7 +1,7 @@
-"""At most once in a time: a hash table of when a rule has emitted something last, for which values.
+"""Rate limits (at most once in a time): a hash table of when a rule last emitted, for which values.
 
-The rule of this module: a row has its rule, which of the values are null, the values as words, and the time; it is
-found by all but the last. What is written is logged for undo.
+The rule of this module: a row has its rule, a null mask, the values as words, and the time; all but the time is the
+key. Writes are logged for undo.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -15,7 +15,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoK
 
 
 def is_silent(plan, history, scratch, state, rule):
-    """Whether a rule has emitted something less than its pause ago, for the values of the match; else it does now."""
+    """Whether a rule emitted less than its pause ago, for the values of the match; if not, record that it emits now."""
     set_key(plan, history, scratch, state, rule)
     silences, last = history.silences, history.silences.shape[1] - 1
     row = find_row(silences, scratch.key, last)
@@ -33,7 +33,7 @@ def is_silent(plan, history, scratch, state, rule):
 
 
 def set_key(plan, history, scratch, state, rule):
-    """Put the key of a rule and of the values of the match together; values that the rule has not are 0."""
+    """Build the key from a rule and the values of the match; unused values are 0."""
     key, nulls = scratch.key, 0
     for k in range(len(key)):
         key[k] = 0
@@ -46,7 +46,7 @@ def set_key(plan, history, scratch, state, rule):
 
 
 def add_silence(history, scratch, state, row):
-    """Begin a row; False if the table has no room."""
+    """Add a row without a time; False if the table is full."""
     if 2 * (state.silences + 1) > len(history.silences):
         state.status = KernelStatus.FULL_SILENCES
         return False

@@ -1,10 +1,10 @@
-"""A stretch of events that are processed together: all join the history, then every trigger is matched on its own.
+"""A stretch of events that are processed together: all join the history, then each trigger is matched separately.
 
-The rule of this module: a match looks at rows that came before its trigger and writes to its own scratch, state and
-part of the output only. So triggers are matched in any order: each is counted first, and written once it is known
-where its composites begin.
+The rule of this module: a match reads rows that came before its trigger, and writes only to its own scratch, state and
+part of the output. So triggers are matched in any order: each is counted first, and written once the offset of its
+composites is known.
 
-Source: Cugola and Margara, 5.3 (what is parallel on a GPU); here a thread has a whole match, and no step of it alone.
+Source: Cugola and Margara, 5.3 (parallel search on a GPU); here a thread has a whole match, not a step of it.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -20,10 +20,10 @@ from workbench.executors.compiled.rules.records import KernelStatus, Scratch
 
 
 def join_events(plan, history, scratch, states, events, triggers, last):
-    """Let the events of a stretch up to `last` join the history, as far as they have not, and note what they trigger.
+    """Append the remaining events of a stretch, up to `last`, to the history, and record what they trigger.
 
     The stretch begins with the event `state.stretch`; each event also stays in a row, the first one in `state.aside`.
-    It ends before an event for whose rules `triggers` may have no room, or where the status says what has none.
+    It ends before an event for whose rules `triggers` may be full, or where the status names a full array.
     """
     state = states[0]
     state.status = KernelStatus.DONE
@@ -45,9 +45,9 @@ def join_events(plan, history, scratch, states, events, triggers, last):
 
 
 def match_triggers(plan, history, scratches, states, triggers, output, first, step):
-    """Match every so many of the triggers, from the first one on, with the scratch and the state of a thread.
+    """Match every `step`-th trigger, from `first` on, with the scratch and the state of a thread.
 
-    It ends where something has no room, or is missing; the state says what.
+    It stops where an array is full, or data is missing; the state says which.
     """
     scratch, state = scratch_of(scratches, first), states[first]
     for k in range(first, len(triggers), step):
@@ -61,7 +61,7 @@ def match_triggers(plan, history, scratches, states, triggers, output, first, st
 
 
 def scratch_of(scratches, number):
-    """The scratch of a thread, of arrays that have a row for each."""
+    """Return the scratch of a thread, from arrays that have a row for each thread."""
     return Scratch(
         scratches.registers[number], scratches.null[number], scratches.stack[number], scratches.reals[number],
         scratches.low[number], scratches.high[number], scratches.range_cells[number], scratches.fold[number],

@@ -1,8 +1,8 @@
-"""Texts whose letters matter: their order, and what two of them are behind one another.
+"""Texts whose letters matter: comparison and concatenation.
 
-The rule of this module: a text is known by its number. Its letters, and the number of what two texts are joined to,
-are in hash tables that the host fills: where something is missing, the event ends with a status that says what, and
-is processed again when it is there. Letters are bytes of UTF-8, whose order is that of texts.
+The rule of this module: a text is its code. Letters, and the codes of concatenations, are in hash tables that the host
+fills: where an entry is missing, the event ends with a status that names it, and is processed again once it is there.
+Letters are bytes of UTF-8, whose order is that of texts.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,7 +14,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus
 
 
 def compare_texts(history, scratch, state, one, other):
-    """How a text stands to another: less than 0 where it comes first; the status says where letters are missing."""
+    """Compare two texts: negative where the first is less; the status says where letters are missing."""
     texts, letters = history.texts, history.letters
     if one == other:
         return 0
@@ -35,7 +35,7 @@ def compare_texts(history, scratch, state, one, other):
 
 
 def join_texts(history, scratch, state, one, other):
-    """The number of two texts behind one another; the status says where it is missing."""
+    """Return the code of the concatenation of two texts; the status says where it is missing."""
     scratch.key[0], scratch.key[1] = one, other
     row = find_row(history.joins, scratch.key, 2)
     if history.joins[row, 0] == NONE:

@@ -1,8 +1,8 @@
-"""The rules that an event may trigger, found by what they ask of an attribute of their trigger.
+"""The rules that an event may trigger, found by conditions on an attribute of their trigger.
 
-The rule of this module: rules come in their order, whichever way they are found. A rule that an index does not find
-would not be triggered; one that it finds asks what else it asks of its trigger. Nor is a rule found that has no match
-since there is no row of a key that it needs: most events of many rules end here.
+The rule of this module: rules come in their order, however they are found. A rule that its index does not find would
+not be triggered; one that it finds tests the other conditions of its trigger. Rules that have no match for want of a
+row with a key are left out, too: most events of many rules end here.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -16,7 +16,7 @@ from workbench.executors.compiled.rules.records import NONE
 
 
 def find_rules(plan, history, scratch, state, type_):
-    """Write the rules that the current event may trigger to `scratch.asked`; how many these are."""
+    """Write the rules that the current event may trigger to `scratch.asked`; return their number."""
     found = 0
     for k in range(plan.rules_of_type[type_], plan.rules_of_type[type_ + 1]):
         scratch.asked[found] = plan.triggered[k]
@@ -27,11 +27,11 @@ def find_rules(plan, history, scratch, state, type_):
 
 
 def leave_out(plan, history, scratch, state, found):
-    """Leave out the rules that have no match since there is no row of a key that they need; how many are left."""
+    """Leave out rules that have no match for want of a row with a key; return the number of the others."""
     left, lookup, has_row = 0, NONE, True
     for k in range(found):
         number = scratch.asked[k]
-        if plan.rules[number].lookup != lookup:  # rules that are alike need the same row
+        if plan.rules[number].lookup != lookup:  # similar rules need the same row
             lookup = plan.rules[number].lookup
             has_row = has_needed_row(plan, history, state, lookup)
         if has_row:
@@ -43,7 +43,7 @@ def leave_out(plan, history, scratch, state, found):
 
 
 def has_needed_row(plan, history, state, number):
-    """Whether there is a row of the key that a lookup of the trigger is for, if there is a lookup."""
+    """Whether there is a row with the key of the trigger's lookup, or no lookup."""
     if number == NONE:
         return True
     lookup = plan.lookups[number]
@@ -60,7 +60,7 @@ def has_needed_row(plan, history, state, number):
 
 
 def find_by_constant(plan, history, scratch, state, index, found):
-    """Add the rules whose constant is the event's attribute; how many there are then."""
+    """Add the rules whose constant equals the event's attribute; return the new number of rules."""
     event = state.event
     if history.rows[event].nulls >> index.cell & 1:
         return found
@@ -74,7 +74,7 @@ def find_by_constant(plan, history, scratch, state, index, found):
 
 
 def insert(numbers, count, number):
-    """Insert a number into ascending ones."""
+    """Insert a number into ascending numbers."""
     at = count
     while at > 0 and numbers[at - 1] > number:
         numbers[at] = numbers[at - 1]

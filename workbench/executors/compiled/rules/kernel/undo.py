@@ -1,8 +1,8 @@
-"""The undo log: an event that finds an array full leaves no trace, and is processed again when there is room.
+"""The undo log: an event that finds an array full is rolled back, and processed again when there is room.
 
-The rule of this module: whoever changes the history writes the old value first. Rows themselves are not logged: those
-that were not there before are out of reach once their column's end is restored. What is evicted is not restored, so
-eviction removes nothing that the same event could reach.
+The rule of this module: code that changes the history logs the old value first. Rows are not logged: new rows are out
+of reach once their column's end is restored. Evicted rows are not restored, so eviction removes only rows that the same
+event cannot reach.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -13,7 +13,7 @@ from workbench.executors.compiled.rules.records import NONE, KernelStatus, UndoK
 
 
 def has_undo_room(history, state, entries):
-    """Whether the undo log has room for so many entries."""
+    """Whether the undo log has room for this many entries; sets the status if not."""
     if state.undos + entries > len(history.undo):
         state.status = KernelStatus.FULL_UNDO
         return False
@@ -21,14 +21,14 @@ def has_undo_room(history, state, entries):
 
 
 def log_undo(history, state, kind, place, old):
-    """Write an old value to the undo log, which has room."""
+    """Append an old value to the undo log, which has room."""
     entry = history.undo[state.undos]
     entry.kind, entry.place, entry.old = kind, place, old
     state.undos += 1
 
 
 def roll_back(history, state):
-    """Restore what the event has changed, the latest change first."""
+    """Revert the changes of the event, the latest first."""
     while state.undos > 0:
         state.undos -= 1
         entry = history.undo[state.undos]
@@ -48,7 +48,7 @@ def roll_back(history, state):
 
 
 def void_nodes(history, number, row):
-    """Let a row that leaves its column have no nodes."""
+    """Invalidate the nodes of a row that leaves its column."""
     for k in range(len(history.trees)):
         tree, column = history.trees[k], history.columns[number]
         if tree.column == number and tree.start != NONE:

@@ -1,8 +1,7 @@
-"""Expressions: instructions in postfix, evaluated on the words of rows and registers.
+"""Expressions: postfix instructions, evaluated on the words of rows and registers.
 
-The rule of this module: every operator is strict, so a null ends its expression. A result that is no word sets the
-status `BEYOND`; it is tested for before the operation, since compilers take for granted that signed words never
-overflow.
+The rule of this module: every operator is strict, so a null ends its expression. A result that does not fit in a word
+sets the status `BEYOND`; this is tested before the operation, since compilers assume that signed words never overflow.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -17,22 +16,22 @@ SAFE_PRODUCT = float(1 << 62)
 
 
 def sum_fits(x, y):
-    """Whether a sum is a word."""
+    """Whether a sum fits in a word."""
     return x <= GREATEST_WORD - y if y >= 0 else x >= LEAST_WORD - y
 
 
 def difference_fits(x, y):
-    """Whether a difference is a word."""
+    """Whether a difference fits in a word."""
     return x >= LEAST_WORD + y if y >= 0 else x <= GREATEST_WORD + y
 
 
 def product_fits(x, y):
-    """Whether a product is surely a word; of very large ones it is not said."""
+    """Whether a product certainly fits in a word; False for some very large ones that do."""
     return abs(float(x) * float(y)) < SAFE_PRODUCT
 
 
 def result_fits(op, x, y):
-    """Whether arithmetic on two words gives a word."""
+    """Whether the result of arithmetic on two words fits in a word."""
     if op == Opcode.ADD:
         return sum_fits(x, y)
     if op == Opcode.SUB:
@@ -41,7 +40,7 @@ def result_fits(op, x, y):
 
 
 def combine(op, x, y):
-    """What an operator makes of two words."""
+    """Apply an operator to two words."""
     if op == Opcode.ADD:
         return x + y
     if op == Opcode.SUB:
@@ -66,7 +65,7 @@ def combine(op, x, y):
 
 
 def evaluate(plan, history, scratch, state, begin, end):
-    """Evaluate an expression onto the stack; whether it is not null, and all that it requires holds."""
+    """Evaluate an expression onto the stack; return whether it is not null, and its required conditions hold."""
     if end - begin == 1:
         i = plan.code[begin]
         if i.op == i.leaf:  # most are a single cell, register, constant or time
@@ -77,7 +76,7 @@ def evaluate(plan, history, scratch, state, begin, end):
 
 
 def evaluate_code(plan, history, scratch, state, begin, end):
-    """Evaluate an expression instruction by instruction. The top of the stack is in no memory: what waits for it is."""
+    """Evaluate an expression instruction by instruction. The top of the stack is in a register, the rest in memory."""
     stack, top, value = scratch.stack, 0, 0
     for at in range(begin, end):
         i = plan.code[at]
@@ -85,7 +84,7 @@ def evaluate_code(plan, history, scratch, state, begin, end):
             known, other = read_leaf(history, scratch, i)
             if not known:
                 return False
-        else:  # the operands are the two on the top
+        else:  # the operands are the top two of the stack
             other = value
             top -= 1
             value = stack[top]
@@ -115,7 +114,7 @@ def evaluate_code(plan, history, scratch, state, begin, end):
 
 
 def operate(history, scratch, state, top, op):
-    """Carry out an instruction that is for few rules; how high the stack is then, `NONE` where there is no result."""
+    """Execute a rare instruction; return the new height of the stack, `NONE` where there is no result."""
     stack = scratch.stack
     if op == Opcode.REQUIRE:
         return top - 1 if stack[top - 1] != 0 else NONE
@@ -136,14 +135,14 @@ def operate(history, scratch, state, top, op):
 
 
 def combine_texts(history, scratch, state, op, one, other):
-    """What an operator makes of two texts; the status says where something about them is missing."""
+    """Apply an operator to two texts; the status says where data on them is missing."""
     if op == Opcode.JOIN_TEXTS:
         return join_texts(history, scratch, state, one, other)
     return compare_texts(history, scratch, state, one, other)
 
 
 def read_leaf(history, scratch, i):
-    """What an instruction pushes: whether it is not null, and its word."""
+    """Return what an instruction pushes: whether it is not null, and its word."""
     if i.leaf == Opcode.CONST:
         return True, i.a
     slot = scratch.registers[i.a]
@@ -155,7 +154,7 @@ def read_leaf(history, scratch, i):
 
 
 def evaluate_key(plan, history, scratch, state, begin, end):
-    """Whether the values of a key are known; and their word: a single value as it is, several ones mixed."""
+    """Return whether the values of a key are known, and its word: a single value unchanged, several mixed."""
     key = 0
     for k in range(begin, end):
         value = plan.keys[k]
@@ -166,5 +165,5 @@ def evaluate_key(plan, history, scratch, state, begin, end):
 
 
 def mix(key, word):
-    """The word of a key with one more value; a single value is its own word, and small ones stand side by side."""
+    """Mix a value into the word of a key; a single value is its own word, and small values do not overlap."""
     return (key << 23) ^ (key >> 41) ^ word

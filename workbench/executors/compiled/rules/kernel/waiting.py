@@ -1,11 +1,11 @@
-"""Matches that wait for a deadline, since something must not come up to it.
+"""Matches that wait for a deadline, up to which some event must not occur.
 
-The rule of this module: a match that waits is some rows of a column that its rule has for this: rows with the values of
-its parameters, then copies of the events and facts that it has bound. Each of the first ones has the deadline for its
-time, the trigger's place for its order, and for its key the length of the chain of causes that led to the trigger.
+The rule of this module: a waiting match is some rows of a column that its rule has for this: rows with the values of
+its parameters, then copies of its bound events and facts. The first rows have the deadline as time, the trigger's order
+number as order, and as key the length of the causal chain up to the trigger.
 
-A deadline is an event of a type of its own, which takes no place in the order and triggers the rule that decides. The
-rows stay until all that it causes is published, for until then it may be undone.
+A deadline is an event of a type of its own, which takes no number in the order and triggers the deciding rule. The rows
+stay until all its effects are published, for until then it may be undone.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -18,17 +18,17 @@ from workbench.executors.compiled.rules.records import GREATEST_WORD, KernelStat
 
 
 def slot_of(column, number):
-    """The slot of a row of a column."""
+    """Return the slot of a row of a column."""
     return column.start + (number & column.mask)
 
 
 def rows_of_match(rule):
-    """How many rows a match of a rule takes."""
+    """Return how many rows a match of a rule takes."""
     return rule.kept_rows + rule.bound_end - rule.bound
 
 
 def wait(plan, history, scratch, state, rule):
-    """Write a match down that waits; False if there is no room."""
+    """Store a match that waits; False if an array is full."""
     column = history.columns[rule.waits]
     first, end = column.appended, column.appended + rows_of_match(rule)
     if end - column.first > column.mask + 1:
@@ -49,7 +49,7 @@ def wait(plan, history, scratch, state, rule):
 
 
 def keep_parameters(plan, history, scratch, state, rule, first):
-    """Write the first rows of a match that waits."""
+    """Write the first rows of a waiting match: its parameters."""
     column, width = history.columns[rule.waits], history.cells.shape[1]
     trigger = history.rows[state.event]
     for k in range(rule.kept_rows):
@@ -62,7 +62,7 @@ def keep_parameters(plan, history, scratch, state, rule, first):
 
 
 def copy_row(history, source, slot):
-    """Copy an event or a fact."""
+    """Copy an event or a fact into a slot."""
     row, given = history.rows[slot], history.rows[source]
     row.time, row.order, row.nulls = given.time, given.order, given.nulls
     for k in range(history.cells.shape[1]):
@@ -70,7 +70,7 @@ def copy_row(history, source, slot):
 
 
 def restore(plan, history, scratch, rule, slot):
-    """Bind again what the match had bound whose first row is in a slot."""
+    """Bind again what the match was bound to whose first row is in a slot."""
     column, width = history.columns[rule.waits], history.cells.shape[1]
     first = slot - column.start
     for k in range(rule.kept_end - rule.kept):
@@ -85,7 +85,7 @@ def restore(plan, history, scratch, rule, slot):
 
 
 def gather_due(history, scratch, state, rule):
-    """Put the matches of the trigger aside whose deadline has come; False if there is no room."""
+    """Put aside the matches of the trigger whose deadline has come; False if the array is full."""
     column, size = history.columns[rule.waits], rows_of_match(rule)
     scratch.candidate_starts[0] = state.candidates
     trigger, at = history.rows[slot_of(column, column.first)].order, column.first
@@ -100,7 +100,7 @@ def gather_due(history, scratch, state, rule):
 
 
 def begin_deadline(plan, history, state):
-    """Let the time be that of the deadline that comes first; the type of event that it is."""
+    """Advance the time to the earliest deadline; return its event type."""
     rule = plan.rules[state.due_rule]
     column = history.columns[rule.waits]
     first = history.rows[slot_of(column, column.first)]
@@ -108,18 +108,18 @@ def begin_deadline(plan, history, state):
     state.now, state.undos, state.silent, state.takes_place = first.time, 0, 0, 0
     state.pending = 0 if state.hierarchical else state.outputs
     state.began = state.order
-    state.chain = first.key if trigger.time == first.time else 0  # what comes later is caused by the clock
+    state.chain = first.key if trigger.time == first.time else 0  # composites at a later time are caused by the clock
     return rule.trigger
 
 
 def end_deadline(plan, history, state, rule_number):
-    """Forget the matches that a rule has decided."""
+    """Drop the matches that a rule has decided."""
     history.columns[plan.rules[rule_number].waits].first += state.judged
     find_deadline(plan, history, state)
 
 
 def find_deadline(plan, history, state):
-    """Find the deadline that comes first, of several at one time that of the first rule."""
+    """Find the earliest deadline; of several at one time, that of the first rule."""
     state.due = GREATEST_WORD
     for number in range(len(plan.rules)):
         rule = plan.rules[number]
