@@ -1,6 +1,6 @@
-"""The statements of one step of a transition system: what comes in, what may go wrong, what comes out, what is written.
+"""The statements of one step of a transition system: inputs, hazards, outputs and writes to the state.
 
-The rule of this module: all of a step is read before any of its state is written.
+The rule of this module: a step reads all that it needs before it writes any of its state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.ir.system import Pipe, System
 
 
 def array_vars(system: System) -> dict[Term, ir.Var]:
-    """What code has for the arrays of the memories, in their order."""
+    """Map the arrays of the memories to names in code, in order."""
     found = {}
     for column, name in array_names(system).items():
         assert isinstance(column.domain, Cells)
@@ -32,19 +32,19 @@ def array_vars(system: System) -> dict[Term, ir.Var]:
 
 
 def variable_names(system: System) -> dict[Term, ir.Expr]:
-    """What code has for the variables and arrays of a system."""
+    """Map the variables and arrays of a system to expressions in code."""
     state = {var(v.name, v.domain): state_var(i, v) for i, v in enumerate(system.variables)}
     return {**state, **array_vars(system)}
 
 
 def input_names(system: System, suffix: str = "") -> dict[Term, ir.Var]:
-    """What code has for the leaves of the inputs (`System.free`)."""
+    """Map the leaves of the inputs (`System.free`) to names in code."""
     free = enumerate(system.free.items())
     return {var(name, domain): ir.Var(f"i{k}{suffix}", ir.type_of(domain)) for k, (name, domain) in free}
 
 
 def column_vars(system: System) -> dict[str, ir.Var]:
-    """The columns of the inputs by what they carry: the leaves of events, and whether there is one."""
+    """Return the columns of the inputs: the leaves of events, and their presence."""
     form = shape(system)
     columns = {name: ir.array(f"x{k}", ir.type_of(domain)) for k, (name, domain) in enumerate(form.values)}
     presents = {s.present.name: ir.array(f"p{k}", ir.type_of(s.present.domain)) for k, s in enumerate(system.inputs)}
@@ -52,7 +52,7 @@ def column_vars(system: System) -> dict[str, ir.Var]:
 
 
 def output_vars(system: System, *, places: bool) -> list[list[ir.Var]]:
-    """Per output the columns of its fields; with `places`, the last one is for the step of each event."""
+    """Return, for each output, the columns of its fields; with `places`, followed by the column of steps."""
     steps = [[ir.array(f"z{j}", ir.INTEGER)] if places else [] for j in range(len(system.outputs))]
     return [
         [*(ir.array(f"y{j}_{k}", ir.type_of(domain)) for k, domain in enumerate(fields)), *steps[j]]
@@ -66,8 +66,8 @@ class StepBody:
     Parameters
     ----------
     given: constants for variables and inputs.
-    step: its number.
-    suffix: is at the end of the names that are bound in it.
+    step: the name of its number.
+    suffix: end of the names that are bound in it.
     places: whether to write the step of each output event.
     """
 
@@ -87,7 +87,7 @@ class StepBody:
         self._state = {state_var(i, v) for i, v in enumerate(system.variables)}
 
     def statements(self, hazard: Term, placement: StatePlacement, pasts: Sequence[Past] = ()) -> list[ir.Statement]:
-        """All of them."""
+        """Return all statements of the step."""
         block = self._lowering.block
         block += self._arrivals(pasts)
         happens = self._lower(hazard)
@@ -104,14 +104,14 @@ class StepBody:
         return self._lowering(self._known(term))
 
     def _before(self, term: Term) -> ir.Expr:
-        """The same for what is used when the state may have been written."""
+        """Lower a term whose value is used after the state may have been written."""
         value = self._lower(term)
         return self._lowering.bind(value) if value in self._state else value
 
     # --- inputs -------------------------------------------------------------------------------------------
 
     def _arrivals(self, pasts: Sequence[Past]) -> list[ir.Statement]:
-        """What a step can read of the inputs, in this row and in earlier ones."""
+        """Bind what a step reads of the inputs, in this row and in earlier ones."""
         columns = column_vars(self.system)
         over = has_no_rows(self.system, self._given)
         reads: dict[str, tuple[ir.Expr, bool]] = {
@@ -136,7 +136,7 @@ class StepBody:
     # --- outputs ------------------------------------------------------------------------------------------
 
     def _emit(self, j: int, pipe: Pipe) -> None:
-        """Write what an output carries."""
+        """Write the events of an output."""
         rows = rows_of(pipe)
         for slot in pipe.slots:
             present, *values = map(self._lower, (slot.present, *leaves(slot.value)))
@@ -151,13 +151,13 @@ class StepBody:
                 self._lowering.block.append(ir.Store(_count(j), increase(_count(j), present)))
 
     def _stores(self, j: int, at: ir.Expr, values: Sequence[ir.Expr]) -> list[ir.Statement]:
-        """Statements that write an event's fields, and its step, at a place of an output."""
+        """Return the statements that write an event's fields, and its step, at an offset of an output."""
         arrays = self._outputs[j]
         fields = [*arrays[: len(values) - self._places], *arrays[len(arrays) - self._places :]]
         return [ir.Store(ir.Load(array, (at,)), value) for array, value in zip(fields, values, strict=True)]
 
     def _emit_repeated(self, j: int, present: ir.Expr, more: ir.Expr, values: Sequence[ir.Expr]) -> None:
-        """Write an event so many times; a few of them without asking how often, which saves jumps."""
+        """Write an event repeatedly; the first copies are written unconditionally, which saves jumps."""
         block, count, k = self._lowering.block, _count(j), ir.number(f"k{j}{self._suffix}")
         for ahead in range(AHEAD):
             block += self._stores(j, add(count, ir.integer(ahead)), values)
@@ -167,10 +167,10 @@ class StepBody:
         block.append(ir.Store(count, end))
 
     def _emit_rows(self, j: int, present: ir.Expr, values: Sequence[ir.Expr], rows: Others, *, events: bool) -> None:
-        """Write an event, and what comes of many rows, as far as there is room.
+        """Write an event, and the results of many rows, as far as there is room.
 
-        Either these are events as well, in the order of keys; or all are changes of one map, and say so but for the
-        first.
+        The results are either events, too, in the order of keys; or all are changes of one map, and each but the first
+        is marked as a continuation.
         """
         block, count = self._lowering.block, _count(j)
         here = op("min", count, room_var(j))
@@ -194,7 +194,7 @@ class StepBody:
     # --- the state ----------------------------------------------------------------------------------------
 
     def _writes(self) -> list[ir.Statement]:
-        """Statements that write to memory what has been computed before."""
+        """Return the statements that write the computed values to memory."""
         written = list[ir.Statement]()
         for memory in self.system.memories:
             for write in memory.writes:
@@ -212,7 +212,7 @@ class StepBody:
         return written
 
     def _update_rows(self) -> None:
-        """Write many rows of tables."""
+        """Write the rows of tables that a step updates together."""
         for memory in self.system.memories:
             for update in memory.updates:
                 happens = self._lower(update.happens)
@@ -228,7 +228,7 @@ class StepBody:
                     self._lowering.block.append(loop)
 
     def _next_state(self) -> list[ir.Statement]:
-        """Statements that write the variables that change."""
+        """Return the statements that write the variables that change."""
         stores = list[ir.Statement]()
         for i, variable in enumerate(self.system.variables):
             name = state_var(i, variable)
@@ -238,15 +238,15 @@ class StepBody:
 
 
 def _count(j: int) -> ir.Var:
-    """How many events an output has."""
+    """Return the name of the number of events of an output."""
     return ir.number(f"n{j}")
 
 
 def room_var(j: int) -> ir.Var:
-    """How many events an output has room for."""
+    """Return the name of the capacity of an output."""
     return ir.number(f"r{j}")
 
 
 def has_no_rows(system: System, given: Mapping[Term, Term]) -> bool:
-    """Whether steps have no rows of their own."""
+    """Whether steps take no rows of the inputs."""
     return all(given.get(source.present) is NEVER for source in system.inputs)

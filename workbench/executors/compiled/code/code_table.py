@@ -1,7 +1,7 @@
-"""The numbers that compiled code has for many texts, by machine code: see `code.text_number`.
+"""The codes of many texts in compiled code, by machine code: see `code.text_number`.
 
-The rule of this module: a short text is its number. Any other is looked for by the number that is made of what it says,
-and compared letter by letter (`TextTable`). Where one is found that says something else, two texts have one number.
+The rule of this module: a short text is encoded in its code. The code of any other is a hash, and texts are compared
+letter by letter (`TextTable`), so that a collision of two codes is found.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from workbench.executors.compiled.code.text_number import SHORT
 
 @cache
 def text_loop(name: str) -> MachineLoop:
-    """One of the functions of `text_loops`."""
+    """Return a function of `text_loops` as machine code."""
     folder = __name__.rpartition(".")[0]
     return MachineLoop(code_of(f"{folder}.text_loops", name, f"{folder}.hashing_loops", f"{folder}.text_number"))
 
 
 class CodeTable(Mapping[int, str]):
-    """Texts that are not short, by their numbers."""
+    """The texts that are not short, by code."""
 
     def __init__(self) -> None:
         self._texts = TextTable()
 
     def codes(self, texts: StoredTexts) -> Any:
-        """The numbers of texts, which are known from now on.
+        """Return the codes of texts, and store the texts.
 
         Raises
         ------
-        DomainError: one has the number of another.
+        DomainError: two texts have the same code.
         """
         numbers: Any = np.empty(len(texts), np.int64)
         others: Any = np.empty_like(numbers)
@@ -55,11 +55,11 @@ class CodeTable(Mapping[int, str]):
         return numbers
 
     def texts(self, codes: Sequence[int]) -> list[str]:
-        """Those that have these numbers.
+        """Return the texts with these codes.
 
         Raises
         ------
-        KeyError: none has one of them.
+        KeyError: a code is unknown.
         """
         numbers: Any = np.array(codes, np.int64)
         letters: Any = np.empty((len(numbers), SHORT), np.uint8)
@@ -76,12 +76,12 @@ class CodeTable(Mapping[int, str]):
         return found
 
     def select_texts(self, codes: Any) -> list[str]:
-        """Those that have some of these numbers."""
+        """Return the stored texts that have some of these codes."""
         places = self._texts.places(codes)
         return self._long(places[places >= 0])
 
     def with_only(self, arrays: Sequence[Any]) -> CodeTable:
-        """A table with those whose numbers are in some arrays; this one where those are most of its texts."""
+        """Return a table of the texts whose codes are in some arrays; this table if those are most of its texts."""
         kept: Any = np.zeros(self._texts.count + 1, np.bool_)
         for array in arrays:
             kept[self._texts.places(array)] = True
@@ -92,7 +92,7 @@ class CodeTable(Mapping[int, str]):
         return made
 
     def _long(self, places: Any) -> list[str]:
-        """Those that came in these places."""
+        """Return the texts at these places."""
         return list(self._store_texts().some(np.array(places, np.int64)))
 
     def _store_texts(self) -> StoredTexts:

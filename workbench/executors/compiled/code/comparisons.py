@@ -1,6 +1,6 @@
-"""Exact comparisons of a whole number of 64 bits with a float: compiled with what calls them.
+"""Exact comparisons of a 64-bit integer with a float: compiled with their callers.
 
-The rule of this module: it is Python on numbers, which each compiler takes as it is.
+The rule of this module: it is Python on numbers, which each compiler takes unchanged.
 """
 
 # mypy: allow-untyped-defs
@@ -8,18 +8,18 @@ The rule of this module: it is Python on numbers, which each compiler takes as i
 from __future__ import annotations
 
 FAR = 2.0**63
-"""Where floats begin that no word holds."""
+"""The least float beyond 64-bit integers."""
 
 
 def int_same(number, x):
-    """Whether a whole number is a float; never a NaN."""
+    """Whether an integer equals a float; False for NaN."""
     if -FAR <= x < FAR:
         return (int(x) == number) & (float(int(x)) == x)
     return False
 
 
 def int_below(number, x):
-    """Whether a whole number is less than a float."""
+    """Whether an integer is less than a float."""
     if -FAR <= x < FAR:
         whole = int(x)  # towards 0
         return (number < whole) | ((number == whole) & (float(whole) < x))
@@ -27,7 +27,7 @@ def int_below(number, x):
 
 
 def int_above(number, x):
-    """Whether a whole number is greater than a float."""
+    """Whether an integer is greater than a float."""
     if -FAR <= x < FAR:
         whole = int(x)
         return (number > whole) | ((number == whole) & (float(whole) > x))

@@ -1,4 +1,4 @@
-"""Tables that number keys as they come, by machine code: whole numbers, and texts."""
+"""Hash tables that number integers or texts in order of arrival, by machine code."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from workbench.executors.compiled.code.text_number import BITS, LONG
 from workbench.executors.compiled.lower.tables import FILLED
 
 FIRST = 1 << 12
-"""Slots of a table at first: a power of two."""
+"""Initial number of slots of a table: a power of two."""
 AHEAD = 64
-"""Keys whose slots are asked for at a time, for each of which there has to be room."""
+"""Keys that are prefetched at a time, for each of which there must be room."""
 FILLED_TEXTS = 1.5
-"""So many times as many slots as keys there are at least, in a table that numbers texts."""
+"""Minimum ratio of slots to keys in a table that numbers texts."""
 LARGE = 1 << 22
-"""Bytes of an array that is not copied when it grows."""
+"""Size in bytes from which on an array is resized in place, not copied."""
 LINE = 64
-"""Bytes that memory gives at a time."""
+"""Bytes of a cache line."""
 
 
 class GivenTexts(NamedTuple):
-    """Texts: where each begins, where it ends, and the letters of all."""
+    """Texts: their start and end offsets, and the letters of all."""
 
     begins: Any
     ends: Any
@@ -35,7 +35,7 @@ class GivenTexts(NamedTuple):
 
 
 class TextArrays(NamedTuple):
-    """A table of texts: its slots, what is counted, the entries of keys, and the letters of these."""
+    """A table of texts: its slots, counters, the entries of keys, and the letters of these."""
 
     table: Any
     counts: Any
@@ -45,18 +45,18 @@ class TextArrays(NamedTuple):
 
 @cache
 def hashing_loop(name: str) -> MachineLoop:
-    """One of the functions of `hashing_loops`."""
+    """Return a function of `hashing_loops` as machine code."""
     return MachineLoop(code_of("workbench.executors.compiled.code.hashing_loops", name))
 
 
 class WordTable:
-    """Numbers whole numbers of 64 bits."""
+    """A numbering of 64-bit integers."""
 
     filled: float = FILLED
     fill = "fill"
-    """What puts the slots of a table into a larger one."""
+    """The loop that moves the slots of a table to a larger one."""
     slot = 2
-    """Words of a slot."""
+    """Words per slot."""
 
     def __init__(self) -> None:
         self.table: Any = _slots(FIRST, self.slot)
@@ -64,11 +64,11 @@ class WordTable:
 
     @property
     def count(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return int(self._counts[0])
 
     def codes(self, given: Any) -> Any:
-        """The number of each key in an array, from 0 in the order in which they first come."""
+        """Return the number of each key in an array, from 0 in order of arrival."""
         codes: Any = np.empty(len(given), np.int64)
         done = 0
         while True:
@@ -84,7 +84,7 @@ class WordTable:
             self.table = larger
 
     def keys(self) -> Any:
-        """The keys, by their numbers."""
+        """Return the keys, in the order of their numbers."""
         used = self.table[self.table[:, 0] > 0]
         found: Any = np.empty(self.count, np.int64)
         found[used[:, 0].astype(np.int64) - 1] = used[:, 1].view(np.int64)
@@ -92,7 +92,7 @@ class WordTable:
 
 
 class TextTable(WordTable):
-    """Numbers texts, given as where each begins, where it ends, and the letters (bytes) of all."""
+    """A numbering of texts, which are given by start offsets, end offsets and letters (bytes)."""
 
     filled, fill, slot = FILLED_TEXTS, "fill_texts", 1
 
@@ -105,7 +105,7 @@ class TextTable(WordTable):
         return self.both(given)[0]
 
     def both(self, given: Any) -> tuple[Any, Any]:
-        """The number of each key, and what compiled code has for it if it is not short (`code.text_number`)."""
+        """Return the number of each key, and its code unless it is short (`code.text_number`)."""
         begins, ends, _ = given
         codes: Any = np.empty(len(begins), np.int64)
         numbers, done = np.empty_like(codes), 0
@@ -122,62 +122,62 @@ class TextTable(WordTable):
 
     @property
     def alike(self) -> tuple[int, int] | None:
-        """Two keys for which compiled code has one number, if there are any."""
+        """Two keys with the same code in compiled code, or None."""
         one, other = self._counts[1:].tolist()
         return (one, other - 1) if other else None
 
     def places(self, numbers: Any) -> Any:
-        """The keys for which compiled code has these numbers; -1 where it has it for none."""
+        """Return the keys with these codes; -1 where there is none."""
         numbers = np.ascontiguousarray(numbers, np.int64)
         found: Any = np.empty(len(numbers), np.int64)
         hashing_loop("look_numbers")(numbers, found, self.table, self.entries)
         return found
 
     def keys(self) -> Any:
-        """Where each begins, and the letters."""
+        """Return the offsets of all texts, and the letters."""
         starts = self.entries[: self.count + 1, 2].view(np.int64)
         return starts, self.letters[: starts[-1]]
 
     @property
     def numbers(self) -> Any:
-        """What compiled code has for each key, by their numbers."""
+        """The codes of the keys, in the order of their numbers."""
         return (self.entries[: self.count, 0] >> np.uint64(64 - BITS) | np.uint64(LONG << BITS)).view(np.int64)
 
 
 def places_of(keys: Sequence[Any], taken: Any) -> Any:
-    """`lower.tables.places_of`; where some are taken already, these are put beside them."""
+    """Find free rows as `lower.tables.places_of`; rows that are taken already stay."""
     found: Any = np.empty(len(keys[0]), np.int64)
     hashing_loop("put_keys")(keys[0], keys[1] if len(keys) > 1 else found[:0], taken, found)
     return found
 
 
 def _slots(count: int, width: int) -> Any:
-    """Empty slots, none of which lies in two lines of memory.
+    """Allocate empty slots, none of which crosses a cache line.
 
     Raises
     ------
-    MemoryError: they are more than half a word can number.
+    MemoryError: half a word cannot number this many slots.
     """
     if count > 1 << 32:
         raise MemoryError(f"a table of {count:,} slots of {8 * width} bytes")
     size = 8 * count * width
-    room: Any = np.empty(size + LINE, np.uint8)  # for which numpy asks for large pages, as it does not for zeros
+    room: Any = np.empty(size + LINE, np.uint8)  # for np.empty numpy asks for huge pages, not for np.zeros
     room.fill(0)
     begin = -room.__array_interface__["data"][0] % LINE
     return room[begin : begin + size].view(np.uint64).reshape(count, width)
 
 
 def lengthen(arrays: dict[str, Any], name: str, used: int, size: int) -> None:
-    """Give one of some arrays room for so many entries; what is used of it stays.
+    """Enlarge an array of a dictionary to at least `size` entries, and keep the used ones.
 
-    A large one is moved by the system, page by page: memory that is new takes it long to give. So it grows little.
+    A large array is resized in place by the system, since new memory is slow. So it grows by a quarter only.
     """
     if size <= len(arrays[name]):
         return
-    array = arrays.pop(name)  # nobody else may look at it
+    array = arrays.pop(name)  # no other references may remain
     try:
         if array.nbytes >= LARGE:
-            with suppress(ValueError):  # somebody does
+            with suppress(ValueError):  # there is another reference
                 array.resize((max(size, len(array) + len(array) // 4), *array.shape[1:]))
                 return
         made: Any = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)

@@ -1,16 +1,16 @@
-"""Tables that number keys as they come: the loops, which are compiled. Imports numba.
+"""Hash tables that number keys in order of arrival: the compiled loops. Imports numba.
 
-The rule of this module: two keys are one where they are equal, bit by bit; what they are scattered by decides nothing.
-A slot of a table of whole numbers is the number of its key, counted from 1, and the key. A slot of a table of texts is
-half of what its key is scattered by, and the number of the key, so that the table grows without a look at the keys. By
-its number a text has an entry: what it is scattered by, its first eight letters, and where its letters are kept; the
-next entry says where they end. No two texts of up to 16 letters have the same, so that only longer ones are compared
-with what is kept. A large table lies in memory that is slow to answer: the slots of `AHEAD` keys are asked for before
-the first of them is looked at, and so are the entries that these slots lead to.
+The rule of this module: two keys are one if they are equal, bit by bit; the hash decides nothing. A slot of a table of
+integers has the number of its key, counted from 1, and the key. A slot of a table of texts has half of the hash of its
+key, and the number of the key, so that the table grows without access to the keys. Each text has an entry: its hash,
+its first eight letters, and the offset of its letters; the next entry has the end offset. Texts of up to 16 letters are
+determined by their entries, so that only longer ones are compared by letters. Large tables have slow memory accesses:
+the slots of `AHEAD` keys are prefetched before the first of them is read, and so are the entries to which these slots
+lead.
 """
 
 # mypy: allow-untyped-defs
-# numba finds the types, and nothing here needs its runtime, which takes longer to load than a million keys.
+# numba infers the types, and nothing here needs its runtime, which takes longer to load than a million keys.
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from workbench.executors.compiled.code.text_number import BITS, LONG
 from workbench.executors.compiled.lower.tables import FILLED, LAST_SCATTER, SCATTER
 
 WORD = 8
-"""Letters in a word."""
+"""Letters per word."""
 ONE, BYTE, HALF, LOWER = np.uint64(1), np.uint64(8), np.uint64(32), np.uint64((1 << 32) - 1)
 ODD, LAST = np.uint64(SCATTER), np.uint64(LAST_SCATTER)
 DROPPED, IS_LONG = np.uint64(64 - BITS), np.uint64(LONG << BITS)
-"""Bits of what a text is scattered by that its number does not have, and what the number has instead."""
+"""Bits of a text's hash that its code lacks, and what the code has instead."""
 
 
 @numba.njit(nogil=True)
 def slot_of(mixed, table):
-    """The slot in which to look first for a key that is mixed to this."""
+    """Return the home slot of a key with this hash."""
     mixed = (mixed ^ (mixed >> HALF)) * ODD
     return ((mixed >> HALF) * np.uint64(len(table))) >> HALF  # in a larger table keys keep their order, nearly
 
 
 @numba.njit(nogil=True)
 def first_slot(mixed, table):
-    """The same of a text, whose upper half is as good as any other part, and is in its slot."""
+    """Return the home slot of a text: from the upper half of its hash, which is also in its slot."""
     return ((mixed >> HALF) * np.uint64(len(table))) >> HALF
 
 
 @numba.njit(nogil=True)
 def mix_text(letters, begin, end):
-    """What a text is scattered by, which its number in compiled code is made of: see `code.text_number.text_code`."""
+    """Return the hash of a text, from which its code is made: see `code.text_number.text_code`."""
     mixed = np.uint64(end - begin) * LAST
     for place in range(begin, end, WORD):
         mixed = (mixed ^ part(letters, place, min(place + WORD, end))) * ODD
@@ -56,7 +56,7 @@ def mix_text(letters, begin, end):
 
 @numba.njit(nogil=True)
 def number_words(given, first, codes, table, counts):
-    """Number whole numbers from the first one on; how many were numbered. `counts` has how many keys there are."""
+    """Number integers from index `first` on; return how far it got. `counts` has the number of keys."""
     count, last = counts[0], np.uint64(len(table) - 1)
     for start in range(first, len(given), AHEAD):
         stop = min(start + AHEAD, len(given))
@@ -80,10 +80,10 @@ def number_words(given, first, codes, table, counts):
 
 @numba.njit(nogil=True)
 def number_texts(given, first, codes, numbers, texts):
-    """The same for texts, whose letters are kept.
+    """Number texts as `number_words` numbers integers, and store their letters.
 
-    `numbers` takes what compiled code has for each text. Where it has one number for two keys they are left in
-    `counts`, the later one counted from 1.
+    `numbers` gets the code of each text. If two keys have the same code they are written to `counts`, the later one
+    counted from 1.
     """
     begins, ends, letters = given
     table, counts, entries, kept = texts
@@ -129,7 +129,7 @@ def number_texts(given, first, codes, numbers, texts):
 
 @numba.njit(nogil=True)
 def entry_soon(mixed, table, entries):
-    """Memory is told that the entry will be needed which the first slot for such a text leads to."""
+    """Prefetch the entry to which the home slot of such a text leads."""
     found = table[first_slot(mixed, table), 0]
     if found and found & ~LOWER == mixed & ~LOWER:
         soon(entries, (found & LOWER) - ONE)
@@ -137,7 +137,7 @@ def entry_soon(mixed, table, entries):
 
 @numba.njit(nogil=True)
 def look_numbers(given, codes, table, entries):
-    """The keys for which compiled code has these numbers; -1 where it is that of none."""
+    """Write the keys that have these codes; -1 where there is none."""
     last = np.uint64(len(table) - 1)
     for start in range(0, len(given), AHEAD):
         stop = min(start + AHEAD, len(given))
@@ -161,7 +161,7 @@ def look_numbers(given, codes, table, entries):
 
 @numba.njit(nogil=True)
 def put_keys(keys, more, taken, places):
-    """`lower.tables.places_of`; `more` has the other halves of keys that are pairs, else nothing."""
+    """Find rows as `lower.tables.places_of`; `more` has the second components of keys that are pairs, or is empty."""
     room = np.uint64(len(taken))
     for i in range(len(keys)):
         mixed = np.uint64(keys[i]) * ODD
@@ -177,7 +177,7 @@ def put_keys(keys, more, taken, places):
 
 @numba.njit(nogil=True)
 def part(letters, begin, end):
-    """At most eight letters from a place on, as a word."""
+    """Return up to eight letters from an offset on, as a word."""
     if begin >= end:
         return np.uint64(0)
     if begin + WORD <= len(letters):
@@ -192,7 +192,7 @@ def part(letters, begin, end):
 
 @numba.njit(nogil=True)
 def same_text(kept, there, letters, begin, end):
-    """Whether a key of the same size that is kept there has these letters."""
+    """Whether a stored key of the same length has these letters."""
     same, k = True, begin
     while same and k < end:
         same = part(kept, there + k - begin, there + end - begin) == part(letters, k, end)
@@ -202,7 +202,7 @@ def same_text(kept, there, letters, begin, end):
 
 @numba.njit(nogil=True)
 def fill(old, new):
-    """Put all slots of a table into a larger one."""
+    """Move all slots of a table to a larger one."""
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:
@@ -215,7 +215,7 @@ def fill(old, new):
 
 @numba.njit(nogil=True)
 def fill_texts(old, new):
-    """The same for a table of texts."""
+    """Move all slots of a table of texts to a larger one."""
     last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 0]:

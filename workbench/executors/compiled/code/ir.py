@@ -40,7 +40,7 @@ CodeType = ScalarType | ArrayType
 
 
 def type_of(domain: Domain) -> ScalarType:
-    """The type of the numbers that stand for values of a scalar domain."""
+    """Return the type of the numbers that represent values of a scalar domain."""
     if isinstance(domain, Bool):
         return BOOLEAN
     return FLOAT if isinstance(domain, Reals) else INTEGER
@@ -51,7 +51,7 @@ def type_of(domain: Domain) -> ScalarType:
 
 @dataclass(frozen=True)
 class Const:
-    """A number that is known."""
+    """A known number."""
 
     value: Any
     type: CodeType
@@ -92,7 +92,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Select:
-    """`then if condition else otherwise`; `predictable`: the processor can guess which, so that a jump is cheap."""
+    """`then if condition else otherwise`; `predictable`: branch prediction works, so that a jump is cheap."""
 
     condition: Expr
     then: Expr
@@ -110,17 +110,17 @@ TRUE, FALSE = Const(True, BOOLEAN), Const(False, BOOLEAN)
 
 
 def number(name: str) -> Var:
-    """A name for whole numbers."""
+    """Return a name for an integer."""
     return Var(name, INTEGER)
 
 
 def array(name: str, item: ScalarType, axes: int = 1) -> Var:
-    """A name for an array."""
+    """Return a name for an array."""
     return Var(name, ArrayType(item, axes))
 
 
 def integer(value: int) -> Const:
-    """A constant."""
+    """Return an integer constant."""
     return Const(value, INTEGER)
 
 
@@ -129,7 +129,7 @@ def integer(value: int) -> Const:
 
 @dataclass(frozen=True)
 class Let:
-    """Binds a name; what is `pinned` is not moved into the statement that uses it."""
+    """Binds a name; if `pinned`, the value is not moved into the statement that uses it."""
 
     name: str
     value: Expr
@@ -179,7 +179,7 @@ class ForEach:
 
 @dataclass(frozen=True)
 class While:
-    """A loop until a number is 0."""
+    """A loop that runs until a number is 0."""
 
     number: Var
     body: CodeBlock
@@ -194,17 +194,17 @@ class Do:
 
 @dataclass(frozen=True)
 class Break:
-    """Leaves the loop."""
+    """Exit from the loop."""
 
 
 @dataclass(frozen=True)
 class Continue:
-    """Goes on with the next round of the loop."""
+    """Start of the next iteration of the loop."""
 
 
 @dataclass(frozen=True)
 class ReturnValues:
-    """Ends the function with a value, or with a tuple of several."""
+    """Return from the function with a value, or with a tuple of several."""
 
     values: tuple[Expr, ...]
 
@@ -226,7 +226,7 @@ class CodeFunction:
 
 
 def parts(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside one."""
+    """Return the direct subexpressions of an expression."""
     match expr:
         case Op(_, args):
             return args
@@ -238,7 +238,7 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def with_parts(expr: Expr, inside: Sequence[Any]) -> Expr:
-    """The same expression around others."""
+    """Return the expression with other subexpressions."""
     match expr:
         case Op():
             return replace(expr, args=tuple(inside))
@@ -251,7 +251,7 @@ def with_parts(expr: Expr, inside: Sequence[Any]) -> Expr:
 
 
 def rewrite(rule: Callable[[Expr], Expr], expr: Expr) -> Expr:
-    """The expression with a rule applied to all that is in it, from the inside outwards, and to itself."""
+    """Apply a rule to an expression and all its subexpressions, bottom-up."""
     before = parts(expr)
     after = [rewrite(rule, part) for part in before]
     if any(a is not b for a, b in zip(after, before, strict=True)):
@@ -260,14 +260,14 @@ def rewrite(rule: Callable[[Expr], Expr], expr: Expr) -> Expr:
 
 
 def nodes(expr: Expr) -> Iterator[Expr]:
-    """An expression and all in it."""
+    """Yield an expression and all its subexpressions."""
     yield expr
     for part in parts(expr):
         yield from nodes(part)
 
 
 def variables(exprs: Iterable[Expr]) -> Iterator[str]:
-    """The names in expressions, as often as they occur."""
+    """Yield the names in expressions, with repetitions."""
     for expr in exprs:
         if isinstance(expr, Var):
             yield expr.name
@@ -275,7 +275,7 @@ def variables(exprs: Iterable[Expr]) -> Iterator[str]:
 
 
 def own_expressions(statement: Statement) -> Iterator[Expr]:
-    """The expressions of a statement, those in its body left out; a name that it changes is none."""
+    """Yield the expressions of a statement, without those in its body and the name that it changes."""
     for name, value in vars(statement).items():
         if isinstance(value, Expr) and not (name == "target" and isinstance(value, Var)):
             yield value
@@ -284,7 +284,7 @@ def own_expressions(statement: Statement) -> Iterator[Expr]:
 
 
 def with_expressions(statement: Statement, rule: Callable[[Expr], Expr]) -> Statement:
-    """The statement with `rewrite` by a rule in its own expressions."""
+    """Rewrite the expressions of a statement by a rule, without those in its body."""
     own = list(own_expressions(statement))
     if isinstance(statement, ReturnValues):
         return ReturnValues(tuple(rewrite(rule, each) for each in own))
@@ -293,24 +293,24 @@ def with_expressions(statement: Statement, rule: Callable[[Expr], Expr]) -> Stat
 
 
 def body_of(statement: Statement) -> CodeBlock:
-    """The statements inside one."""
+    """Return the statements inside a statement."""
     return statement.body if isinstance(statement, If | For | ForEach | While) else ()
 
 
 def within(block: Iterable[Statement]) -> Iterator[Statement]:
-    """All statements of a block and in those, outer ones first."""
+    """Yield all statements of a block, including nested ones, outer ones first."""
     for statement in block:
         yield statement
         yield from within(body_of(statement))
 
 
 def count_statements(function: CodeFunction) -> int:
-    """How many statements a function has."""
+    """Return the number of statements in a function."""
     return sum(1 for _ in within(function.body))
 
 
 def map_blocks(change: Callable[[CodeBlock], CodeBlock], block: CodeBlock) -> CodeBlock:
-    """A block changed, after those inside it."""
+    """Apply a change to all blocks inside a block, then to the block."""
     inside = (
         replace(each, body=map_blocks(change, each.body)) if isinstance(each, If | For | ForEach | While) else each
         for each in block
@@ -319,20 +319,20 @@ def map_blocks(change: Callable[[CodeBlock], CodeBlock], block: CodeBlock) -> Co
 
 
 def read_names(statement: Statement) -> Iterator[str]:
-    """The names that a statement reads, in its body, too."""
+    """Yield the names that a statement reads, also in its body."""
     for each in within((statement,)):
         yield from variables(own_expressions(each))
 
 
 def outer_names(statement: Statement) -> set[str]:
-    """The names that a statement binds, reads or changes, those left out that are bound inside it."""
+    """Return the names that a statement binds, reads or changes, except names bound inside it."""
     inside = (each.name for each in within(body_of(statement)) if isinstance(each, Let | For | ForEach))
     own = {statement.name} if isinstance(statement, For | ForEach) else set[str]()
     return {*read_names(statement), *list_written_names(statement)} - own - {*inside}
 
 
 def list_written_names(statement: Statement) -> set[str]:
-    """The names that a statement binds or changes, those of arrays among them, in its body, too."""
+    """Return the names that a statement binds or changes, including arrays, also in its body."""
     found = set()
     for each in within((statement,)):
         match each:

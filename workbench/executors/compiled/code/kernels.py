@@ -1,11 +1,11 @@
-"""What generated code calls, compiled, and the way from its source to machine code: imports numba.
+"""The compiled functions that generated code calls, and its compilation to machine code. Imports numba.
 
-Rule: a test for overflow may be true too often, at most by a false alarm near the ends, never too seldom. Whoever
-calls the loop looks again, in exact arithmetic, before it believes one.
+The rule of this module: an overflow test may give a false alarm near the limits, but never misses an overflow. The
+caller of a loop verifies an alarm in exact arithmetic.
 """
 
 # mypy: allow-untyped-defs
-# numba finds the types: integers are int64, floats float64.
+# numba infers the types: integers are int64, floats float64.
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from workbench.executors.compiled.code.table_references import TablesType, load_
 from workbench.executors.compiled.lower.tables import DIRECT, FIRST, SCATTER
 
 NEARLY = 9.22337203685477e18
-"""A little less than 2**63: the product of two floats is off by three parts in 2**53."""
+"""A little less than 2**63: the relative error of a product of two floats is three parts in 2**53."""
 
 
 @numba.njit(nogil=True)
 def at(position):
-    """An index; numbers that are not signed need no test for indexing from the end."""
+    """Convert to an unsigned index, which needs no test for negative values."""
     return np.uintp(position)
 
 
 @numba.njit(nogil=True)
 def room(array):
-    """How many entries an output can have: one place more is there to be written to."""
+    """Return the capacity of an output: its array has one entry more, which may be overwritten."""
     return len(array) - 1
 
 
 def _sum_overflows(a, b):
-    """Whether a + b leaves 64 bits: both have another sign than it (Hacker's Delight, 2-13)."""
+    """Whether a + b leaves 64 bits: the signs of both differ from that of the sum (Hacker's Delight, 2-13)."""
     total = a + b
     return ((a ^ total) & (b ^ total)) < 0
 
@@ -59,12 +59,12 @@ def _difference_overflows(a, b):
 
 
 def _product_overflows(a, b):
-    """Whether a * b leaves 64 bits, or nearly does."""
+    """Whether a * b leaves 64 bits; a false alarm is possible."""
     return abs(np.float64(a) * np.float64(b)) > NEARLY
 
 
 def _flag(operation: str) -> Any:
-    """Whether an operation on two words overflows, as the processor says itself: half the cost of a formula."""
+    """Build an overflow test from the processor's flag: half the cost of a formula."""
 
     def overflows(context, a, b):
         del context, a, b
@@ -94,9 +94,9 @@ int_same, int_below, int_above = (
 
 @intrinsic
 def pick(context, condition, then, otherwise):
-    """`then if condition else otherwise` without a jump: which way it goes depends on data, and cannot be predicted.
+    """`then if condition else otherwise` without a jump, which would depend on data, and be unpredictable.
 
-    Where the compiler is left the choice it makes jumps of chains of conditionals, at a third of the speed.
+    Left alone, the compiler turns chains of conditionals into jumps, at a third of the speed.
     """
     del condition
     kind = context.unify_types(types.unliteral(then), types.unliteral(otherwise))
@@ -110,7 +110,7 @@ def pick(context, condition, then, otherwise):
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-    """That of an entry of an array, or of a row of one."""
+    """Return the address of an entry, or of a row, of an array."""
     held = make_array(kind)(context, builder, array)
     begins = builder.bitcast(held.data, ir.IntType(8).as_pointer())
     return builder.gep(begins, [builder.mul(place, builder.extract_value(held.strides, 0))])
@@ -118,7 +118,7 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> A
 
 @intrinsic
 def soon(context, array, row):
-    """Memory is told that a row of an array will be read and written, so that nobody waits for it then."""
+    """Prefetch a row of an array for reading and writing."""
     del context
 
     def code(context, builder, signature, args):
@@ -133,7 +133,7 @@ def soon(context, array, row):
 
 @intrinsic
 def cycles(context):
-    """The cycles of the processor, of which only differences mean something."""
+    """Read the processor's cycle counter, of which only differences have a meaning."""
     del context
 
     def code(context, builder, signature, args):
@@ -146,7 +146,7 @@ def cycles(context):
 
 @intrinsic
 def eight(context, letters, place):
-    """The eight bytes from a place on, as a word."""
+    """Read eight bytes from an offset on, as a word."""
     del context
 
     def code(context, builder, signature, args):
@@ -160,7 +160,7 @@ def eight(context, letters, place):
 
 @intrinsic
 def allocate_zeroed(context, size):
-    """The address of so many new bytes, each 0; 0 where there is no room. Numba's arrays would need its runtime."""
+    """Allocate `size` zero bytes; return their address, or 0 on failure. Numba's arrays would need its runtime."""
     del context, size
 
     def code(context, builder, _, args):
@@ -176,7 +176,7 @@ def allocate_zeroed(context, size):
 
 @intrinsic
 def free(context, address):
-    """Give back `allocate_zeroed` bytes."""
+    """Free memory of `allocate_zeroed`."""
     del context, address
 
     def code(context, builder, _, args):
@@ -189,13 +189,13 @@ def free(context, address):
 
 @numba.njit(nogil=True)
 def tries(room):
-    """How many rows of so many are looked at for a key."""
+    """Return how many rows are probed for a key in a table of capacity `room`."""
     return min(room, max(FIRST, room >> 5))
 
 
 @numba.njit(nogil=True)
 def first_row(used, key):
-    """Where `find` looks first."""
+    """Return the row that `find` probes first."""
     size = np.uint64(len(used) - 1 - DIRECT)
     place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
     return place + np.uint64(1 + DIRECT)
@@ -203,7 +203,7 @@ def first_row(used, key):
 
 @numba.njit(nogil=True)
 def find(used, keys, key):
-    """The row of a key in a table, or the free one where it belongs; 0 where none is near. See `lower.tables`."""
+    """Return the row of a key in a table, or the free row for it; 0 where none is near. See `lower.tables`."""
     if np.uint64(key) < np.uint64(DIRECT):
         return np.int64(key) + 1
     size, row = np.uint64(len(used) - 1 - DIRECT), first_row(used, key)
@@ -216,7 +216,7 @@ def find(used, keys, key):
 
 @numba.njit(nogil=True)
 def first_row_of_pair(used, a, b):
-    """Where `find_pair` looks first."""
+    """Return the row that `find_pair` probes first."""
     size = np.uint64(len(used) - 1 - DIRECT)
     mixed = np.uint64(np.int64(a)) * np.uint64(SCATTER)
     mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(np.int64(b))) * np.uint64(SCATTER)
@@ -225,7 +225,7 @@ def first_row_of_pair(used, a, b):
 
 @numba.njit(nogil=True)
 def find_pair(used, first, second, a, b):
-    """The same where keys are pairs."""
+    """Return the row of a pair of keys, or the free row for it, as `find` does."""
     size, row = np.uint64(len(used) - 1 - DIRECT), first_row_of_pair(used, a, b)
     for _ in range(tries(len(used) - 1 - DIRECT)):
         if (not used[row]) or (first[row] == a and second[row] == b):
@@ -236,7 +236,7 @@ def find_pair(used, first, second, a, b):
 
 @numba.njit(nogil=True)
 def find_entry(begins, keys, number, key):
-    """Where the entry of a key lies among those of a map. See `lower.tables`."""
+    """Return the entry of a key among those of a map. See `lower.tables`."""
     low, high = begins[at(number)], begins[at(number + 1)]
     if 0 <= key < high - low and keys[at(low + np.int64(key))] == key:
         return np.int64(low + np.int64(key))
@@ -252,14 +252,14 @@ def find_entry(begins, keys, number, key):
 
 @numba.njit(nogil=True)
 def order_rows(used, keys):
-    """The rows of a table that are used, in the order of their keys."""
+    """Return the used rows of a table, sorted by key."""
     rows: Any = np.flatnonzero(used[1:]) + 1
     return rows[np.argsort(keys[rows])]
 
 
 @numba.njit(nogil=True)
 def link_rows(used, keys):
-    """The address of links between the rows that are used, until they are freed (`free`). See `lower.tables`."""
+    """Link the used rows into chains; return the address of the links, to be freed (`free`). See `lower.tables`."""
     room = len(used) - 1 - DIRECT
     address = allocate_zeroed(4 * (room + len(used)))
     if address == 0:
@@ -274,19 +274,19 @@ def link_rows(used, keys):
 
 @numba.njit(nogil=True)
 def first_linked(links, keys, key):
-    """A row of a key; 0 where there is none."""
+    """Return a row with this key; 0 where there is none."""
     return of_key(links, keys, key, first_row(keys, key) - np.uint64(1 + DIRECT))
 
 
 @numba.njit(nogil=True)
 def next_linked(links, keys, row):
-    """Another row of the key of this one, until there is none."""
+    """Return the next row with the key of this row; 0 after the last."""
     return of_key(links, keys, keys[row], np.uint64(len(keys) - 1 - DIRECT + row))
 
 
 @numba.njit(nogil=True)
 def of_key(address, keys, key, place):
-    """The first row of a key in the part of a chain to which a link leads."""
+    """Return the first row with this key in a chain, from a link on."""
     room = len(keys) - 1 - DIRECT
     links = numba.carray(view_address(address, np.uint32), (room + len(keys),))
     row = np.int64(links[place])
@@ -296,7 +296,7 @@ def of_key(address, keys, key, place):
 
 
 def _libm(name: str, arity: int) -> Any:
-    """A function of the C library, under a name by which LLVM does not know it: LLVM would compute it otherwise."""
+    """Wrap a function of the C library under a name unknown to LLVM, which would otherwise compute it differently."""
 
     def code(_, builder, __, args):
         real = ir.DoubleType()
@@ -344,18 +344,18 @@ SCOPE = {f.__name__: f for f in _CALLED} | {
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,
 }
-"""What generated code calls."""
+"""The functions that generated code may call."""
 
 _PLAIN = (at, quotient_overflows, int_same, int_below, int_above, divide, sqrt, round_even, round_down, round_up)
 DEVICE = {f.__name__: f.py_func for f in _PLAIN} | {
     f.__name__[1:]: f for f in (_sum_overflows, _difference_overflows, _product_overflows)
 }
-"""The same in plain Python, for other machines."""
+"""Plain Python versions of some of them, for other devices."""
 
 
 @intrinsic
 def view_address(context, address, kind):
-    """An address as that of numbers of a kind."""
+    """Cast an address to a pointer to numbers of a type."""
     del context, address
     pointer = types.CPointer(kind.dtype)
 
@@ -366,12 +366,12 @@ def view_address(context, address, kind):
 
 
 def runtime() -> None:
-    """Let this process have what numba's code calls."""
+    """Initialize numba's runtime in this process."""
     rtsys.initialize(cpu_target.target_context)
 
 
 def object_file(source: str, kinds: Kinds) -> ObjectFile:
-    """The function `run` of a source, compiled for arguments of these kinds."""
+    """Compile the function `run` of a source for arguments of these kinds."""
     run = executable(source, SCOPE)
     run = run if hasattr(run, "overloads") else numba.njit(nogil=True, error_model="numpy")(run)
     left = iter(kinds)
@@ -380,7 +380,7 @@ def object_file(source: str, kinds: Kinds) -> ObjectFile:
 
 
 def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, **options: Any) -> ObjectFile:
-    """A function of numba, compiled for arguments of these types, with all that it calls; see `optimise_module`."""
+    """Compile a function with its callees for arguments of these types; see `optimise_module`."""
     arguments = _argument_reader(tuple(passed))
 
     def entry(words):
@@ -393,7 +393,7 @@ def compile_entry(run: Any, passed: Iterable[Any], *, long_loops: bool = True, *
 
 
 def _argument_reader(passed: tuple[Any, ...]) -> Any:
-    """An intrinsic that makes the arguments of `run` of the words that an entry is called with; see `objects`."""
+    """Build an intrinsic that reads the arguments of `run` from the words passed to an entry; see `objects`."""
 
     def arguments(context, words):
         del context
@@ -409,7 +409,7 @@ def _argument_reader(passed: tuple[Any, ...]) -> Any:
 
 
 def _argument_type(kind: str, axes: int, fields: Iterator[tuple[str, int]]) -> Any:
-    """The type of an argument; those of the fields of a named tuple come next."""
+    """Return the type of an argument; the types of the fields of a named tuple follow in `fields`."""
     module, _, name = kind.partition(":")
     if name:
         return types.NamedTuple(
@@ -420,7 +420,7 @@ def _argument_type(kind: str, axes: int, fields: Iterator[tuple[str, int]]) -> A
 
 
 def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
-    """A number, an array or a named tuple of these out of the next words."""
+    """Read a number, an array or a named tuple of these from the next words."""
     if isinstance(kind, types.NamedTuple):
         return context.make_tuple(builder, kind, [_read_argument(context, builder, each, words) for each in kind.types])
     first = next(words)
@@ -444,7 +444,7 @@ def _read_argument(context: Any, builder: Any, kind: Any, words: Iterator[Any]) 
 
 
 def _alone(module: Any, name: str, long_loops: bool) -> ObjectFile:
-    """One function of a module and what it needs, as an object file."""
+    """Compile one function of a module, with what it needs, to an object file."""
     for each in (*module.functions, *module.global_variables):
         if each.name == name:
             each.name = ENTRY

@@ -1,8 +1,8 @@
-"""Link-time optimisation: functions that numba compiles are linked first and optimised together, once.
+"""Link-time optimisation: functions that numba compiles are first linked, and then optimised together, once.
 
-The rule of this module: numba optimises each function with all that it calls, again for each of its callers, and makes
-machine code of each. A function with `pipeline_class=Linked` stays code of LLVM, and so does what it calls, until
-`kernels.compile_entry` makes one object file of all.
+The rule of this module: by default numba optimises each function with all that it calls, again for each of its callers,
+and emits machine code for each. A function with `pipeline_class=Linked` stays LLVM code, and so do its callees, until
+`kernels.compile_entry` makes one object file of them.
 
 Source: numba's documentation, "Customizing the compiler".
 """
@@ -22,7 +22,7 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _LinkedLibrary(JITCodeLibrary):
-    """The code of a function and of what it calls, as it is."""
+    """The unoptimised code of a function and of its callees."""
 
     def finalize(self) -> None:
         for library in dict.fromkeys(self._linking_libraries):
@@ -31,7 +31,7 @@ class _LinkedLibrary(JITCodeLibrary):
 
 
 class _ReferringLower(Lower):
-    """Lowers a function, and says of its references that LLVM may read there at any time."""
+    """Lowering that marks references as always readable for LLVM."""
 
     def setup_function(self, fndesc):
         super().setup_function(fndesc)
@@ -41,7 +41,7 @@ class _ReferringLower(Lower):
 
 
 class _ApartLower(_ReferringLower):
-    """The same of a function that stays one, whoever calls it: what it needs is no burden to others."""
+    """Lowering of a function that is never inlined, so that its callers do not pay for its registers."""
 
     def setup_function(self, fndesc):
         super().setup_function(fndesc)
@@ -50,7 +50,7 @@ class _ApartLower(_ReferringLower):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LinkedLowering(NativeLowering):
-    """Lowers a function without making machine code of it."""
+    """Lowering of a function without emitting machine code."""
 
     _name = "linked_lowering"
 
@@ -63,7 +63,7 @@ class _LinkedLowering(NativeLowering):
         super().run_pass(state)
         described, result, library = state.cr.fndesc, state.cr, state.library
         library.finalize()
-        # Callers know a function by an object of Python, which nobody calls here.
+        # Callers refer to a function by a Python object, which is never called here.
         symbol = _dynfunc.make_function(described.lookup_module(), described.qualname, "", 0, result.env, (library,))
         state.targetctx.insert_user_function(symbol, described, [library])
         state["cr"] = result._replace(cfunc=symbol)
@@ -72,7 +72,7 @@ class _LinkedLowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _ApartLowering(_LinkedLowering):
-    """The same of a function that stays one."""
+    """Lowering, without machine code, of a function that is never inlined."""
 
     _name = "apart_lowering"
 
@@ -82,7 +82,7 @@ class _ApartLowering(_LinkedLowering):
 
 
 class Linked(Compiler):
-    """Compiles a function without making machine code of it."""
+    """A compiler pipeline without machine code."""
 
     lowering = _LinkedLowering
 
@@ -96,13 +96,13 @@ class Linked(Compiler):
 
 
 class Apart(Linked):
-    """The same of a function that stays one, though it is called in one place only."""
+    """A compiler pipeline for functions that are never inlined, even with a single call."""
 
     lowering = _ApartLowering
 
 
 def compile_once(dispatcher):
-    """Let numba compile a function for numbers of a type, not again for each constant that is passed."""
+    """Let numba compile a function once for integers, not again for each constant argument."""
     compile_for = dispatcher.compile
     dispatcher.compile = lambda arguments: compile_for(tuple(map(types.unliteral, arguments)))
     return dispatcher

@@ -1,8 +1,8 @@
 """The loop of a compiled executor: the step of a transition system over whole columns of events, as generated code.
 
-What comes out is one function over arrays (or lists), which runs as it is and which numba compiles. Its rules: an
-absent event's column entry is never looked at; outputs are written one after the other, and one place more than there
-are events is there to be written to (an output that is absent is written and not counted, which needs no jump).
+The result is one function over arrays (or lists), which runs as it is and which numba compiles. Its rules: the column
+entry of an absent event is never read; outputs are written consecutively, and their arrays have one entry more than
+events, which may be overwritten (an absent output is written and not counted, which needs no jump).
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from workbench.ir.ring import ENDLESS
 from workbench.ir.system import System
 
 Target = Literal["python", "cpu", "gpu"]
-"""What runs generated code: Python itself, or what numba compiles for a processor or a graphics processor."""
+"""What runs generated code: Python itself, or a CPU or a GPU by way of numba."""
 
 
 def loop_source(system: System, phases: Sequence[Substitution], **options: Any) -> str:
-    """Source of the loop of a system; the options are those of `loop_code`."""
+    """Return the source of the loop of a system; the options are those of `loop_code`."""
     return print_function(loop_code(system, phases, **options))
 
 
@@ -74,19 +74,19 @@ def loop_code(
     ahead: bool = False,
     **options: Any,
 ) -> ir.CodeFunction:
-    """The loop of a system, after all passes.
+    """Return the loop of a system, after all passes.
 
     Parameters
     ----------
     phases, options: as `loop_function` has them.
-    target: what the loop is for.
+    target: what runs the loop.
     ahead: whether the events of all phases are read before any output is written.
     """
     return run_passes(loop_function(system, phases, **options), passes_for(target, system, ahead=ahead))
 
 
 def passes_for(target: Target, system: System, *, ahead: bool = False) -> list[Pass]:
-    """What is done with the code of a loop before it is printed."""
+    """Return the passes that a loop goes through before it is printed."""
     passes: list[Pass] = [fuse_row_loops, drop_unused]
     if ahead:
         outputs = {array.name for arrays in output_vars(system, places=True) for array in arrays}
@@ -108,20 +108,20 @@ def loop_function(
     watch: bool = True,
     pasts: Sequence[Past] = (),
 ) -> ir.CodeFunction:
-    """`run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
+    """Build `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
-    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output, a table or a queue
-    without a capacity would have needed more room than it has; whatever it has written is then void. `whole` and `real`
-    hold the state, `counts` how many events each output has, or would have.
+    It runs the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output, a table or a queue
+    without a capacity had too little room; all that it has written is then void. `whole` and `real` hold the state,
+    `counts` the number of events of each output, including those that had no room.
 
     Parameters
     ----------
-    phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
-        variable that is known here is neither read nor written. Inputs known to be present have no column for it.
-    placement: where the state lies; not `OneState` for one phase only, and for systems without tables.
+    phases: constants of successive steps, in a cycle: `last` - `first` is a multiple of their number. A variable
+        that is known here is neither read nor written. Inputs known to be present have no presence column.
+    placement: where the state is stored; all but `OneState` need a single phase, and a system without tables.
     places: whether to write the step of each output event.
-    watch: whether to look for hazards at all.
-    pasts: of a system that is `tape_system`, what it reads of earlier rows; the first row is then the first step's.
+    watch: whether to test for hazards at all.
+    pasts: for a `tape_system`, its reads of earlier rows; the first row is then that of the first step.
     """
     placement = placement or OneState()
     hazard = _hazard(system, watch=watch)
@@ -164,7 +164,7 @@ def _has_column(system: System, name: str, given: Substitution) -> bool:
 
 
 def _hazard(system: System, *, watch: bool) -> Term:
-    """Whether something that ends a run happens in a step, or more room is needed."""
+    """Return the term that is true where an error ends the run, or more room is needed."""
     hazard: Term = FALSE
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
@@ -177,9 +177,9 @@ def _hazard(system: System, *, watch: bool) -> Term:
 
 
 def step_function(system: System, terms: Sequence[Term], *, row: bool = False, after: bool = False) -> ir.CodeFunction:
-    """`step(variables..., inputs...)`: the values of terms over a system; with `row`, over the number of a row, too.
+    """Build `step(variables..., inputs...)`, which returns the values of terms; with `row`, it also takes a row number.
 
-    With `after`, those of the variables after the step come before them.
+    With `after`, the values of the variables after the step come first.
     """
     names = variable_names(system) | input_names(system)
     lowering = Lowering({**names, **({ROW: ROW_VAR} if row else {})})
@@ -194,7 +194,7 @@ def step_function(system: System, terms: Sequence[Term], *, row: bool = False, a
 
 
 def offset_function(domain: Domain, op: Operator) -> ir.CodeFunction:
-    """`run(first, last, offset, y)`, which combines values with an offset; whether a hazard occurred."""
+    """Build `run(first, last, offset, y)`, which combines values with an offset and reports a hazard."""
     offset, value = var("offset", domain), var("value", domain)
     term: Term = as_term(op(offset, value), domain)
     bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))

@@ -1,7 +1,7 @@
-"""Terms to the intermediate representation: a name for every operation, and loops over the rows of tables.
+"""Lowering of terms to the intermediate representation: a name for every operation, and loops over rows of tables.
 
-The rule of this module: what depends on the number of a row is computed in a loop over rows, and nowhere else; all else
-before it, once. Equal terms are one object, and so computed once.
+The rule of this module: what depends on the number of a row is computed in a loop over rows; all else before it, once.
+Equal terms are one object, and so computed once.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from workbench.executors.compiled.code.operators import OPERATORS, add, op
 from workbench.executors.compiled.lower.words import refuse_large
 
 EXACT = 2**53
-"""Up to here every whole number is a float."""
+"""The bound up to which every integer is a float."""
 
 ROW_VAR = ir.number("row")
 """The number of a row (`ROW`), in a loop over a table."""
 
 
 def constant(term: Term) -> ir.Const:
-    """The number that stands for a constant."""
+    """Return the number that represents a constant."""
     return ir.Const(encode_any(term.domain, term.payload), ir.type_of(term.domain))
 
 
 class _Scope(NamedTuple):
-    """Where statements go: those of a loop over rows, or (without a row) those around all loops."""
+    """A list of statements: of a loop over rows or, without a row, outside of all loops."""
 
     row: Term | None
     memo: dict[Term, ir.Expr]
@@ -58,12 +58,12 @@ class _Scope(NamedTuple):
 
 
 class Lowering:
-    """Lowers terms to expressions; the statements that they need are in `block`.
+    """Lowers terms to expressions, and appends the statements that they need to `block`.
 
     Parameters
     ----------
-    names: what stands for variables and arrays.
-    suffix: is at the end of each name that is bound.
+    names: expressions for variables and arrays.
+    suffix: end of each name that is bound.
     """
 
     def __init__(self, names: Mapping[Term, ir.Expr], suffix: str = "") -> None:
@@ -74,7 +74,7 @@ class Lowering:
 
     @property
     def block(self) -> list[ir.Statement]:
-        """The statements around all loops over rows."""
+        """The statements outside of all loops over rows."""
         return self._scopes[0].block
 
     def __contains__(self, term: object) -> bool:
@@ -82,7 +82,7 @@ class Lowering:
         return any(term in scope.memo for scope in self._scopes)
 
     def __call__(self, term: Term) -> ir.Expr:
-        """The expression of a term: a name, a constant, or what reads one."""
+        """Return the expression of a term: a name, a constant, or a read of one."""
         found = self._find_lowered(term)
         if found is None:
             order = list(postorder([term], self))
@@ -96,7 +96,7 @@ class Lowering:
         return found
 
     def bind(self, value: ir.Expr, term: Term | None = None) -> ir.Var:
-        """A new name for a value, in the scope of a term."""
+        """Bind a value to a new name, in the scope of a term."""
         let = ir.Let(self._fresh(), value)
         (self._scope_of(term) if term is not None else self._scopes[-1]).block.append(let)
         return let.var
@@ -104,9 +104,9 @@ class Lowering:
     def for_rows(
         self, used: ir.Expr, happens: ir.Expr, fill: Callable[[list[ir.Statement]], None], keys: ir.Expr | None = None
     ) -> ir.Statement:
-        """A loop over the rows that a table uses, if something happens; `fill` appends what is done for each.
+        """Build a loop over the used rows of a table, under a condition; `fill` appends the body.
 
-        They come in any order, or in that of the keys in this array.
+        The rows come in any order, or in the order of the keys in this array.
         """
         with self._inside(ROW, ROW_VAR) as body:
             fill(body)
@@ -129,13 +129,13 @@ class Lowering:
 
     @contextmanager
     def _inside(self, row: Term, var: ir.Var) -> Iterator[list[ir.Statement]]:
-        """A scope in which there is the number of a row."""
+        """Open a scope with the number of a row."""
         self._scopes.append(_Scope(row, {row: var}, []))
         yield self._scopes[-1].block
         self._scopes.pop()
 
     def _rows_in(self, node: Term) -> frozenset[Term]:
-        """The rows on whose numbers a term depends, but for one of its own; its arguments have been asked before."""
+        """Return the rows on whose numbers a term depends, except its own; its arguments must be known."""
         if node not in self._rows:
             if node is ROW or is_row(node):
                 self._rows[node] = frozenset((node,))
@@ -147,11 +147,11 @@ class Lowering:
         return self._rows[node]
 
     def _is_here(self, node: Term) -> bool:
-        """Whether there are the numbers of all rows on which a term depends."""
+        """Whether the scopes have the numbers of all rows on which a term depends."""
         return self._rows_in(node) <= {scope.row for scope in self._scopes}
 
     def _scope_of(self, node: Term) -> _Scope:
-        """The outermost scope in which a term can be computed."""
+        """Return the outermost scope in which a term can be computed."""
         rows = self._rows_in(node)
         return next(scope for scope in reversed(self._scopes) if scope.row in rows or scope.row is None)
 
@@ -170,7 +170,7 @@ class Lowering:
         return made if isinstance(made, ir.Const | ir.Var) else self.bind(made, term)
 
     def _collect(self, term: Term) -> ir.Var:
-        """A loop over rows that collects a value of each."""
+        """Write a loop that folds a value of each row."""
         scope = self._scope_of(term)
         used, happens, value = self(term.args[0]), self(term.args[1]), term.args[2]
         start = ir.integer(0) if term.op is SUM_ROWS else ir.FALSE
@@ -195,7 +195,7 @@ class Lowering:
         return result.var
 
     def _search(self, term: Term) -> ir.Var:
-        """A loop until a row is found of which a condition holds."""
+        """Write a loop that searches for a row that meets a condition."""
         scope = self._scope_of(term)
         used, *given, row, happens, condition = term.args
         array, others, wanted = _array(self(used)), [self(each) for each in given], self(happens)
@@ -226,7 +226,7 @@ class Lowering:
         return result.var
 
     def _link(self, term: Term) -> list[ir.Let]:
-        """What links the rows of each table of which a search looks only at those of a key."""
+        """Return the statements that link the rows of tables in which a search visits only the rows of one key."""
         pairs = {each.args[:2] for each in postorder([term]) if each.op is SOME_ROW_OF}
         links = []
         for used, keys in sorted(pairs, key=repr):
@@ -242,14 +242,14 @@ def _array(expr: ir.Expr) -> ir.Var:
 
 
 def entry(array: ir.Expr, domain: Domain, position: ir.Expr) -> ir.Load:
-    """An entry of an array; of an endless one, where code keeps it."""
+    """Return an entry of an array; an endless array is stored as a ring buffer."""
     if isinstance(domain, Array) and domain.endless:
         position = op("bits", position, op("sub", op("len", array), ir.integer(1)))
     return ir.Load(_array(array), (position,))
 
 
 def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
-    """An operation on values that have been computed."""
+    """Lower an operation on computed values."""
     assert term.op is not None
     name = term.op.name
     if term.op in READS:
@@ -279,20 +279,20 @@ def lower_operation(term: Term, args: list[ir.Expr]) -> ir.Expr:
 
 
 def _lower_division(name: str, term: Term, a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """A quotient or a remainder; by a positive constant, what costs less."""
+    """Lower a quotient or a remainder; cheaper by a positive constant."""
     divisor = term.args[1].payload if term.args[1].is_const else 0
     divisor = divisor if isinstance(divisor, int) and divisor > 0 else 0
     if name == "mod" and divisor:
         if divisor & (divisor - 1) == 0 and isinstance(term.domain, Range | Integer | Integers):
             return op("bits", a, ir.integer(divisor - 1))
         left = term.args[0].domain
-        if isinstance(left, Range) and left.lo >= 0 and left.hi < 2 * divisor:  # a counter that goes round
+        if isinstance(left, Range) and left.lo >= 0 and left.hi < 2 * divisor:  # a cyclic counter
             return ir.Select(op("lt", a, b), a, op("sub", a, b), predictable=True)
     return op({"div": "quotient", "mod": "remainder"}[name] if divisor else name, a, b)
 
 
 def fit(term: Term, exact: ir.Expr) -> ir.Expr:
-    """What the domain of a term leaves of an exact result."""
+    """Fit an exact result to the domain of a term."""
     domain = term.domain
     if isinstance(domain, Reals):
         return op("float", exact) if term.op is CAST or exact.type == ir.INTEGER else exact
@@ -300,7 +300,7 @@ def fit(term: Term, exact: ir.Expr) -> ir.Expr:
         return exact
     if domain.overflow is not Overflowing.MODULAR:
         return op("min", op("max", exact, ir.integer(0)), ir.integer(domain.hi))
-    if domain.n & domain.hi == 0:  # the lowest bits, also of a negative number
+    if domain.n & domain.hi == 0:  # the low bits, also of a negative number
         return op("bits", exact, ir.integer(domain.hi))
     return op("remainder", exact, ir.integer(domain.n))
 
@@ -313,11 +313,11 @@ _WHOLE_FIRST = {
     "<=": ("int_below", "int_same"),
     ">=": ("int_above", "int_same"),
 }
-"""How a whole number is compared with a float of which a machine would make it one."""
+"""Exact comparisons of an integer with a float, where converting the integer would round it."""
 
 
 def _compare_exactly(term: Term, args: list[ir.Expr]) -> ir.Expr | None:
-    """A comparison of a whole number with a float where a machine would round the former."""
+    """Lower a comparison of an integer with a float exactly, where a machine would round the former; else None."""
     assert term.op is not None
     (a, b), (left, right) = term.args, args
     if _is_long(a) and _has_many_digits(b):
@@ -333,7 +333,7 @@ def _compare_exactly(term: Term, args: list[ir.Expr]) -> ir.Expr | None:
 
 
 def _is_long(term: Term) -> bool:
-    """Whether it is a whole number that a float may not hold."""
+    """Whether it is an integer that a float may not represent."""
     domain = term.domain
     if term.is_const:
         return not isinstance(domain, Reals) and domain.numeric and abs(term.payload) > EXACT
@@ -341,5 +341,5 @@ def _is_long(term: Term) -> bool:
 
 
 def _has_many_digits(term: Term) -> bool:
-    """Whether it is a float that may be so large that whole numbers beside it are not floats."""
+    """Whether it is a float that may be so large that adjacent integers are not floats."""
     return isinstance(term.domain, Reals) and not (term.is_const and abs(term.payload) < EXACT)

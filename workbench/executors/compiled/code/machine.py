@@ -1,4 +1,4 @@
-"""Generated loops as machine code: kept from an earlier process, or compiled, in this process or another."""
+"""Generated loops as machine code: loaded from a cache, or compiled, in this process or another."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import subprocess
 
 _ASIDE = threading.Lock()
-"""Who has another process compile: one at a time, however many programs there are."""
+"""Held while another process compiles: one at a time, however many programs there are."""
 
 
 class MachineLoop:
-    """The function `run` of a source, compiled for the kinds of arguments that it is called with.
+    """The function `run` of a source, compiled for the kinds of its arguments.
 
     Parameters
     ----------
-    source: Python, which may call what its maker knows.
+    source: Python, which may call the functions that its maker provides.
     maker: the module whose `object_file` compiles it.
     """
 
@@ -34,18 +34,18 @@ class MachineLoop:
         self._made: dict[Kinds, ObjectFunction] = {}
         self._lock = threading.Lock()
         self.compiled = 0
-        """How often it has been compiled in this process: it was not kept."""
+        """Number of compilations in this process: of functions that were not cached."""
 
     def __call__(self, *given: Any) -> int:
         return self.bound(*given)()
 
     def bound(self, *given: Any) -> Callable[[], int]:
-        """The same as a call for later ones with the same arguments, whose arrays have to stay where they are."""
+        """Return a call with these arguments, whose arrays must stay where they are."""
         kinds, words = _describe_arguments(given)
         return partial(self._function(kinds), words)
 
     def located(self, *given: Any) -> tuple[int, list[int]]:
-        """The same for machine code: where it lies, as long as this object lives, and the words that it takes."""
+        """Return the address of the code, valid as long as this object lives, and the argument words."""
         kinds, words = _describe_arguments(given)
         return self._function(kinds).address, list(struct.unpack(f"={len(words) // 8}q", words))
 
@@ -57,15 +57,15 @@ class MachineLoop:
         return self._made[kinds]
 
     def fetch(self, given: Sequence[Any]) -> None:
-        """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""
+        """Load the code for arguments of these kinds; another process compiles it if it is not cached."""
         fetch_together([(self, given)])
 
     def ready(self, given: Sequence[Any]) -> bool:
-        """Whether there is code for arguments of these kinds, or it has been kept."""
+        """Whether there is code for arguments of these kinds, here or in the cache."""
         return self.finds(_describe_arguments(given)[0])
 
     def finds(self, kinds: Kinds) -> bool:
-        """The same, given the kinds."""
+        """Whether there is code for these kinds, here or in the cache."""
         if kinds not in self._made and (function := self._load_cached(kinds)) is not None:
             self._made[kinds] = function
         return kinds in self._made
@@ -86,7 +86,7 @@ class MachineLoop:
 
 
 def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
-    """Have what is kept of functions for their arguments; another process compiles the others, one after the other."""
+    """Load the code of functions for their arguments; another process compiles in turn what is not cached."""
     asked = [(loop, _describe_arguments(given)[0]) for loop, given in wanted]
     with _ASIDE:
         missing = [(loop.maker, loop.source, kinds) for loop, kinds in asked if not loop.finds(kinds)]
@@ -97,14 +97,14 @@ def fetch_together(wanted: Sequence[tuple[MachineLoop, Sequence[Any]]]) -> None:
 
 
 def build(maker: str, source: str, kinds: Kinds) -> ObjectFile:
-    """Compile a function, and keep it where that is possible."""
+    """Compile a function, and cache it if possible."""
     made: ObjectFile = import_module(maker).object_file(source, kinds)
     keep(source, kinds, made)
     return made
 
 
 def build_asked() -> None:
-    """`build` what the standard input says, unless another process does so, which is waited for."""
+    """Compile what the standard input lists, unless another process does, which is then waited for."""
     asked = json.load(sys.stdin)
     with alone():
         for maker, source, listed in asked:
@@ -114,7 +114,7 @@ def build_asked() -> None:
 
 
 def _describe_arguments(given: Sequence[Any]) -> tuple[Kinds, bytes]:
-    """The kinds of some arguments, and the words that say where they are."""
+    """Return the kinds of arguments, and the words that locate them."""
     kinds, words, left = [], [], list(given)[::-1]
     while left:
         each = left.pop()
@@ -138,14 +138,14 @@ def _describe_arguments(given: Sequence[Any]) -> tuple[Kinds, bytes]:
 
 
 def _build_aside(functions: Sequence[tuple[str, str, Kinds]]) -> subprocess.Popen[bytes]:
-    """A process that compiles functions, given their makers, sources and kinds of arguments, and keeps them."""
+    """Start a process that compiles and caches functions, given their makers, sources and kinds of arguments."""
     import subprocess
     import tempfile
 
-    with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
+    with tempfile.TemporaryFile() as asked:  # a pipe might be too small
         asked.write(json.dumps(functions).encode())
         asked.seek(0)
-        path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # who waits for events comes first
+        path = f"import os, sys; os.nice(5); sys.path[:] = {sys.path!r}"  # runs that wait for events take precedence
         code = f"{path}; from {__name__} import build_asked; build_asked()"
         return subprocess.Popen(
             [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -1,11 +1,10 @@
-"""Machine code that is kept: functions that numba has compiled once, called in later processes without numba.
+"""A cache of machine code: functions that numba has compiled once, called in later processes without numba.
 
-The rule of this module: what is loaded was made of this source by these versions for this processor, is whole, and
-needs nothing that this process does not have, and nobody but this user can have written it; else it is made anew. A
-function is called with the address of words: its numbers, and of each array where it lies, its lengths, and of one with
-gaps how far apart its entries lie. So it takes
-numbers, arrays of at most two axes (of one, if with gaps) and named tuples of these, gives back a whole number, and
-raises nothing.
+The rule of this module: cached code is loaded only if it was made from this source by these versions for this
+processor, is intact, needs only symbols that this process has, and no other user can have written it; otherwise it is
+compiled anew. A function is called with the address of words: its numbers, and for each array the address, the lengths
+and, if it is not contiguous, the strides. So it takes numbers, arrays of at most two axes (one, if not contiguous) and
+named tuples of these, returns an integer, and raises nothing.
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ from workbench.events.files import replacing
 from workbench.stored import FORM, checksum, seal, unseal
 
 LARGEST = 256 << 20
-"""Bytes that all files of machine code have together, at most: the oldest ones go."""
+"""Maximum total size in bytes of all files of machine code: the oldest are removed."""
 ENTRY = "entry"
-"""What the function is called in an object file."""
+"""The name of the function in an object file."""
 
 Kinds = tuple[tuple[str, int], ...]
-"""Of each argument its type (a letter and a size, as numpy has them) and how many axes it has; -1: one, with gaps.
+"""For each argument its type (letter and size, as in numpy) and its number of axes; -1: one, not contiguous.
 
-Of a named tuple its class, as `module:name`, and how many fields it has, which come next.
+For a named tuple its class, as `module:name`, and its number of fields, which follow.
 """
 
 
 LIBM = {name: f"workbench_{name}" for name in ("exp", "log", "pow")}
-"""Functions of the C library, with the names that machine code calls them by; Python calls the same."""
+"""Functions of the C library, with their names in machine code; Python calls the same."""
 
 
 @cache
 def offer_libm() -> None:
-    """Let machine code find the functions of the C library by these names."""
+    """Register the functions of the C library under these names for machine code."""
     for name, symbol in LIBM.items():
         binding.add_symbol(symbol, binding.address_of_symbol(name))
 
@@ -58,8 +57,8 @@ class ObjectFile(NamedTuple):
 
     Attributes
     ----------
-    symbols: what it calls, and the process has to have.
-    code: the file.
+    symbols: external symbols that the process must have.
+    code: contents of the file.
     """
 
     symbols: tuple[str, ...]
@@ -67,15 +66,15 @@ class ObjectFile(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether this process has what it calls."""
+        """Whether this process has all symbols."""
         offer_libm()
         return all(binding.address_of_symbol(symbol) for symbol in self.symbols)
 
 
 def kept(source: str, kinds: Kinds) -> ObjectFile | None:
-    """The function `run` of a source for these kinds of arguments, if it has been kept."""
+    """Load the function `run` of a source for these kinds of arguments, if it is cached."""
     mark = _mark(source, kinds)
-    unblocked = os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe of this name would wait for who writes
+    unblocked = os.O_NOFOLLOW | os.O_NONBLOCK  # a named pipe would wait for a writer
     try:
         if not _is_own_folder(cache_folder()):
             return None
@@ -89,7 +88,7 @@ def kept(source: str, kinds: Kinds) -> ObjectFile | None:
 
 
 def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
-    """Keep it, where that is possible; else the next process makes it again."""
+    """Cache an object file if possible; otherwise the next process compiles it again."""
     mark = _mark(source, kinds)
     with suppress(OSError, InputError):
         _make_folder()
@@ -103,11 +102,11 @@ def keep(source: str, kinds: Kinds, file: ObjectFile) -> None:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Wait until no other process that keeps its machine code here is in such a block."""
+    """Wait until no other process with the same cache folder is in such a block."""
     import fcntl
 
     opened_folder = None
-    with suppress(OSError):  # who keeps nothing waits for nobody
+    with suppress(OSError):  # without a cache there is nothing to wait for
         _make_folder()
         opened_folder = os.open(cache_folder(), os.O_RDONLY)
         fcntl.flock(opened_folder, fcntl.LOCK_EX)
@@ -124,13 +123,13 @@ def _make_folder() -> None:
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: `workbench/loops` in the user's cache; may be removed at any time."""
+    """Return the cache folder of machine code: `workbench/loops` in the user's cache; may be removed at any time."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "workbench" / "loops"
 
 
 def _is_own_folder(folder: Path) -> bool:
-    """Whether nobody else can have written into the folder; then nobody else may look into it either."""
+    """Whether only this user can have written into the folder; also makes it private."""
     if not _is_private(found := os.lstat(folder), folder, stat.S_ISDIR):
         return False
     if stat.S_IMODE(found.st_mode) != 0o700:
@@ -139,7 +138,7 @@ def _is_own_folder(folder: Path) -> bool:
 
 
 def _is_private(found: os.stat_result, path: Path, is_kind: Callable[[int], bool]) -> bool:
-    """Whether this is what it should be and belongs to this user, who alone may write there; a note says so if not."""
+    """Whether this is of the right kind, and only this user owns it and may write there; logs a warning if not."""
     if not is_kind(found.st_mode):
         what = f"{path} is no {'folder' if is_kind is stat.S_ISDIR else 'regular file'}"
     elif found.st_uid != os.geteuid() or found.st_mode & 0o022:
@@ -150,13 +149,13 @@ def _is_private(found: os.stat_result, path: Path, is_kind: Callable[[int], bool
     return False
 
 
-@cache  # once for each
+@cache  # once per text
 def _warn(text: str) -> None:
     logging.getLogger("workbench").warning(text)
 
 
 def _bound_folder() -> None:
-    """Remove the oldest files where all of them together are too large; what is none is left alone."""
+    """Remove the oldest files where their total size is too large; other things are left alone."""
     every = ((path, path.lstat()) for path in cache_folder().iterdir())
     files = [(found.st_mtime, found.st_size, path) for path, found in every if stat.S_ISREG(found.st_mode)]
     size = sum(length for _, length, _ in files)
@@ -168,7 +167,7 @@ def _bound_folder() -> None:
 
 
 def code_of(module: str, name: str, *others: str) -> str:
-    """A source whose `run` is a function of a module, which takes what it calls from other modules."""
+    """Return a source whose `run` is a function of a module; its hash covers the modules of the callees."""
     texts = b""
     for each in (module, *others):
         spec = find_spec(each)
@@ -179,16 +178,16 @@ def code_of(module: str, name: str, *others: str) -> str:
 
 
 def host_machine() -> Any:
-    """What compiles for this processor; an engine takes it along."""
+    """Create the compiler for this processor; an engine takes ownership of it."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     cpu, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    kind = {"opt": 3, "reloc": "pic", "jit": True}  # code may lie anywhere in memory
+    kind = {"opt": 3, "reloc": "pic", "jit": True}  # code may be anywhere in memory
     return binding.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, **kind)
 
 
 def optimise_module(module: Any, machine: Any, *, long_loops: bool = True) -> None:
-    """Let LLVM make a module as fast as it can: loops as for many rounds, or as for few."""
+    """Optimise a module with LLVM: loops for many iterations, or for few."""
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_unrolling = long_loops
     passes = binding.create_pass_builder(machine, options)
@@ -196,11 +195,11 @@ def optimise_module(module: Any, machine: Any, *, long_loops: bool = True) -> No
 
 
 class ObjectFunction:
-    """A function of an object file, which lives as long as this does.
+    """A loaded function of an object file, which is valid as long as this object.
 
     Attributes
     ----------
-    address: of its code: given where its result, then an error, and its words lie, it says 0 where it has a result.
+    address: of its code: given the addresses of a result, an error and its words, it returns 0 on success.
     """
 
     def __init__(self, file: ObjectFile) -> None:
@@ -215,7 +214,7 @@ class ObjectFunction:
     def __call__(self, words: bytes) -> int:
         made = (ctypes.c_int64 * 2)()
         result = ctypes.addressof(made)
-        if self._code(result, result + 8, words):  # other threads go on meanwhile
+        if self._code(result, result + 8, words):  # other threads run meanwhile
             raise MemoryError("there is no memory for what a loop sorts")
         return int(made[0])
 
@@ -225,20 +224,20 @@ def _path(mark: bytes) -> Path:
 
 
 def _mark(source: str, kinds: Kinds) -> bytes:
-    """What tells an object file from others."""
+    """Return the hash that identifies an object file."""
     return checksum("\0".join((*_makers(), source, repr(kinds))).encode())
 
 
 @cache
 def _makers() -> tuple[str, ...]:
-    """What decides what becomes of a source: versions, settings, the processor, and what generated code calls."""
+    """Return all that determines the code of a source: versions, settings, the processor, and the called kernels."""
     import numpy as np
 
     spec = find_spec("numba")
     assert spec is not None
     assert spec.origin is not None
     numba = Path(spec.origin)
-    versions = sorted(path.name for path in numba.parents[1].glob("numba-*-info"))  # to ask for it costs 15 ms
+    versions = sorted(path.name for path in numba.parents[1].glob("numba-*-info"))  # its import costs 15 ms
     settings = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
     return (
         str(FORM), *versions, str(numba.stat().st_mtime_ns), llvmlite.__version__, np.__version__, sys.version,

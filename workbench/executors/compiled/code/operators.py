@@ -1,7 +1,7 @@
-"""The operators of generated code: one row each, its text and the rule for its type.
+"""The operators of generated code: one row each, with its text and its type rule.
 
-The rule of this module: operators are total, and both sides of a conditional may be computed. What is called by name
-is a kernel; whoever runs the code has it (`plain.SCOPE`, `kernels.SCOPE`, `gpu.cuda.SCOPE`).
+The rule of this module: operators are total, and both sides of a conditional may be computed. A function call is a
+kernel, which the environment provides (`plain.SCOPE`, `kernels.SCOPE`, `gpu.cuda.SCOPE`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ TypeRule = Callable[[str, Sequence[ir.CodeType]], ir.CodeType]
 
 
 class MalformedCode(WorkbenchError):
-    """Generated code breaks a rule of the intermediate representation: a mistake in what has generated it."""
+    """Generated code that breaks a rule of the intermediate representation: a defect of its generator."""
 
 
 class OperatorRow(NamedTuple):
-    """How an operator is written in Python, and the rule for the type of its result."""
+    """The Python notation of an operator, and its type rule."""
 
     python: str
     result: TypeRule
@@ -55,7 +55,7 @@ def _comparison(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
 
 
 def _make_type_rule(taken: ir.ScalarType, result: ir.ScalarType) -> TypeRule:
-    """The rule of an operator that takes scalars of one type."""
+    """Return the type rule of an operator on scalars of one type."""
 
     def rule(name: str, given: Sequence[ir.CodeType]) -> ir.CodeType:
         _expect(name, given, taken)
@@ -132,24 +132,24 @@ OPERATORS: dict[str, OperatorRow] = {
     "thread": OperatorRow("cuda.grid(1)", lambda *_: ir.INTEGER),
     "column": OperatorRow("{0}[:, {1}]", lambda _, given: ir.ArrayType(given[0].item)),  # type: ignore[union-attr]
 }
-"""`div` and `mod` by 0 are as `core.ops` says; `quotient` and `remainder` are for divisors that are not 0; `count` adds
-a truth value to a number; `at` makes an index of a number that is not negative."""
+"""`div` and `mod` by 0 are as in `core.ops`; `quotient` and `remainder` are for nonzero divisors; `count` adds a truth
+value to a number; `at` makes an index of a number that is not negative."""
 
 
 def op(name: str, *args: ir.Expr) -> ir.Op:
-    """An operation, with the type that its row says."""
+    """Build an operation, with the type that its row gives."""
     if name not in OPERATORS:
         raise MalformedCode(f"there is no operator '{name}'")
     return ir.Op(name, args, OPERATORS[name].result(name, [arg.type for arg in args]))
 
 
 def add(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-    """A sum of whole numbers; constants are added here."""
+    """Build a sum of integers; constants are folded."""
     if isinstance(a, ir.Const) and isinstance(b, ir.Const):
         return ir.Const(a.value + b.value, ir.INTEGER)
     return a if b == ir.Const(0, ir.INTEGER) else op("add", a, b)
 
 
 def increase(count: ir.Expr, happens: ir.Expr) -> ir.Expr:
-    """A count of what happens."""
+    """Build the sum of a count and a truth value."""
     return add(count, ir.Const(1, ir.INTEGER)) if happens == ir.TRUE else op("count", count, happens)

@@ -1,7 +1,7 @@
-"""Passes over generated code: each takes a function and gives one that does the same.
+"""Passes over generated code: each takes a function and returns an equivalent one.
 
-The rule of this module: a pass knows the intermediate representation and nothing else. `run_passes` verifies what comes
-out of each.
+The rule of this module: a pass depends only on the intermediate representation. `run_passes` verifies the result of
+each.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from workbench.executors.compiled.code.verify import verify
 Pass = Callable[[ir.CodeFunction], ir.CodeFunction]
 
 EARLIER = 24
-"""Steps before one that needs a row, at which memory is told of it."""
+"""Number of steps by which a row is prefetched before its use."""
 
 LARGE = 1 << 16
-"""Rows of a table, from which on memory is told: fewer are at hand anyway."""
+"""Number of rows from which on a table is prefetched: smaller ones are in the cache."""
 
 DEEPEST = 40
-"""Deepest expression written on one line; Python's parser gives up at 200 nested parentheses."""
+"""Maximum depth of an expression on one line; Python's parser gives up at 200 nested parentheses."""
 
 
 def run_passes(function: ir.CodeFunction, passes: Sequence[Pass]) -> ir.CodeFunction:
-    """A function after passes, verified before them and after each."""
+    """Apply passes to a function, and verify it before them and after each."""
     verify(function)
     for each in passes:
         function = verify(each(function))
@@ -37,13 +37,13 @@ def run_passes(function: ir.CodeFunction, passes: Sequence[Pass]) -> ir.CodeFunc
 
 
 def _list_changed_names(function: ir.CodeFunction) -> set[str]:
-    """The names that are changed after they are bound."""
+    """Return the names that are changed after they are bound."""
     stores = (each.target for each in ir.within(function.body) if isinstance(each, ir.Store))
     return {target.name for target in stores if isinstance(target, ir.Var)}
 
 
 def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Leave out the names that nothing reads."""
+    """Remove the names that nothing reads."""
     read = Counter(name for each in function.body for name in ir.read_names(each))
     changed = _list_changed_names(function)
 
@@ -60,7 +60,7 @@ def drop_unused(function: ir.CodeFunction) -> ir.CodeFunction:
 
 
 def inline_single_uses(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Write what is used once where it is used, unless something that it reads is written before."""
+    """Move values that are used once to their use, unless something that they read is written in between."""
     uses = Counter(name for each in function.body for name in ir.read_names(each))
     once = {name for name, count in uses.items() if count == 1} - _list_changed_names(function)
     return replace(function, body=ir.map_blocks(partial(_inline_in_block, once), function.body))
@@ -68,7 +68,7 @@ def inline_single_uses(function: ir.CodeFunction) -> ir.CodeFunction:
 
 def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock:
     movable: dict[str, tuple[int, int, ir.Expr, set[str]]] = {}
-    """By name: where it is bound, how deep its value is, that, and all names that it reads."""
+    """By name: the statement that binds it, the depth of its value, the value, and all names that it reads."""
     moved, last_written, found = set[str](), dict[str, int](), list[ir.Statement]()
     for number, statement in enumerate(block):
         inside: list[str] = []
@@ -94,12 +94,12 @@ def _inline_in_block(once: Collection[str], block: ir.CodeBlock) -> ir.CodeBlock
 
 
 def _is_array(expr: ir.Expr) -> bool:
-    """Whether an expression is an array, which `Load` has a name for."""
+    """Whether an expression is an array, which `Load` needs a name for."""
     return isinstance(expr.type, ir.ArrayType)
 
 
 def _with_rule(function: ir.CodeFunction, rule: Callable[[ir.Expr], ir.Expr]) -> ir.CodeFunction:
-    """The function with a rule applied to all its expressions."""
+    """Apply a rule to all expressions of a function."""
 
     def change(block: ir.CodeBlock) -> ir.CodeBlock:
         return tuple(ir.with_expressions(each, rule) for each in block)
@@ -108,7 +108,7 @@ def _with_rule(function: ir.CodeFunction, rule: Callable[[ir.Expr], ir.Expr]) ->
 
 
 def select_without_jumps(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Compute both sides of conditionals: which one is taken depends on data, and cannot be predicted."""
+    """Compute both sides of unpredictable conditionals, which depend on data."""
 
     def rule(expr: ir.Expr) -> ir.Expr:
         return op("pick", *ir.parts(expr)) if isinstance(expr, ir.Select) and not expr.predictable else expr
@@ -126,9 +126,9 @@ _ROUNDED = {
 
 
 def round_as_processors(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Compute floats as a processor does, where a device would round otherwise.
+    """Compute floats as a CPU does, where a device would round differently.
 
-    A device adds to a product before it rounds it, and takes remainders from rounded quotients.
+    A device fuses multiplication and addition, and computes remainders from rounded quotients.
     """
 
     def rule(expr: ir.Expr) -> ir.Expr:
@@ -142,7 +142,7 @@ def round_as_processors(function: ir.CodeFunction) -> ir.CodeFunction:
 
 
 def fuse_row_loops(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Go through the same rows once for all that is collected from them, as far as one does not depend on another."""
+    """Fuse loops over the same rows, unless one depends on another."""
     return replace(function, body=ir.map_blocks(_fuse_in_block, function.body))
 
 
@@ -155,7 +155,7 @@ class _RowLoop(NamedTuple):
 
     @classmethod
     def of(cls, statement: ir.Statement) -> _RowLoop | None:
-        """The loop that a statement is, if it only collects: it is not left, and writes to no array."""
+        """Return the loop in a statement, if it only folds: it has no break, and writes to no array."""
         condition: ir.Expr = ir.TRUE
         if isinstance(statement, ir.If) and len(statement.body) == 1:
             condition, statement = statement.condition, statement.body[0]
@@ -168,11 +168,11 @@ class _RowLoop(NamedTuple):
 
     @property
     def header(self) -> tuple[ir.Expr, ...]:
-        """What it goes through, and when."""
+        """The range and the conditions of the loop."""
         return self.condition, self.loop.start, self.loop.stop, self.rows.condition
 
     def with_body(self, body: ir.CodeBlock) -> ir.Statement:
-        """The same loop that does something else."""
+        """Return the loop with another body."""
         loop = replace(self.loop, body=(replace(self.rows, body=body),))
         return loop if self.condition == ir.TRUE else ir.If(self.condition, (loop,))
 
@@ -198,7 +198,7 @@ def _fuse_in_block(block: ir.CodeBlock) -> ir.CodeBlock:
 
 
 def _find_needed(block: Sequence[ir.Statement], first: int, second: int) -> list[int] | None:
-    """The statements between two on which the second one depends; None where it depends on the first one."""
+    """Return the statements between two on which the second depends; None where it depends on the first."""
     needed, found = ir.outer_names(block[second]), list[int]()
     for k in range(second - 1, first, -1):
         if not needed.isdisjoint(ir.list_written_names(block[k])):
@@ -211,7 +211,7 @@ def _find_needed(block: Sequence[ir.Statement], first: int, second: int) -> list
 
 
 def hoist_invariants(function: ir.CodeFunction) -> ir.CodeFunction:
-    """Compute before a loop what is the same in each of its rounds."""
+    """Move computations that are the same in each iteration out of a loop."""
 
     def hoist(block: ir.CodeBlock) -> Iterator[ir.Statement]:
         for statement in block:
@@ -232,10 +232,10 @@ def hoist_invariants(function: ir.CodeFunction) -> ir.CodeFunction:
 
 
 def read_ahead(function: ir.CodeFunction, outputs: Collection[str]) -> ir.CodeFunction:
-    """Read all that a round of the loop over steps reads of its inputs first, and write its outputs last.
+    """Read all inputs at the beginning of an iteration of the loop over steps, and write outputs at its end.
 
-    Memory that is slow to answer, as that of a GPU, is then asked for many entries at a time. (A compiler cannot do
-    this: outputs might lie where inputs do.)
+    High-latency memory, as of a GPU, then serves many reads at a time. (A compiler cannot do this: outputs might alias
+    inputs.)
     """
 
     def ahead(statement: ir.Statement) -> ir.Statement:
@@ -256,11 +256,11 @@ def read_ahead(function: ir.CodeFunction, outputs: Collection[str]) -> ir.CodeFu
 
 
 def prefetch_rows(function: ir.CodeFunction, tables: Sequence[Sequence[ir.Var]]) -> ir.CodeFunction:
-    """Tell memory of the rows of large tables in which a later step looks for what arrives then.
+    """Prefetch the rows of large tables that a later step will look up for its inputs.
 
     Parameters
     ----------
-    tables: the arrays of each, the flags of use first.
+    tables: the arrays of each, the usage flags first.
     """
 
     def prefetch(statement: ir.Statement) -> ir.Statement:
@@ -273,7 +273,7 @@ def prefetch_rows(function: ir.CodeFunction, tables: Sequence[Sequence[ir.Var]])
 
 
 def _prefetches(loop: ir.For, arrays: Sequence[ir.Var]) -> Iterator[ir.Statement]:
-    """What tells memory of the rows of a table: for each key that is, or is computed from, what arrives."""
+    """Yield the prefetches of a table: for each key that is an input, or computed from one."""
     later = op("min", add(ir.number(loop.name), ir.integer(EARLIER)), op("sub", loop.stop, ir.integer(1)))
 
     def then(expr: ir.Expr) -> ir.Expr:

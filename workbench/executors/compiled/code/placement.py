@@ -1,6 +1,6 @@
-"""Where the state of a loop lies, and so what stands around its steps: one state, a row per key, a column per trace.
+"""The storage of a loop's state, and the code around its steps: one state, a row per key, or a column per trace.
 
-The rule of this module: a placement is given the same parts of a loop as any other one; nothing else depends on it.
+The rule of this module: all placements get the same parts of a loop; nothing else depends on the placement.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class LoopParts:
 
     Attributes
     ----------
-    variables: those of the system, with their numbers, that are read and written.
+    variables: the variables of the system that are read and written, with their numbers.
     memories: the arrays of the memories.
-    columns: the parameters behind them: of inputs and outputs.
-    before: what comes before the loop, the state apart; `after` what comes behind it.
+    columns: the parameters after them: columns of inputs and outputs.
+    before, after: statements before and after the loop, without the state.
     """
 
     form: Shape
@@ -47,7 +47,7 @@ class LoopParts:
     after: ir.CodeBlock
 
     def state(self, *own: ir.Expr) -> tuple[list[ir.Statement], list[ir.Statement]]:
-        """The statements that read the variables from their arrays, and that write them there."""
+        """Return the statements that read the variables from their arrays, and those that write them back."""
         loads, saves = list[ir.Statement](), list[ir.Statement]()
         for i, variable in self.variables:
             real = isinstance(variable.domain, Reals)
@@ -61,7 +61,7 @@ class LoopParts:
 
 
 def state_var(number: int, variable: StateVariable) -> ir.Var:
-    """What generated code calls a variable of the system."""
+    """Return the name of a variable of the system in generated code."""
     return ir.Var(f"s{number}", ir.type_of(variable.domain))
 
 
@@ -72,18 +72,18 @@ def _with_axes(array: ir.Var, more: int, name: str = "") -> ir.Var:
 
 
 class StatePlacement(Protocol):
-    """Where the state of a loop lies."""
+    """A way to store the state of a loop."""
 
     def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
-        """What is done where something may go wrong in a step."""
+        """Return what to do if a hazard may occur in a step."""
 
     def function(self, parts: LoopParts) -> ir.CodeFunction:
-        """The function of a loop."""
+        """Build the function of a loop."""
 
 
 @dataclass(frozen=True)
 class OneState:
-    """There is one state, which is in registers across the loop; whether there was a hazard comes back."""
+    """A single state, kept in registers across the loop, which returns whether there was a hazard."""
 
     def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
         del step
@@ -105,10 +105,10 @@ class OneState:
 
 @dataclass(frozen=True)
 class RowPerKey:
-    """There is a state for each key, a row of arrays with an axis more, in which the steps made stand behind the rest.
+    """A state for each key: a row of arrays with a further axis, followed by the number of its steps.
 
-    The last parameter, `codes`, says for each step whose it is; steps of keys other than `part` modulo `parts` are
-    passed over. The loop stops before the first step in which a hazard occurs, and returns its number, or `last`.
+    The last parameter, `codes`, has the key of each step; steps of keys other than `part` modulo `parts` are skipped.
+    The loop stops before the first step in which a hazard occurs, and returns its number, or `last`.
     """
 
     def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:
@@ -140,9 +140,9 @@ class RowPerKey:
 
 @dataclass(frozen=True)
 class ColumnPerTrace:
-    """There is a state for each trace, and a thread of a device: all arrays have a column for each.
+    """A state for each trace, and a thread of a device: all arrays have a column for each.
 
-    `bad_of` says of each trace whether there was a hazard.
+    `bad_of` has whether there was a hazard, for each trace.
     """
 
     def on_hazard(self, happens: ir.Expr, step: ir.Var) -> list[ir.Statement]:

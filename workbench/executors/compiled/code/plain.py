@@ -1,7 +1,7 @@
-"""Generated loops run by Python itself: for short runs, for finding what went wrong, and for testing the generator.
+"""Generated loops run by Python itself: for short runs, for locating errors, and for testing the generator.
 
-The rule of this module: a loop that runs here computes with Python's integers, so whether a result leaves 64 bits is
-decided exactly, and nothing is written out of a block in which one does.
+The rule of this module: a loop here computes with Python's integers, so overflow of 64 bits is decided exactly, and a
+block with an overflow writes nothing.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from workbench.executors.compiled.lower.tables import (
 
 
 def check_index(position: Any) -> Any:
-    """An index; machine code would read what lies before the array where it is negative."""
+    """Check an index; machine code would read before the array where it is negative."""
     if position < 0:
         raise IndexError(f"generated code has an index of {position}")
     return position
 
 
 SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
-    **{op.name: getattr(floats, op.name) for op in FLOAT_OPERATORS},  # which are given floats
+    **{op.name: getattr(floats, op.name) for op in FLOAT_OPERATORS},  # their arguments are floats
     "int_same": operator.eq,
     "int_below": operator.lt,
     "int_above": operator.gt,
@@ -52,22 +52,22 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "room": lambda _: sys.maxsize,
     "soon": lambda _, __: None,
 }
-"""What generated code calls, in plain Python."""
+"""The functions that generated code may call, in plain Python."""
 
 
 def plain_function(function: ir.CodeFunction) -> Callable[..., Any]:
-    """A function of generated code as Python runs it."""
+    """Compile a function of generated code for Python."""
     made: Callable[..., Any] = executable(print_function(function), SCOPE, function.name)
     return made
 
 
 def copies(arrays: Iterable[Any]) -> list[Any]:
-    """A copy of each array."""
+    """Copy each array."""
     return [array.copy() for array in arrays]
 
 
 class PlainArray:
-    """An array whose entries are read as Python's numbers."""
+    """An array whose entries are read as Python numbers."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -83,19 +83,19 @@ class PlainArray:
 
 
 class PlainTable(PlainArray):
-    """An array of two dimensions: its entries are Python's numbers, its rows arrays of such."""
+    """A two-dimensional array: its entries are Python numbers, its rows such arrays."""
 
     def __getitem__(self, position: Any) -> Any:
         return self.array.item(*position) if isinstance(position, tuple) else PlainArray(self.array[position])
 
 
 class PlainLoop:
-    """The function of a generated source, called with arrays as its compiled form is.
+    """The function of a generated source, with the call interface of its compiled form.
 
     Parameters
     ----------
     form: the parameters of the loop.
-    sparse: whether the inputs have columns that say what is present.
+    sparse: whether the inputs have columns of presence flags.
     """
 
     def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
@@ -112,7 +112,7 @@ class PlainLoop:
                 0, last - first, numbers, floats, made, *map(PlainArray, memories),
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
-                whole[:] = numbers  # which say what had no room
+                whole[:] = numbers  # which record what had no room
                 return True
             if self._wants_more(counts, made, written):
                 return True
@@ -128,7 +128,7 @@ class PlainLoop:
         return False
 
     def _wants_more(self, counts: Any, made: list[int], written: Sequence[Any]) -> bool:
-        """Whether an output has no room for what it has got; then `counts` says how much it wants."""
+        """Whether an output has too little room; then `counts` has the required sizes."""
         room = {j: len(array) for j, array in zip(self._form.owners, written[: self._fields], strict=False)}
         if all(counts[j] + made[j] < size for j, size in room.items()):
             return False
@@ -137,7 +137,7 @@ class PlainLoop:
 
 
 class PlainKeys:
-    """The same of a source whose state is a row for each key (`RowPerKey`)."""
+    """The function of a generated source whose state is a row for each key (`RowPerKey`)."""
 
     def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
         self._function, self._form, self._sparse = executable(source, SCOPE), form, sparse
@@ -146,7 +146,7 @@ class PlainKeys:
         counts, *rest, codes = arrays
         memories, inputs, written = self._form.split(rest, sparse=self._sparse)
         before = counts.tolist()
-        entries: list[dict[int, Any]] = [{} for _ in written]  # what is written and not counted may be any number
+        entries: list[dict[int, Any]] = [{} for _ in written]  # uncounted entries are arbitrary
         stop = self._function(
             part, parts, first, last, PlainTable(whole), PlainTable(real), PlainArray(counts),
             *map(PlainTable, memories), *map(PlainArray, inputs), *entries, PlainArray(codes),

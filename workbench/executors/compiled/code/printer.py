@@ -1,6 +1,6 @@
-"""The one printer of generated code: functions of the intermediate representation as Python source.
+"""The printer of generated code: functions of the intermediate representation as Python source.
 
-What comes out runs as it is, and numba compiles it, for a processor or for a graphics processor.
+The output runs as it is, and numba compiles it, for a CPU or a GPU.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ INDENT = "    "
 
 
 def print_function(function: ir.CodeFunction, *, typed: bool = False) -> str:
-    """Source of a function; with `typed`, its parameters have types, for people."""
+    """Return the source of a function; with `typed`, with the types of its parameters, for readers."""
     names = (f"{p.name}: {print_type(p.type)}" if typed else p.name for p in function.parameters)
     lines = [f"def {function.name}({', '.join(names)}):", *_indent(function.body)]
     return "\n".join(lines) + "\n"
 
 
 def print_block(block: ir.CodeBlock) -> str:
-    """Source of statements."""
+    """Return the source of statements."""
     return "\n".join(line for statement in block for line in _lines(statement))
 
 
 def print_type(kind: ir.CodeType) -> str:
-    """The name of a type."""
+    """Return the name of a type."""
     if isinstance(kind, ir.ArrayType):
         return f"{kind.item.name}[{', '.join(':' * kind.axes)}]"
     return kind.name
 
 
 def print_expr(expr: ir.Expr) -> str:
-    """Source of an expression."""
+    """Return the source of an expression."""
     match expr:
         case ir.Const(value):
             return _print_float(value) if isinstance(value, float) else repr(value)
@@ -50,12 +50,12 @@ def print_expr(expr: ir.Expr) -> str:
 
 
 def _print_index(index: ir.Expr) -> str:
-    """An index that is not negative, so that no machine code asks whether it counts from the end."""
+    """Return the source of an index that is not negative, so that machine code need not handle negative indices."""
     return print_expr(index) if isinstance(index, ir.Const) else f"at({print_expr(index)})"
 
 
 def _print_float(value: float) -> str:
-    """Source of a float, without names."""
+    """Return the source of a float, without names."""
     if math.isnan(value):
         return "(1e999 - 1e999)"
     return {math.inf: "1e999", -math.inf: "-1e999"}.get(value, repr(value))
@@ -70,7 +70,7 @@ def _indent(body: Sequence[ir.Statement]) -> Iterator[str]:
 
 
 def _lines(statement: ir.Statement) -> Iterator[str]:
-    """The lines of a statement."""
+    """Yield the lines of a statement."""
     match statement:
         case ir.Let(name, value):
             yield f"{name} = {print_expr(value)}"
@@ -89,7 +89,7 @@ def _lines(statement: ir.Statement) -> Iterator[str]:
 
 
 def _head(statement: Any) -> str:
-    """The first line of a statement that has others inside."""
+    """Return the first line of a compound statement."""
     match statement:
         case ir.For(name, start, stop, _, step):
             steps = f", {step}" if step != 1 else ""
@@ -102,7 +102,7 @@ def _head(statement: Any) -> str:
 
 
 def executable(source: str, scope: Mapping[str, Any], name: str = "run") -> Any:
-    """The function of a source."""
+    """Execute a source and return the function that it defines."""
     names = dict(scope)
     exec(compile(source, "<compiled pipeline>", "exec"), names)
     return names[name]

@@ -17,7 +17,7 @@ from workbench.ir.system import System
 
 
 def format_stage(system: System, phases: Sequence[Substitution], stage: str, target: Target = "cpu") -> str:
-    """A stage of a loop: `system`, `layout`, `lowered`, the name of a pass, or `python`.
+    """Format a stage of a loop: `system`, `layout`, `lowered`, the name of a pass, or `python`.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def _name(made: Pass) -> str:
 
 
 def _describe_system(system: System) -> Iterator[str]:
-    """What the step of a system is, as terms."""
+    """Yield the step of a system as terms."""
     for variable in system.variables:
         yield f"{variable.name}: {variable.domain} = {variable.initial}"
         yield f"    next: {variable.next}"
@@ -53,7 +53,7 @@ def _describe_system(system: System) -> Iterator[str]:
 
 
 def _describe_layout(system: System) -> Iterator[str]:
-    """Where the variables, memories, inputs and outputs of a system lie, and what code calls them."""
+    """Yield where the variables, memories, inputs and outputs of a system are stored, and their names in code."""
     form = shape(system)
     for array, places in (("whole", form.whole), ("real", form.real)):
         for place, i in enumerate(places):

@@ -1,8 +1,8 @@
-"""Named tuples of arrays that functions of numba take by reference: imports numba.
+"""Named tuples of arrays that numba functions take by reference. Imports numba.
 
-The rule of this module: a reference is the address of descriptors, which lie one behind the other and say where each
-array is. They do not change while a function runs, so a descriptor is loaded once, whatever
-is stored meanwhile. By value numba would pass some seven words for each array, in each call.
+The rule of this module: a reference is the address of consecutive descriptors, one per array. They do not change while
+a function runs, so a descriptor is loaded once, whatever is stored meanwhile. By value numba would pass about seven
+words per array in each call.
 
 Source: numba's documentation, "Low-level extension API".
 """
@@ -26,7 +26,7 @@ from numba.np.arrayobj import getitem_array_tuple, getitem_arraynd_intp, setitem
 
 
 class TableArray(types.Array):
-    """An array whose indices are never negative, so that nothing asks whether one counts from the end."""
+    """An array whose indices are never negative, so that no access tests for negative indices."""
 
 
 register_model(TableArray)(models.ArrayModel)
@@ -48,7 +48,7 @@ def _set_item(context, builder, signature, args):
 
 
 def _without_sign(context, builder, signature, args):
-    """The signature and arguments of an access whose indices are numbers without sign."""
+    """Return the signature and the arguments of an access with unsigned indices."""
     kind, index, *values = signature.args
     if isinstance(index, types.BaseTuple):
         unsigned = types.Tuple([types.uintp] * len(index))
@@ -78,7 +78,7 @@ class _AddressModel(models.PrimitiveModel):
 
 
 def load_reference(context: Any, builder: Any, tables: TablesType, place: Any) -> Any:
-    """Load a reference from a word, and say that LLVM may read the descriptors at any time."""
+    """Load a reference from a word, and mark the descriptors as always readable for LLVM."""
     pointer = context.get_value_type(tables)
     found = builder.load(builder.bitcast(place, pointer.as_pointer()))
     size = ir.IntType(64)(context.get_abi_sizeof(pointer.pointee))
@@ -97,7 +97,7 @@ class _ArrayOfTables(AttributeTemplate):
 
 @lower_getattr_generic(TablesType)
 def _load_array(context, builder, tables, address, name):
-    """Load the descriptor of an array, each word on its own, so that those which nobody needs are dropped."""
+    """Load the descriptor of an array word by word, so that unused words are dropped."""
     del context
     descriptor = cgutils.gep_inbounds(builder, address, 0, list(tables.arrays).index(name))
     return _load_words(builder, descriptor, builder.module.add_metadata([]))

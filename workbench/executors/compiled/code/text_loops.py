@@ -1,11 +1,11 @@
-"""The numbers of short texts, and back: the loops, which are compiled. Imports numba.
+"""The codes of short texts, and back: the compiled loops. Imports numba.
 
-The rule of this module: what it makes of a text is what `text_number` makes. Eight letters are looked at together, each
-in a byte of a word: bit 6 of one says that it is none of space, digits and the like, and bit 5 then that it is small.
+The rule of this module: the codes equal those of `text_number`. Eight letters are processed together, each in a byte of
+a word: bit 6 of a byte marks a letter (not space, digits and the like), and bit 5 then a lower-case letter.
 """
 
 # mypy: allow-untyped-defs
-# numba finds the types.
+# numba infers the types.
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.executors.compiled.code.text_number import BACK, BITS, HALF, LONG
 from workbench.executors.compiled.lower.tables import SCATTER
 
 WORD = 8
-"""Letters in a word."""
+"""Letters per word."""
 ONES = 0x0101010101010101
 HIGHS, SMALLS, FIVE, LAST = (
     np.uint64(0x80 * ONES),
@@ -36,7 +36,7 @@ UNDERSCORE = np.uint64(0x3F)
 
 @numba.njit(nogil=True)
 def number_short(begins, ends, letters, numbers, others):
-    """The numbers of texts that are short; how many are not, which are the `others`."""
+    """Write the codes of short texts, and the indexes of the `others`; return the number of the latter."""
     count = 0
     for i in range(len(begins)):
         begin, size = np.int64(begins[i]), np.int64(ends[i]) - np.int64(begins[i])
@@ -54,7 +54,7 @@ def number_short(begins, ends, letters, numbers, others):
 
 @numba.njit(nogil=True)
 def short_word(low, high, size):
-    """The mode of a text of so many letters, which are in two words, and the word of six bits a letter."""
+    """Return the mode of a text of `size` letters, given in two words, and its word of six bits per letter."""
     there = SMALLS
     if size < WORD:
         there &= ~(ALL << (np.uint64(size) * BYTE))
@@ -74,9 +74,9 @@ def short_word(low, high, size):
 
 @numba.njit(nogil=True)
 def cases(word, there):
-    """Which letters are large, which are small, and which are none of a short text: bit 5 of each is set."""
+    """Return masks, by bit 5 of each byte, of upper-case letters, of lower-case ones, and of those of no short text."""
     beyond = (word >> ONE) & there
-    last = (((word | SMALLS) ^ LAST) & LAST) + LAST  # bit 7 where one is not `_`, nor what stands there among the small
+    last = (((word | SMALLS) ^ LAST) & LAST) + LAST  # bit 7 where one is not `_`, nor its lower-case counterpart
     last = ~(last >> TWO) & there
     odd = (word & HIGHS) | (~(word | (word >> ONE)) & there) | (last & word)
     return beyond & ~word & ~last, beyond & word, odd
@@ -84,7 +84,7 @@ def cases(word, there):
 
 @numba.njit(nogil=True)
 def six_bits(word):
-    """Of each letter which it is in its half of ASCII's columns, one after the other."""
+    """Compress letters to six bits each, their position in their half of the columns of ASCII."""
     word = (word & FIVE) | ((word >> ONE) & SMALLS)
     word = (word & EVEN) | ((word & ODD) >> TWO)
     word = (word & PAIRS) | ((word & OTHERS) >> FOUR)
@@ -93,14 +93,14 @@ def six_bits(word):
 
 @numba.njit(nogil=True)
 def mix_word(word):
-    """What is scattered well, and still says which word it was."""
+    """Return an invertible hash of a word."""
     word = (word * TIMES) & BELOW
     return np.int64(word ^ (word >> MIX))
 
 
 @numba.njit(nogil=True)
 def short_letters(numbers, letters, sizes):
-    """The letters of short texts, a row each, and how many they are; none where a number is of another."""
+    """Write the letters of short texts, a row each, and their sizes; size 0 where a code is not of a short text."""
     for i in range(len(numbers)):
         number = np.uint64(numbers[i])
         mode, word = np.int64(number >> np.uint64(BITS)), number & BELOW

@@ -1,9 +1,9 @@
-"""The number that compiled code has for a text, and back.
+"""The codes of texts in compiled code, and back.
 
-The rule of this module: a short text is its number, so that nobody has to keep it; any other has one that is made of
-what it says, and who gave it out knows the text (`execute.text_codes`). The two upper bits of the 63 say which of the
-`MODES` a text is of, or that it is none of them. A short one is a word of six bits a letter, behind which stands a one,
-and that is mixed, so that texts that are alike lie apart in tables; `code.hashing_loops` has the same for many.
+The rule of this module: a short text can be decoded from its code, so it is not stored; any other code is a hash, and
+the table that issued it stores the text (`execute.text_codes`). The two upper of 63 bits say which of the `MODES` a
+text has, or that it has none. A short text is a word of six bits a letter, terminated by a 1 and then mixed, so that
+similar texts are far apart in tables; `code.hashing_loops` processes many at once.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import re
 from workbench.executors.compiled.lower.tables import ALL, LAST_SCATTER, SCATTER
 
 SHORT = 10
-"""Letters of the longest short text."""
+"""Length of the longest short text."""
 SIX = 6
-"""Bits of a letter of one."""
+"""Bits per letter of a short text."""
 BITS = 61
-"""Bits of a number below those that say how it was made."""
+"""Bits of a code below the mode."""
 LOW = (1 << BITS) - 1
 LONG = 3
-"""What stands there where a text is not short."""
+"""The mode of a text that is not short."""
 HALF = 31
-"""By so many bits a word is mixed with itself; doing it again undoes it."""
+"""Bits by which a word is xor-shifted; doing so again undoes it."""
 BACK = pow(SCATTER, -1, 1 << BITS)
-"""Undoes a multiplication with `SCATTER`."""
+"""The inverse of a multiplication with `SCATTER`."""
 
 MODES = re.compile(rb"([ -_]{0,10})|([ -?_`-~]{0,10})|([@-^][ -?_`-~]{0,9})")
-"""Without small letters; without large ones; with a large one at the beginning only. These are columns of ASCII, so
-other signs go with letters (`{` with small ones), but `_` with both."""
+"""Without lower-case letters; without upper-case ones; with a single upper-case one, at the beginning. These are
+columns of ASCII, so other signs count as letters (`{` as lower-case), but `_` as both."""
 SIGNS = [*range(32, 64), *range(64, 96)]
-"""What six bits stand for, as large letters."""
+"""The signs that six bits represent, in upper case."""
 _SIX_BITS = bytes(byte & 31 | byte >> 1 & 32 for byte in range(128)).ljust(256)
 _SMALL = bytes(sign | 32 if 64 <= sign < 95 else sign for sign in range(256))
 
 
 def text_code(text: str) -> int:
-    """The number that compiled code has for a text: the same in every process; of the empty one, 0."""
+    """Return the code of a text in compiled code: the same in every process; 0 for the empty text."""
     letters = text.encode("utf-8", "surrogatepass")
     found = MODES.fullmatch(letters)
     if found is None:
@@ -52,7 +52,7 @@ def text_code(text: str) -> int:
 
 
 def short_text(code: int) -> str | None:
-    """The text of a number of a short one; None where it is none."""
+    """Return the text of a code if it is short, else None."""
     mode, word = code >> BITS, code & LOW
     if code == 0:
         return ""
@@ -66,7 +66,7 @@ def short_text(code: int) -> str | None:
 
 
 def _mix(letters: bytes) -> int:
-    """What `hashing_loops.mix_text` makes."""
+    """Return the hash of a text, as `hashing_loops.mix_text`."""
     mixed = len(letters) * LAST_SCATTER & ALL
     for begin in range(0, len(letters), 8):
         mixed = ((mixed ^ int.from_bytes(letters[begin : begin + 8], "little")) * SCATTER) & ALL

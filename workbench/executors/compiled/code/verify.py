@@ -1,4 +1,4 @@
-"""The verifier of generated code: whether a function keeps the rules of the intermediate representation."""
+"""The verifier of generated code, which checks the rules of the intermediate representation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workbench.executors.compiled.code.printer import print_block, print_expr
 
 
 def verify(function: ir.CodeFunction) -> ir.CodeFunction:
-    """The function, all of whose rules hold.
+    """Check a function, and return it.
 
     Raises
     ------
-    MalformedCode: one is broken; it names the statement.
+    MalformedCode: a rule is broken; names the statement.
     """
     _verify_block(function.body, {each.name: each.type for each in function.parameters})
     return function
@@ -48,7 +48,7 @@ def _bind(name: str, kind: ir.CodeType, scope: dict[str, ir.CodeType]) -> None:
 
 
 def _check(expr: ir.Expr, scope: Mapping[str, ir.CodeType]) -> ir.CodeType:
-    """The type of an expression in which all types agree."""
+    """Return the type of an expression, after checking that all types agree."""
     given = [_check(part, scope) for part in ir.parts(expr)]
     match expr:
         case ir.Const(value, kind) if isinstance(value, bool) != (kind == ir.BOOLEAN):
