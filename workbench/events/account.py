@@ -1,7 +1,7 @@
-"""The account of the rows of a log, and the reporter that has it.
+"""The account of the rows of a log, and the reporter that updates it.
 
-The rule of this module: rows read = computed + bad + late + ignored. Readers count what is read and bad, who runs a
-program counts the rest, and a run whose account does not balance ends with an error.
+The rule of this module: rows read = computed + bad + late + ignored. Readers count the rows that are read and bad, the
+runner counts the rest, and a run whose account does not balance ends with an error.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from workbench.events.batch import Columns
 
 BLANK, KEYLESS, UNDECLARED = "blank lines", "rows without a key", "rows of undeclared types"
-"""Why rows are ignored."""
+"""The reasons for ignoring rows."""
 MOST_KINDS = 4
-"""The most kinds of bad rows of which it is said how many there are."""
+"""The maximum number of kinds of bad rows that are listed with their counts."""
 _REPORTING = Lock()
-"""Held while something is reported once, which several threads may meet at the same time."""
+"""Held while something is reported once that several threads may report at the same time."""
 
 
 class BadRow(NamedTuple):
-    """A row that cannot be read: its file, its number, what is wrong with it, its text."""
+    """A row that cannot be read: its file, its number, the reason, and its text."""
 
     file: str
     number: int
@@ -37,27 +37,27 @@ class BadRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The reason without what is of this row alone."""
+        """The reason without the values of this row."""
         found = re.match(r"((column|input) '[^']*': )?[^:'\"\d]*", self.reason)
         return found[0].strip(" ,(") if found else ""
 
 
 @dataclass
 class Account:
-    """The rows of a log, counted.
+    """The counts of the rows of a log.
 
     Attributes
     ----------
-    read: the rows that readers have handed out, whoever takes them.
-    rows: those that have been decoded so far, the bad ones among them.
-    computed, bad, late: those on which a program has run, that could not be decoded, and that came too late.
-    ignored: those that nothing runs on, by the reason.
-    earlier: those that earlier runs have computed or reported, from whose state this one goes on.
-    events_in, events_out: the events that have come in and out.
+    read: the rows that readers have delivered.
+    rows: the rows that have been decoded so far, bad ones included.
+    computed, bad, late: the rows that a program has run on, that could not be decoded, and that came too late.
+    ignored: the rows that nothing runs on, by reason.
+    earlier: the rows that earlier runs have computed or reported, if this run continues from a state.
+    events_in, events_out: the input and output events.
     first_bad: the first of the bad rows.
-    reasons: how many bad rows there are of each kind.
+    reasons: the number of bad rows of each kind.
     is_exact: whether all rows are read, and their number is known before they are decoded.
-    rows_are_events: whether a row is one event, as for rules, and not one for each of its cells.
+    rows_are_events: whether a row is one event, as for rules, and not one event for each cell.
     """
 
     read: int = 0
@@ -75,7 +75,7 @@ class Account:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Account) -> Account:
-        """The account of two parts of a log, one after the other."""
+        """Return the account of two successive parts of a log."""
         return Account(
             self.read + other.read, self.rows + other.rows, self.computed + other.computed, self.bad + other.bad,
             self.late + other.late, self.ignored + other.ignored, self.events_in + other.events_in,
@@ -85,7 +85,7 @@ class Account:
         )  # fmt: skip
 
     def add(self, other: Account) -> None:
-        """Count the rows of another part of the log, too."""
+        """Add the counts of another part of the log."""
         self.__dict__.update(vars(self + other))
 
     def take(self, columns: Columns) -> None:
@@ -95,7 +95,7 @@ class Account:
         self.events_in += rows if self.rows_are_events else sum(each.total for each in columns.values())
 
     def check(self) -> None:
-        """Raise LostRows where rows are missing, or are there twice."""
+        """Raise LostRows if rows are missing or counted twice."""
         ignored = self.ignored.total()
         if self.is_exact and self.read != self.computed + self.bad + self.late + ignored + self.earlier:
             raise LostRows(
@@ -105,7 +105,7 @@ class Account:
             )
 
     def describe_bad(self) -> str:
-        """How many rows are bad, of which kinds, and the first one; empty if none is."""
+        """Return the number and the kinds of bad rows, and the first one; empty if there is none."""
         if self.first_bad is None:
             return ""
         kinds = ", ".join(f"{count:,}: {kind}" for kind, count in self.reasons.most_common(MOST_KINDS))
@@ -122,11 +122,11 @@ class Account:
         )
 
     def progress(self) -> str:
-        """How far it is, for a line of progress; empty before the first row."""
+        """Return a line of progress; empty before the first row."""
         return f"{self.rows - self.earlier:,} rows, {self.events_out:,} events out" if self.rows else ""
 
     def summary(self, seconds: float, notes: Sequence[str] = ()) -> str:
-        """A line that sums up a run of so many seconds."""
+        """Return a line that sums up a run of that many seconds."""
         rows = self.rows - self.earlier
         events = self.events_in - self.earlier * self.rows_are_events
         counts = f"{rows:,} rows, {events:,} events in, {self.events_out:,} events out"
@@ -140,17 +140,17 @@ class Reporter:
 
     Parameters
     ----------
-    say: shows the user a line.
-    keep: takes the bad rows.
+    say: shows a line to the user.
+    keep: stores a bad row.
 
     Attributes
     ----------
-    doing: what is being done, which an error of a limit names.
-    notes: what else the summary says; empty where there is nothing to say.
-    columns: those that no input needs.
-    bad: how many bad rows each file has had.
-    reported: how many of them earlier runs have reported, from whose state this one goes on.
-    reported_once: what has been reported of all files of the log.
+    doing: the current activity, which the error of a limit names.
+    notes: return further texts for the summary, empty ones included.
+    columns: the columns that no input needs.
+    bad: the number of bad rows of each file.
+    reported: the number of these that earlier runs have reported, if this run continues from a state.
+    reported_once: the reports that hold for all files of the log.
     """
 
     say: Callable[[str], object] = lambda _: None
@@ -164,7 +164,7 @@ class Reporter:
     reported_once: set[str] = field(default_factory=set)
 
     def report_once(self, text: str) -> None:
-        """Report what holds for all files of a log, when it is met first."""
+        """Report a fact about all files of a log, the first time only."""
         with _REPORTING:
             known = text in self.reported_once
             self.reported_once.add(text)
@@ -172,11 +172,11 @@ class Reporter:
             self.say(text)
 
     def after(self, left: int = 0) -> None:
-        """Note that all output of the rows so far has been given away, but for that of so many of the last ones."""
+        """Note that all output up to the last rows, `left` in number, has been yielded."""
         self.doing.now(f"{RUNNING_LOG}, after row {self.account.rows - left:,}")
 
     def report_bad(self, row: BadRow) -> None:
-        """Count a bad row, and keep it where bad rows are kept."""
+        """Count a bad row, and store it where bad rows are kept."""
         account = self.account
         account.rows += 1
         self.bad[row.file] += 1
@@ -189,7 +189,7 @@ class Reporter:
         self.keep(row)
 
     def ignore_columns(self, names: Iterable[str]) -> None:
-        """Report columns that feed no input, once, when the first of them are met."""
+        """Report columns that no input uses, once, when the first of them are found."""
         with _REPORTING:
             known = bool(self.columns)
             self.columns |= dict.fromkeys(names)
@@ -197,5 +197,5 @@ class Reporter:
             self.say(f"ignored columns: {listed(self.columns)} (no input uses them; --strict makes this an error)")
 
     def summary(self, seconds: float) -> str:
-        """The account as a line, with the notes."""
+        """Return the account as a line, with the notes."""
         return self.account.summary(seconds, [note() for note in self.notes])

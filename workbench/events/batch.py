@@ -1,6 +1,6 @@
-"""Successive rows of a log, decoded.
+"""Batches of successive rows of a log, decoded.
 
-The rule of this module: rows are columns where each cell is plainly an event or none, else one by one. Neither numpy
+The rule of this module: rows are columns where each cell is clearly an event or empty, else single rows. Neither numpy
 nor pyarrow is imported before there are columns, so small logs need neither.
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 RowEvents = Mapping[str, Value]
-"""What a row holds: input, or output, name to event."""
+"""The events of a row, by the name of the input or output."""
 
 
 class EventArray(NamedTuple):
-    """The events of one input in successive rows, and where there are events; None: everywhere.
+    """The events of one input in successive rows, and a mask of the rows with events; None: all rows.
 
-    `events` is an array, or for tuples a tuple of what their fields have; of keys (`Words`) an Arrow array of texts.
+    `events` is an array; for tuples a tuple of the arrays of their fields; for keys (`Words`) an Arrow array of texts.
     """
 
     events: Any
@@ -37,30 +37,30 @@ class EventArray(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows they are of."""
+        """The number of rows."""
         return len(self.fields[0])
 
     @property
     def total(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return self.rows if self.present is None else int(self.present.sum())
 
     @property
     def fields(self) -> tuple[Any, ...]:
-        """An array per scalar field."""
+        """The arrays of the scalar fields."""
         return tuple(leaves(self.events))
 
     def part(self, rows: Any) -> EventArray:
-        """Those of some of the rows, a slice or an array of their numbers."""
+        """Return the events of some of the rows, given as a slice or an array of indices."""
         return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
 
     def padded(self) -> EventArray:
-        """The same with events everywhere: 0, or the empty text, where there was none."""
+        """Return the events with 0 or the empty text in rows without an event."""
         padded = getattr(self.events, "padded", None)  # arrays of numbers have 0 there
         return EventArray(self.events if padded is None else padded(self.present), None)
 
     def values(self, domain: Domain) -> list[Value | None]:
-        """The events as values of their domain; None in rows without one."""
+        """Return the events as values of their domain; None in rows without one."""
         found = cast("list[Value | None]", values_of(domain, self.fields))
         if self.present is None:
             return found
@@ -82,7 +82,7 @@ def _part(events: Any, rows: Any) -> Any:
 
 
 def join_events(parts: Sequence[EventArray]) -> EventArray:
-    """The events of one input in rows one after the other, in one array."""
+    """Concatenate the events of one input in successive parts."""
     import numpy as np
 
     if len(parts) == 1:
@@ -115,13 +115,13 @@ class LogBatch:
 
     Attributes
     ----------
-    numbers: those of the rows in the log, from 1 on; where nobody asks for them, those of as many successive rows.
-    rows: each as its events.
+    numbers: the numbers of the rows in the log, from 1 on; if not requested, only their count is right.
+    rows: the events of each row.
     columns: the events of each input, as compiled code takes them.
     occurrences: events of rules in the order of time, as a block or one by one, where rules run.
-    left: how many rows behind it have been decoded.
-    file: where the rows are from, as messages call it.
-    failed: why the row behind the last one cannot be read.
+    left: the number of rows behind the batch that have been decoded.
+    file: the origin of the rows, for messages.
+    failed: the error of the row behind the last one.
     """
 
     numbers: Sequence[int]
@@ -136,11 +136,11 @@ class LogBatch:
         return len(self.numbers)
 
     def before(self, end: int) -> LogBatch:
-        """The rows before this one of the batch, behind which nothing has failed."""
+        """Return the rows before an index, without the error behind them."""
         return replace(self.part(slice(end)), failed=None)
 
     def part(self, rows: slice) -> LogBatch:
-        """Some of the rows."""
+        """Return some of the rows."""
         return replace(
             self,
             numbers=self.numbers[rows],
@@ -150,20 +150,20 @@ class LogBatch:
         )
 
     def as_rows(self, domains: Mapping[str, Domain]) -> Sequence[RowEvents]:
-        """The rows as their events, whatever the form; `domains` are those of the inputs."""
+        """Return the rows as their events, whatever the form; `domains` are those of the inputs."""
         if self.rows is not None:
             return self.rows
         assert self.columns is not None
         return list(column_steps(self.columns, domains))
 
     def as_lists(self, domains: Mapping[str, Domain]) -> dict[str, list[Value]] | None:
-        """The events of each input as Python values, where there are columns, and all rows have all events."""
+        """Return the events of each input as Python values, if there are columns, and no row lacks an event."""
         if self.columns is None or any(each.total < each.rows for each in self.columns.values()):
             return None
         return {name: each.values(domains[name]) for name, each in self.columns.items()}
 
     def number_array(self) -> Any:
-        """The numbers of the rows as an array."""
+        """Return the numbers of the rows as an array."""
         import numpy as np
 
         of = self.numbers
@@ -171,14 +171,14 @@ class LogBatch:
 
     @property
     def events(self) -> int:
-        """How many events the rows have."""
+        """The number of events of the rows."""
         if self.rows is not None:
             return sum(map(len, self.rows))
         return sum(each.total for each in (self.columns or {}).values())
 
 
 def take(rows: Iterator[T], count: int, errors: type[E]) -> tuple[list[T], E | None]:
-    """So many rows; or those before one that cannot be read, and why it cannot."""
+    """Take up to `count` rows, and the error of the row behind them, if it cannot be read."""
     found, failed = list[T](), None
     try:
         found.extend(itertools.islice(rows, count))
@@ -188,7 +188,7 @@ def take(rows: Iterator[T], count: int, errors: type[E]) -> tuple[list[T], E | N
 
 
 def batches(rows: Iterator[T], size: int) -> Iterator[list[T]]:
-    """The rows some at a time; those before one that cannot be read come out, too."""
+    """Yield the rows in lists of up to `size`; rows before an error are yielded first."""
     failed: Exception | None = None
     while failed is None:
         batch, failed = take(rows, size, Exception)
@@ -207,7 +207,7 @@ def _slice_events(events: EventBlock | Sequence[Occurrence], rows: slice) -> Eve
 
 
 def column_steps(columns: Columns, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:
-    """The rows of columns, each with its events."""
+    """Yield the rows of columns, each as its events."""
     lists = {name: each.values(domains[name]) for name, each in columns.items()}
     if any(each.present is not None for each in columns.values()):
         return rows_of(lists)
@@ -221,6 +221,6 @@ def column_steps(columns: Columns, domains: Mapping[str, Domain]) -> Iterator[di
 
 
 def rows_of(lists: Mapping[str, Sequence[Value | None]]) -> Iterator[dict[str, Value]]:
-    """Rows of these values; None is no event."""
+    """Yield rows of these values; None is no event."""
     for row in zip(*lists.values(), strict=True):
         yield {name: value for name, value in zip(lists, row, strict=True) if value is not None}

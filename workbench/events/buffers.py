@@ -1,7 +1,7 @@
-"""The buffers of Arrow columns as arrays of numpy, and columns made of arrays, without copies where none is needed.
+"""Convert between the buffers of Arrow columns and numpy arrays, without copies where none is needed.
 
-The rule of this module: numbers are taken out of the buffers of Arrow and put there. Its own conversions import pandas,
-which takes longer than a million rows.
+The rule of this module: numbers are read from and put into the buffers of Arrow directly. Arrow's conversions import
+pandas, which takes longer than a million rows.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from workbench.events.text_column import StoredTexts, TextColumn
 from workbench.events.values import dump_json
 
 MANY = 1000
-"""From so many texts on they are left in their buffers."""
+"""The number of texts from which they are left in their buffers."""
 
 
 def numbers_to_arrow(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
-    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere.
+    """Return an Arrow array of the numbers of a domain; `there` is a mask of valid ones, None if all are.
 
     Parameters
     ----------
-    quoted: whether texts are JSON.
+    quoted: whether texts are written as JSON.
     """
     names: Any = list(domain.labels) if isinstance(domain, Enum) else None
     if isinstance(array, TextColumn):
         array, names = array.numbers, array.texts
-        if len(names) > len(array):  # those of the whole log
+        if len(names) > len(array):  # the texts are those of the whole log
             used, array = np.unique(array, return_inverse=True)
             names = [names[number] for number in used.tolist()]
     if names is not None and quoted:
@@ -44,21 +44,21 @@ def numbers_to_arrow(domain: Domain, array: Any, there: Any = None, *, quoted: b
 
 
 def take_rows(column: Any, places: Any) -> Any:
-    """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
+    """Return the entries of an Arrow array at these indices; the array itself if they are all in order."""
     if len(places) == len(column) and (places == np.arange(len(column))).all():
         return column
     return column.take(numbers_to_arrow(INT, places))
 
 
 def numbers_of(column: Any) -> Any:
-    """The numbers in an Arrow array; where nothing is stands anything."""
+    """Return the numbers in an Arrow array; the value of a null is arbitrary."""
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
     last = column.offset + len(column)
     return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
 
 
 def texts_of(column: Any) -> Sequence[Any]:
-    """The texts in an Arrow array of them; many are not made before they are asked for, and are empty where null."""
+    """Return the texts in an Arrow array; many are decoded on access, with the empty text for null."""
     if len(column) < MANY:
         return column.to_pylist()  # type: ignore[no-any-return]
     _, offsets, letters = column.buffers()
@@ -68,7 +68,7 @@ def texts_of(column: Any) -> Sequence[Any]:
 
 
 def bytes_column(rows: Any) -> Any:
-    """An Arrow array of texts of bytes, all of one length: the rows of a matrix of uint8."""
+    """Return an Arrow array of byte strings of equal length: the rows of a matrix of uint8."""
     count, width = rows.shape
     ends = np.arange(count + 1, dtype=np.int32) * np.int32(width)
     data = pa.py_buffer(np.ascontiguousarray(rows))
@@ -76,28 +76,28 @@ def bytes_column(rows: Any) -> Any:
 
 
 def big_endian(numbers: Any, width: int) -> Any:
-    """Whole numbers from 0 on as a matrix of their last bytes, the greatest first, so that they sort as numbers do."""
+    """Return the last bytes of whole numbers from 0 on, most significant first, so that they sort as the numbers do."""
     return np.ascontiguousarray(numbers).astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :]
 
 
 def bits_of(column: Any, buffer: int) -> Any:
-    """The bits in one of the buffers of an Arrow array, as bools."""
+    """Return the bits in one of the buffers of an Arrow array, as bools."""
     found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
     bits = np.unpackbits(found, count=column.offset + len(column), bitorder="little")
     return bits[column.offset :].view(np.bool_)
 
 
 def pack_bits(flags: Any) -> Any:
-    """Bools as bits."""
+    """Pack bools into bits."""
     return np.packbits(flags, bitorder="little")
 
 
 def is_text_type(kind: Any) -> bool:
-    """Whether an Arrow column of this type has texts, each by itself or from a dictionary."""
+    """Whether an Arrow column of this type has texts, plain or with a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def one_piece(column: Any) -> Any:
-    """A column that is an array, and no list of such."""
+    """Return a column as one array, not as a list of arrays."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

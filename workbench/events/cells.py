@@ -1,7 +1,7 @@
-"""Cells of texts: what separates them, which are empty, and how numbers are written in them.
+"""Cells of texts: their delimiter, their empty forms, and the form of their numbers.
 
-The rule of this module: what separates cells is found where the header leaves no doubt, and numbers have one decimal
-mark: of the other one nobody knows whether it stands between thousands.
+The rule of this module: the delimiter is found where the header leaves no doubt. Numbers have one decimal mark; the
+other mark is refused, since it may separate thousands.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _OTHER_MARK = str.maketrans(",.", ".,")
 
 
 def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Callable[[Sequence[str]], int]) -> str:
-    """What separates the names in a header: `given`, unless only another character makes names of more inputs.
+    """Return the delimiter of a header: `given`, unless exactly one other character gives more inputs a column.
 
     Parameters
     ----------
-    decimal: the decimal mark, which separates nothing.
-    fed: how many inputs have a column among these names; less than 0: an input that needs one has none.
+    decimal: the decimal mark, which is no delimiter.
+    fed: returns the number of inputs with a column among names; less than 0: a required input has none.
     """
     found = dict[str, int]()
     for each in dict.fromkeys((given, *";\t|")):
-        with suppress(csv.Error):  # a name goes on in the next line
+        with suppress(csv.Error):  # a name continues in the next line
             names = next(csv.reader([line], **csv_dialect(each, quote)), []) if each != decimal else []
             if len(names) > 1:
                 found[each] = fed([name.strip() for name in names])
@@ -39,7 +39,7 @@ def certain_delimiter(line: str, quote: str, given: str, decimal: str, fed: Call
 
 
 def csv_dialect(delimiter: str, quote: str) -> dict[str, Any]:
-    """How Python's `csv` reads such rows."""
+    """Return the parameters with which Python's `csv` reads such rows."""
     quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
     return {"strict": True, "delimiter": delimiter, **quoting}
 
@@ -50,7 +50,7 @@ def has_plain_cells(reading: Reading) -> bool:
 
 
 def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
-    """The event in the text of a cell; None where it is empty."""
+    """Return the event in the text of a cell; None where it is empty."""
     if cell in reading.nulls or not cell.strip():
         return None
     inner = domain.of if isinstance(domain, Nullable) else domain
@@ -63,7 +63,7 @@ def read_cell(cell: str, domain: Domain, reading: Reading) -> Value | None:
 
 
 def plain_cell(cell: Any, reading: Reading) -> Any:
-    """A cell as it is written without options: an empty text, or a number with a point."""
+    """Return a cell in its form without options: an empty text, or a number with a point."""
     if not isinstance(cell, str):
         return cell
     number = cell.strip().translate(_OTHER_MARK)

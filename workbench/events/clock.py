@@ -1,8 +1,8 @@
-"""Times of rows: from a column of a log to whole numbers, and back.
+"""Convert times of rows from a column of a log to whole numbers, and back.
 
-The rule of this module: a time is a whole number, of microseconds where it is known what the numbers of the column
-count (`--time-unit`) or where they are dates, else as it is written. What is finer is refused, never rounded; so is a
-time before that of the row above, unless it may come late.
+The rule of this module: a time is a whole number of microseconds if it is a date, or if the unit of the column is known
+(`--time-unit`); else it is the number of the column. A finer time is refused, never rounded; so is a time before that
+of the row above, unless it may be late.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ WRITE_TIME = "say which column has the times: --time NAME"
 _EPOCH, _EPOCH_UTC = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The microseconds of the years 1 to 9999, which dates have."""
+"""The first and the last microsecond of the years 1 to 9999, the range of dates."""
 _KINDS = {"": "a number", "naive": "a date without a time zone", "aware": "a date with a time zone"}
 
 
 @dataclass
 class Clock:
-    """How the times of a log are written.
+    """The form of the times of a log.
 
     Parameters
     ----------
-    column: what the column is called.
-    unit: what its numbers count (see `MICROSECONDS`); None: not known, and they are whole.
-    late: how late events may come, as a user writes it: `10s`.
-    format, year: of its dates; see `DateReader`.
+    column: the name of the column.
+    unit: the unit of its numbers (see `MICROSECONDS`); None: unknown, and the numbers are whole.
+    late: the allowed lateness, as a user writes it: `10s`.
+    format, year: the format and year of dates; see `DateReader`.
 
     Attributes
     ----------
-    reader: reads its dates.
-    dates: `naive` or `aware` where times are dates, without and with a time zone; empty where they are numbers; None
+    reader: reads the dates.
+    dates: `naive` or `aware` if times are dates, without or with a time zone; empty if they are numbers; None
         before the first one.
 
     Raises
@@ -67,7 +67,7 @@ class Clock:
             raise InputError(f"'{self.unit}' is no unit of time", hint=did_you_mean(self.unit, MICROSECONDS))
 
     def read(self, given: str | datetime) -> int:
-        """The time that a text says, or a typed column has; UntimedError if it says none."""
+        """Return the time of a text, or of a cell in a typed column; UntimedError if it is none."""
         text = given.strip() if isinstance(given, str) else ""
         if self.format == AUTO and NUMBER.fullmatch(text):
             kind, time = "", self._number(text)
@@ -81,7 +81,7 @@ class Clock:
 
     @property
     def scale(self) -> int:
-        """How many of these times a number of the column counts."""
+        """The number of times per unit of the column."""
         return MICROSECONDS.get(self.unit or "", 1)
 
     def _number(self, text: str) -> int:
@@ -91,22 +91,22 @@ class Clock:
         return int(value)
 
     def of_rows(self) -> Times:
-        """What the column holds in successive rows of one log, whose times do not decrease unless they may be late."""
+        """Return the domain of the column in successive rows of one log."""
         return Times(self)
 
     def show(self, time: int) -> Value:
-        """A time as the log has them."""
+        """Return a time in the form of the log."""
         if self.dates:
             date = (_EPOCH_UTC if self.dates == "aware" else _EPOCH) + time * _TICK
             return date.isoformat().replace("+00:00", "Z")
         return time // self.scale if time % self.scale == 0 else float(Decimal(time) / self.scale)
 
     def duration(self, text: str) -> int:
-        """A duration such as `10s`, `1.5 min` or `10` in whole units of these times, rounded up.
+        """Return a duration such as `10s`, `1.5 min` or `10` in whole units of these times, rounded up.
 
         Raises
         ------
-        InputError: it is none, has a unit where times have none, or has none where times are dates.
+        InputError: it is no duration, has a unit where times have none, or has none where times are dates.
         """
         found = re.fullmatch(rf"\s*([0-9]+\.?[0-9]*)\s*({'|'.join(SPELLINGS)})?\s*", text)
         if found is None:
@@ -121,7 +121,7 @@ class Clock:
 
 
 def instant(clock: Clock, text: str) -> int:
-    """The time that `--until` names: as in the log, or in the words of ISO 8601."""
+    """Return the time that `--until` names: in the form of the log, or of ISO 8601."""
     try:
         return clock.read(text)
     except UntimedError as error:
@@ -139,10 +139,10 @@ def _instant(date: datetime) -> tuple[str, int]:
 
 
 def with_clock(ports: Ports, clock: Clock | None) -> Ports:
-    """The ports of a program for who reads a log, where the time of steps is read as the log writes it (`Port.clock`).
+    """Adapt the ports of a program for a reader: the time of steps has the form of the log (`Port.clock`).
 
-    Without a clock, or where no unit counts, numbers are taken as they are. Whether they go back is for who takes them
-    to say: where rows belong to keys, others may come between.
+    Without a clock, or for numbers without a unit, numbers are taken as they are. The consumer checks whether times go
+    back: where rows belong to keys, other rows may come between.
     """
     if clock is None or not any(port.clock for port in ports.inputs):
         return ports
@@ -154,24 +154,24 @@ def _with_clock(port: Port, clock: Clock) -> Port:
 
 
 def time_port(column: str, times: Times) -> Port:
-    """The column of times, where it is no input."""
+    """Return the port of the column of times, where it is no input."""
     return Port(column, times, remedy=WRITE_TIME, data_remedy=WRITE_TIME.replace("--time ", "time="))
 
 
 def time_domain(clock: Clock) -> Domain:
-    """What a column of times holds that is written as the log has them; it is known when the first has been read."""
+    """Return the domain of written times, which is known when the first time has been read."""
     return STR if clock.dates else INT if clock.unit in (None, "us") else FLOAT
 
 
 @dataclass(frozen=True)
 class Times(Domain):
-    """What a column of times holds in successive rows of one log.
+    """The domain of a column of times in successive rows of one log.
 
     Attributes
     ----------
-    kind: what they have to be, as `Port.clock` has it; empty: whatever times there are.
-    last: the time of the last row, if there was one, times may not decrease, and there is no kind: with a key, rows of
-        another one may come between, so that who takes the times has to look.
+    kind: the required form, as in `Port.clock`; empty: any form.
+    last: the time of the last row, if there was one, times may not decrease, and `kind` is empty: with a key, rows of
+        another one may come between, so that the consumer has to check the order.
     """
 
     clock: Clock = field(compare=False)
@@ -179,7 +179,7 @@ class Times(Domain):
     last: list[int] = field(default_factory=list, init=False, compare=False)
 
     def read(self, given: str | datetime) -> int:
-        """The time in the next row; UntimedError if there is none."""
+        """Return the time of the next row; UntimedError if it is none."""
         time = self.clock.read(given)
         if self.clock.late is None and not self.kind:
             if self.last and time < self.last[0]:
@@ -193,7 +193,7 @@ class Times(Domain):
         return time
 
     def follow(self, times: Any) -> bool:
-        """Whether an array of times can be those of the next rows, which they are then."""
+        """Whether an array of times can be those of the next rows; if so, record the last one."""
         if self.clock.late is None and len(times):
             if (self.last and times[0] < self.last[0]) or (times[1:] < times[:-1]).any():
                 return False

@@ -1,7 +1,7 @@
-"""Which columns of a log make the events of which input.
+"""Map the columns of a log to inputs.
 
 The rule of this module: an input has the column that the user names, or else that of its own name. A tuple or record
-also has a column for each field: `e.user`, or `user` where nothing else is called so.
+may also have a column for each field: `e.user`, or `user` if no other input or field has that name.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from workbench.events.values import padding
 
 T = TypeVar("T")
 ColumnPlaces = int | tuple["ColumnPlaces", ...] | None
-"""The position of a column, or these of the fields of a tuple; None where there is none."""
+"""The position of a column, or a tuple of those of the fields of a tuple; None if there is none."""
 
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """The columns of a log, and what they are for.
+    """The columns of a log, and the inputs that they belong to.
 
     Attributes
     ----------
-    names: what the columns are called.
+    names: the names of the columns.
     inputs: the columns of each input that has some.
-    domains: those of the inputs.
+    domains: the domains of the inputs.
     """
 
     names: tuple[str, ...]
@@ -43,29 +43,29 @@ class ColumnMap:
 
     @property
     def used_columns(self) -> dict[int, Domain]:
-        """What each column that is for something holds."""
+        """The domain of each column that an input uses, by position."""
         found = (leaves(columns, self.domains[name]) for name, columns in self.inputs.items())
         return {i: domain for some in found for i, domain, _ in some}
 
     @property
     def ignored(self) -> list[str]:
-        """The columns that no input needs."""
+        """The columns that no input uses."""
         used = self.used_columns
         return [name for i, name in enumerate(self.names) if i not in used]
 
     def arrays(
         self, given: Callable[[int, Domain], EventArray | None], pads: bool = False
     ) -> dict[str, EventArray] | None:
-        """The events of all inputs, from those of single columns; None where some are not plain.
+        """Combine the events of single columns into those of all inputs; None where some are not plain.
 
         Parameters
         ----------
-        pads: whether an empty field of a record is 0, false or the empty text.
+        pads: whether an empty field of a record is read as 0, false or the empty text.
         """
         return self.each_input(lambda columns, domain: _array(columns, domain, given, pads))
 
     def each_input(self, make: Callable[[ColumnPlaces, Domain], T | None]) -> dict[str, T] | None:
-        """What is made of the columns of each input; None where nothing can be made of one."""
+        """Apply a function to the columns of each input; None if it returns None for one."""
         found = {}
         for name, columns in self.inputs.items():
             if (made := make(columns, self.domains[name])) is None:
@@ -75,7 +75,7 @@ class ColumnMap:
 
 
 def leaves(columns: ColumnPlaces, domain: Domain, path: str = "") -> Iterator[tuple[int, Domain, str]]:
-    """The single columns, with what each holds, and its name behind that of the input (`path`)."""
+    """Yield the single columns, each with its domain and with its name behind that of the input (`path`)."""
     if isinstance(columns, int):
         yield columns, domain, path
     elif columns is not None and isinstance(domain, Tuple):
@@ -89,12 +89,12 @@ def has_arrays(domain: Domain) -> bool:
 
 
 def has_columns(domain: Domain) -> bool:
-    """Whether events of the domain that are in arrays can be shown as a column."""
+    """Whether events of the domain that are in arrays can be written as a column."""
     return has_arrays(domain) and (not isinstance(domain, Tuple) or domain.scalars > 0)
 
 
 def has_cells(domain: Domain) -> bool:
-    """Whether all single values in an event of the domain are plain cells, texts among them; times are read in turn."""
+    """Whether all single values in an event of the domain are plain cells, texts included, times excluded."""
     return (
         all(map(has_cells, domain.fields))
         if isinstance(domain, Tuple)
@@ -117,7 +117,7 @@ def _array(
     first = arrays[0]
     if len(arrays) == 1 and isinstance(columns, int):
         return first
-    for other in arrays[1:]:  # an event has all its fields, or there is none
+    for other in arrays[1:]:  # an event has all its fields, or is absent
         if (other.present is None) != (first.present is None) or (
             first.present is not None and (other.present != first.present).any()
         ):
@@ -130,25 +130,25 @@ def _nest_columns(columns: ColumnPlaces, parts: Iterator[T]) -> object:
 
 
 def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "column") -> ColumnMap:
-    """ColumnPlaces of these names, and what they are for.
+    """Map columns of these names to the inputs of a program.
 
     Parameters
     ----------
-    what: `column`, where each input needs some; or `key`, where rows may go without.
+    what: `column`, if each input needs one; or `key`, if rows may lack some.
 
     Raises
     ------
-    InputError: a column is missing or there twice, or is needed by no input and refused, or the user's words name none.
+    InputError: a column is missing, duplicate, or unused and refused, or the user names one that does not exist.
     """
     return _Matching(tuple(names), ports, reading, what).found()
 
 
 def see_inputs(ports: Ports, reading: Reading) -> list[str]:
-    """What the user can name a column for: inputs, and the fields of those that have some.
+    """Return the names for which the user may choose a column: inputs, and the fields of inputs.
 
     Raises
     ------
-    InputError: the user names one for something else.
+    InputError: the user chooses one for another name.
     """
     paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
     for name, column in reading.columns.items():
@@ -173,13 +173,13 @@ class _Matching:
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
         optional = {port.name for port in self.ports.inputs if port.optional}
-        for name, found in inputs.items():  # after what is too much: that may be a name misspelt
+        for name, found in inputs.items():  # after unused columns: one of these may be a misspelt name
             if found is None and self.what != "key" and name not in optional:
                 raise self.missing(name)
         return made
 
     def columns(self, path: str, domain: Domain) -> ColumnPlaces:
-        """Those of an input, or of a field of one."""
+        """Return the columns of an input, or of a field of one."""
         if path in self.reading.columns:
             return self.named(path)
         labels = domain.names() if isinstance(domain, Tuple) else ()
@@ -219,7 +219,7 @@ class _Matching:
 
 
 def missing(path: str, names: Sequence[str], paths: Sequence[str], what: str, remedy: str = "") -> InputError:
-    """The error for a column, or key, that is not among these names, of which some are for other paths."""
+    """Return the error for a missing column or key; `names` are those of the log, `paths` those of all inputs."""
     likely = did_you_mean(path, [name for name in names if name not in paths], "")
     likely = likely if likely.startswith("did") else f"its {what}s are: {listed(names)}" * bool(names)
     usual = f"read one of them as '{path}': --column {path}=NAME; an input without events has an empty column"

@@ -1,8 +1,8 @@
-"""Events as columns: of Arrow, as Parquet files and Spark have them, and of numpy, a scalar field at a time.
+"""Events as columns: of Arrow, as in Parquet files and Spark, and of numpy, one for each scalar field.
 
 The rule of this module: four types of Arrow columns are enough. Truth values, whole numbers and floats are `boolean`,
 `long` and `double`; all else is `string`: labels and texts as they are, tuples, records, maps and other values as JSON
-text. A null is no event. What is not plainly right is left to whoever looks at events one by one.
+text. A null is no event. What is not plainly right is left to code that reads events one by one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.events.clock import Times
 from workbench.events.values import Words, dump_json, is_encodable, to_json
 
 PLAIN = r"^-?[0-9]{1,18}$"
-"""Texts that are whole numbers of 64 bits beyond doubt."""
+"""A pattern for texts that are certainly whole numbers of 64 bits."""
 
 
 def kind(domain: Domain) -> str:
-    """The type of a column of these values, as Spark calls it."""
+    """Return the name of the column type for a domain in Spark."""
     if isinstance(domain, Bool):
         return "boolean"
     if isinstance(domain, Reals):
@@ -31,12 +31,12 @@ def kind(domain: Domain) -> str:
 
 
 def as_json(domain: Domain) -> bool:
-    """Whether values are JSON text in a column."""
+    """Whether the values of a domain are JSON text in a column."""
     return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range | Times)
 
 
 def arrow_type(domain: Domain) -> Any:
-    """The Arrow type of a column of these values."""
+    """Return the Arrow type of the column for a domain."""
     import pyarrow as pa
 
     return {"boolean": pa.bool_(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}[kind(domain)]
@@ -50,15 +50,15 @@ def has_array(domain: Domain) -> bool:
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any:
-    """An Arrow array of events; None is no event.
+    """Build an Arrow array of events; None is no event.
 
     Parameters
     ----------
-    whose: the input or output, as messages call it: `output 'y'`.
+    whose: the input or output, for messages: `output 'y'`.
 
     Raises
     ------
-    DomainError: a number is none of a column's.
+    DomainError: a number does not fit the type of the column.
     """
     import pyarrow as pa
 
@@ -75,12 +75,12 @@ def to_column(domain: Domain, values: Sequence[Value | None], whose: str) -> Any
 
 
 def rows_to_columns(rows: Sequence[Mapping[str, Value]], domains: Mapping[str, Domain], whose: str) -> list[Any]:
-    """An Arrow array of the events of each input, or output, in some rows; see `to_column`."""
+    """Build an Arrow array for each input or output from rows of events; see `to_column`."""
     return [to_column(domain, [row.get(n) for row in rows], f"{whose} '{n}'") for n, domain in domains.items()]
 
 
 def text_array(texts: Iterable[str | None]) -> Any:
-    """An Arrow array of texts; `pyarrow.array` imports pandas for the same."""
+    """Build an Arrow array of texts; `pyarrow.array` would import pandas."""
     import pyarrow as pa
 
     builder = pa.lib.StringBuilder()
@@ -89,7 +89,7 @@ def text_array(texts: Iterable[str | None]) -> Any:
 
 
 def _number_array(values: Sequence[Value | None], domain: Domain) -> Any:
-    """An Arrow array of numbers or truth values; `pyarrow.array`, which says what is none, imports pandas for it."""
+    """Build an Arrow array of numbers or truth values; `pyarrow.array`, used for errors, imports pandas."""
     import numpy as np
     import pyarrow as pa
 
@@ -104,7 +104,7 @@ def _number_array(values: Sequence[Value | None], domain: Domain) -> Any:
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
-    """A numpy array per scalar field; None where some event may be no value of the domain, or has no place in one."""
+    """Return a numpy array for each scalar field; None if an event may not be of the domain, or fits in no array."""
     if not isinstance(domain, Tuple):
         found = _array(domain, events)
         return None if found is None else [found]
@@ -121,7 +121,7 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
 
 
 def values_of(domain: Domain, arrays: Sequence[Any]) -> list[Value]:
-    """The values of a domain of which each scalar field is an array: the inverse of `arrays_of`."""
+    """Return the values of a domain from an array for each scalar field: the inverse of `arrays_of`."""
     if isinstance(domain, Tuple):
         rest = iter(arrays)
         parts = [values_of(field, list(islice(rest, len(scalars(field))))) for field in domain.fields]

@@ -1,4 +1,4 @@
-"""The functions of `pyarrow.compute`, which takes as long to import as a million rows, where one of them is used."""
+"""The functions of `pyarrow.compute`, imported on first use: the import takes as long as a million rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rows of CSV as tables of Arrow, where it finds in them what we do.
+"""Parse rows of CSV with Arrow, where the result is that of our own parser.
 
-The rule of this module: Arrow takes more than we do for numbers, and less for texts. Where that may be so, rows tell.
+The rule of this module: Arrow accepts more numbers than we do, and fewer texts. In doubt, rows are read one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.events.reading import Reading
 from workbench.events.text_column import StoredTexts
 
 ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"
-"""What cells are infinite or no number: Arrow also takes others for it."""
+"""A pattern for cells that are infinite or NaN: Arrow accepts further spellings."""
 
 
 class CsvTables:
@@ -30,23 +30,23 @@ class CsvTables:
 
     Parameters
     ----------
-    columns: what the columns are for.
-    reading: how cells are written.
-    between, quote: what stands between cells, and around them.
+    columns: the map from columns to inputs.
+    reading: the form of cells.
+    between, quote: the delimiter and the quotation mark of cells.
 
     Attributes
     ----------
-    odd: whether some rows were no table.
+    odd: whether some rows could not be parsed as a table.
     """
 
     def __init__(self, columns: ColumnMap, reading: Reading, between: str, quote: str) -> None:
         self._columns, self._reading, self.odd = columns, reading, False
         self._between, self._quote = between, quote
         self._many: frozenset[str] = frozenset()
-        """The columns with many different texts, which get their numbers later."""
+        """The columns with many different texts, which are numbered later."""
 
     def events(self, lines: bytes) -> Callable[[int, Domain], EventArray | None] | None:
-        """What gives the events of a column, by its position, of rows that are a table; else None."""
+        """Return a function from a column's position to its events, or None if the rows are no table."""
         table = self._table(lines)
         if table is None:
             return None
@@ -59,12 +59,12 @@ class CsvTables:
         return decode
 
     def _table(self, lines: bytes) -> Any:
-        """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
+        """Return the used columns by position; None if Arrow finds fewer rows or values than we do, or more."""
         types = {str(i): arrow_type(domain) for i, domain in self._columns.used_columns.items()}
-        letters = b"x" in lines or b"X" in lines  # which are found sooner
-        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
+        letters = b"x" in lines or b"X" in lines  # these are found faster
+        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow accepts these
             return None
-        texts, used = pa.dictionary(pa.int32(), pa.string()), self._columns.used_columns  # hardly a time occurs twice
+        texts, used = pa.dictionary(pa.int32(), pa.string()), self._columns.used_columns  # times seldom repeat
         named = {i for i, kind in types.items() if pa.types.is_string(kind) and not isinstance(used[int(i)], Times)}
         named -= self._many
         table = self._parse_lines(lines, {i: texts if i in named else kind for i, kind in types.items()})
@@ -78,13 +78,13 @@ class CsvTables:
         return table
 
     def _parse_lines(self, lines: bytes, types: Mapping[str, Any]) -> Any:
-        """Columns of these types, by position; None where Arrow finds others."""
+        """Parse columns of these types, by position; None if Arrow finds others."""
         from pyarrow import csv as arrow
 
         quoted = bool(self._quote) and self._quote.encode() in lines
         names = [str(i) for i in range(len(self._columns.names))]
         try:
-            pa.enable_signal_handlers(False)  # its own would take a signal for itself, and may lose it
+            pa.enable_signal_handlers(False)  # Arrow's own handlers would take signals, and may lose them
             return arrow.read_csv(
                 pa.BufferReader(lines),
                 arrow.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
@@ -109,13 +109,13 @@ class CsvTables:
 
 
 def odd_floats(table: Any) -> list[str]:
-    """The columns in which something is infinite or no number."""
+    """Return the columns with a float that is infinite or NaN."""
     floats = (name for name in table.column_names if pa.types.is_floating(table[name].type))
     return [name for name in floats if not pc.all(pc.is_finite(table[name]), min_count=0).as_py()]
 
 
 def are_spelt(table: Any, texts: Any) -> bool:
-    """Whether floats that are infinite or no numbers stand there as such, given the texts of their columns."""
+    """Whether infinite floats and NaN are spelt so in the texts of their columns."""
     for name, column in zip(texts.column_names, texts.columns, strict=True):
         odd = column.filter(pc.invert(pc.is_finite(table[name])))
         if not pc.all(pc.match_substring_regex(odd, ODD_FLOAT), min_count=0).as_py():
@@ -124,7 +124,7 @@ def are_spelt(table: Any, texts: Any) -> bool:
 
 
 def has_blanks(table: Any) -> bool:
-    """Whether some text is nothing but space, which is no event where cells are texts."""
+    """Whether some text is blank, which is no event where cells are texts."""
     columns = [one_piece(column) for column in table.columns if is_text_type(column.type)]
     told = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
     return any(_some_blank(texts_of(column)) for column in told)
@@ -136,6 +136,6 @@ def _some_blank(texts: Sequence[str | None]) -> bool:
 
 
 def many_texts(column: Any) -> bool:
-    """Whether the texts of a column of a dictionary occur less than four times on average."""
+    """Whether the texts of a dictionary column occur less than four times on average."""
     column = one_piece(column)
     return len(column) >= MANY and 4 * len(column.dictionary) > len(column) - column.null_count

@@ -1,6 +1,6 @@
-"""CSV, written.
+"""Write CSV.
 
-The rule of this module: a row is written as `formats/csv` reads it, cells between commas whatever the log has.
+The rule of this module: `formats/csv` reads a row as it was written, with commas between cells whatever the log has.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from workbench.events.values import to_text
 from workbench.events.writers import RowWriter
 
 WRITTEN = 1 << 14
-"""Rows that are written at a time."""
+"""Number of rows that are written at a time."""
 FAR = 1 << 63
-"""Beyond this, numbers may have more digits than can be written."""
+"""The bound beyond which numbers may have more digits than can be written."""
 
 
 class CsvWriter(RowWriter):
-    """The header comes with the first row: what fails before it writes nothing."""
+    """A writer of CSV. The header comes with the first row: an error before it writes nothing."""
 
     between = ","
 
@@ -53,7 +53,7 @@ class CsvWriter(RowWriter):
         self.end()
         if events or len(self.domains) > 1:
             self.csv.writerow(cells)
-        else:  # a row with one empty cell: csv would write "" there, which reads as a text
+        else:  # csv would write "" for a row with one empty cell, which reads as a text
             self.stream.write("\n")
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
@@ -65,7 +65,7 @@ class CsvWriter(RowWriter):
             self.end()
             try:
                 lines = "\n".join(map(_PLAIN[type(self.domains[name])], values))
-            except (KeyError, ValueError):  # what may have to be quoted, or has too many digits
+            except (KeyError, ValueError):  # some values may need quotes, or have too many digits
                 self.csv.writerows((text(value),) for value in values)
             else:
                 self.stream.write(lines + "\n")
@@ -83,7 +83,7 @@ class CsvWriter(RowWriter):
         return put
 
     def _lines(self, table: Any) -> Sequence[memoryview] | None:
-        """The rows of a table as text; None where some need more thought."""
+        """Return the rows of a table as text; None if some must be written one by one."""
         from workbench.events.buffers import one_piece
         from workbench.events.texts import cell_texts, is_quoted, join_texts, line_texts
 
@@ -109,11 +109,11 @@ _PLAIN: Mapping[type[Domain], Callable[[Value], str]] = {
     Bool: {True: "true", False: "false"}.__getitem__,
     **dict.fromkeys((Range, Reals, Integer, Integers), str),
 }
-"""What makes cells of values whose texts are never quoted."""
+"""Functions that format values whose texts are never quoted, by domain."""
 
 
 def _text_of(domain: Domain) -> Callable[[Value], Any]:
-    """What makes a cell of a value: the fastest way to what `to_text` says."""
+    """Return a function that formats a cell: the fastest with the result of `to_text`."""
     if isinstance(domain, Bool | Range | Reals | Integer):
         return _PLAIN[type(domain)]
     if isinstance(domain, Integers):

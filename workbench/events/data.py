@@ -1,6 +1,6 @@
-"""Logs that are Python's data: tables and frames, arrays and lists by name, and rows.
+"""Read logs that are Python data: tables and frames, arrays and lists by name, and rows.
 
-The rule of this module: what is said about the columns and cells of files holds for data, too, and numbers are not
+The rule of this module: the columns and cells of data follow the same rules as those of files, and numbers are not
 copied. Rows are counted from 1, as in a file.
 """
 
@@ -26,16 +26,16 @@ from workbench.events.typed import LARGE, TypedReader
 from workbench.events.values import Words, from_json, is_encodable, short
 
 SIZE = 4096
-"""Entries of arrays that are made Python values at a time."""
+"""Number of array entries that are converted to Python values at a time."""
 
 
 class TableReader(TypedReader):
-    """Record batches of Arrow, each as large as it is.
+    """A reader of Arrow record batches, which keep their sizes.
 
     Parameters
     ----------
     schema: the columns.
-    batches: each is read before the next one is asked for.
+    batches: each is read before the next one is requested.
     """
 
     called = "a table"
@@ -67,7 +67,7 @@ class TableReader(TypedReader):
 
 
 class RowsReader(JsonReader):
-    """Rows that are mappings; an event is a Python value, also of numpy, or what it is in JSON."""
+    """A reader of mappings; an event is a Python value, also of numpy, or its JSON form."""
 
     def __init__(
         self, program: Ported, reading: Reading, reporter: Reporter, data: Iterable[Mapping[str, Value]]
@@ -91,11 +91,11 @@ class RowsReader(JsonReader):
 
 
 class ArraysReader(RowReader):
-    """Arrays or lists of events, by name.
+    """A reader of arrays or lists of events, by name.
 
     Parameters
     ----------
-    data: all of one length. None in a list is no event, and so is what is masked in an array.
+    data: all of one length. None in a list is no event, and so is a masked entry of an array.
     """
 
     def __init__(self, program: Ported, reading: Reading, reporter: Reporter, data: Mapping[str, Any]) -> None:
@@ -137,7 +137,7 @@ class ArraysReader(RowReader):
 
 
 def event(cell: Any, domain: Domain) -> Value | None:
-    """A Python value as an event: one of the domain, or what it is in JSON; None for none."""
+    """Convert a Python value to an event: a value of the domain, or its JSON form; None for no event."""
     if type(cell).__module__ == "numpy":
         cell = cell.item()
     if cell is None or isinstance(domain, Anything):
@@ -148,7 +148,7 @@ def event(cell: Any, domain: Domain) -> Value | None:
 
 
 def _sequence(given: Any, name: str) -> Any:
-    """An array, or a sequence of Python values."""
+    """Return an array, or a sequence of Python values."""
     found = given if isinstance(given, Sequence) else given.to_numpy() if hasattr(given, "to_numpy") else given
     if isinstance(found, str) or getattr(found, "ndim", 1) != 1 or not hasattr(found, "__getitem__"):
         shape = f"an array of {found.ndim} dimensions" if hasattr(found, "ndim") else short(repr(found))
@@ -161,7 +161,7 @@ def _values(given: Any) -> Sequence[Any]:
 
 
 def _array(given: Any, domain: Domain) -> EventArray | None:
-    """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
+    """Return the events of a domain with arrays in the form of compiled code; None where rows must be read singly."""
     import numpy as np
 
     from workbench.events.input_columns import decode_column
@@ -188,7 +188,7 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
 
 
 def _column(given: Any) -> Any:
-    """An array or a list as a column of Arrow, for keys and times; None where rows must tell."""
+    """Convert an array or a list to a column of Arrow, for keys and times; None where rows must be read singly."""
     import numpy as np
 
     from workbench.events.buffers import numbers_to_arrow

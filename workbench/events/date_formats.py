@@ -1,7 +1,7 @@
-"""Dates as logs write them: ISO 8601, the forms of everyday logs, and formats that the user names.
+"""Read dates in the forms of logs: ISO 8601, the forms of common logs, and formats that the user names.
 
-The rule of this module: the form of a text tells how it is read, and nothing is guessed. Where day and month may be
-either way around, the first rows of the log decide, or it is an error; a date without a year is in the newest year in
+The rule of this module: the form of a text determines how it is read, and nothing is guessed. If day and month may be
+in either order, the first rows of the log decide, or it is an error; a date without a year is in the newest year in
 which it is not in the future, unless the user names one.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 from workbench.errors import InputError, did_you_mean
 
 AUTO = "auto"
-"""The form of a text tells its format."""
+"""The setting by which the form of a text determines its format."""
 FINEST = "a time no finer than a microsecond"
 AHEAD = timedelta(hours=14)
-"""How far the clocks on earth that are furthest ahead are before UTC."""
+"""The greatest offset of a time zone before UTC."""
 LEAP = 9
-"""Years among which there is one with a 29th of February."""
+"""A number of successive years of which one has a 29th of February."""
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
 _MONTH = rf"(?P<name>{'|'.join(MONTHS)})[a-z]*"
@@ -45,7 +45,7 @@ _YEAR_DIRECTIVE = re.compile(r"%[YyGcx]")
 
 
 class UntimedError(ValueError):
-    """Not a time; the message says what was expected."""
+    """The error for a text that is no time; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
@@ -58,15 +58,15 @@ class DateReader:
 
     Parameters
     ----------
-    column: what messages call it.
-    format: of `datetime.strptime`, or `auto`.
-    year: that of dates without one; None: the newest one that is not in the future.
+    column: its name in messages.
+    format: a format of `datetime.strptime`, or `auto`.
+    year: the year of dates without one; None: the newest one in which the date is not in the future.
 
     Attributes
     ----------
-    day_first: whether 03/04/2026 is in April; None: not known.
+    day_first: whether 03/04/2026 is in April; None: unknown.
     say: reports how dates are read, once for each form that is not ISO 8601.
-    sample: gives the texts of the column in the first rows of the file.
+    sample: returns the texts of the column in the first rows of the file.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class DateReader:
         return {**vars(self), "say": str, "sample": tuple}  # a worker has no user
 
     def read(self, text: str) -> datetime:
-        """The date that a text says; UntimedError if it says none."""
+        """Return the date of a text; UntimedError if it is none."""
         if self.format != AUTO:
             return self._of_format(text)
         try:
@@ -144,7 +144,7 @@ class DateReader:
         return datetime(year, month, day, hour, minute, second, int(fraction.ljust(6, "0")), _zone(parts["zone"]))
 
     def _in_year(self, date_in: Callable[[int], datetime]) -> datetime:
-        """The date in the year of the user, or in the newest one in which it is not in the future."""
+        """Return the date in the year of the user, or in the newest one in which it is not in the future."""
         if self.year is not None:
             return date_in(self.year)
         latest = datetime.now(UTC).replace(tzinfo=None) + AHEAD
@@ -162,9 +162,9 @@ class DateReader:
     # --- day and month --------------------------------------------------------------------------------------
 
     def _day_and_month(self, parts: dict[str, str | None], text: str) -> tuple[int, int]:
-        """The day and the month of a date in numbers; UntimedError where nothing tells which is which.
+        """Return the day and the month of a numeric date; UntimedError if their order is unknown.
 
-        Dates with points have the day first wherever they are written.
+        Dates with points have the day first.
         """
         first, other = int(parts["first"] or 0), int(parts["other"] or 0)
         if f"{parts['first']}." in text:
@@ -182,7 +182,7 @@ class DateReader:
 
 
 def _orders(text: str) -> Iterator[bool]:
-    """Whether the day is first in a date in numbers, where these tell."""
+    """Yield whether the day is first in a numeric date, if its numbers determine it."""
     found = FORMS[-1].fullmatch(text.strip())
     if found and int(found["first"]) > 12:
         yield True
@@ -216,7 +216,7 @@ def _zone(text: str | None) -> timezone | None:
 
 
 def _check_format(format: str) -> None:
-    """InputError where `datetime.strptime` does not take a format."""
+    """Raise InputError if `datetime.strptime` does not accept a format."""
     if "%" not in format:
         hint = did_you_mean(format, [AUTO])
         hint = hint if hint.startswith("did") else "write --time-format '%d/%b/%Y:%H:%M:%S %z', for example"

@@ -1,7 +1,7 @@
-"""Blocks of a log are decoded, and their rows counted.
+"""Decode blocks of a log into batches, and count their rows.
 
-The rule of this module: a row counts when it has been decoded, as a column or by itself, so that who takes rows counts
-none of them, and `--head` means the same to everybody.
+The rule of this module: a row is counted when it has been decoded, in a column or singly, so that consumers of rows
+count none of them, and `--head` means the same to all.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from workbench.events.rows import InputEvents, LogBlock
 def decode(
     blocks: Iterator[LogBlock], account: Account, size: Callable[[bool], int], *, columns: bool, numbered: bool
 ) -> Iterator[LogBatch]:
-    """The rows of blocks (`count_blocks`) in batches, each decoded when the caller takes it.
+    """Decode the rows of blocks (`count_blocks`) into batches, each when the caller takes it.
 
-    A row that cannot be read ends them: it fails behind those before it.
+    A row that cannot be read ends them: its error follows the rows before it.
 
     Parameters
     ----------
-    size: the most rows of the next batch, of columns or not.
+    size: returns the maximum number of rows of the next batch, with columns or without.
     columns: whether rows may be columns.
-    numbered: whether anybody asks for the numbers of rows.
+    numbered: whether the numbers of rows are needed.
     """
     for block in blocks:
         found = block.columns() if columns else None
@@ -70,7 +70,7 @@ def _note_numbers(steps: Iterator[InputEvents], account: Account, numbers: list[
 
 
 def count_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, account: Account) -> Generator[LogBlock]:
-    """The same blocks, up to `--head` rows; the account counts their steps."""
+    """Limit blocks to `--head` rows; the account counts their steps."""
     account.is_exact &= reading.head is None
     for block in blocks:
         account.read += block.rows or 0
@@ -94,7 +94,7 @@ def _count_block(block: LogBlock, shown: str, reading: Reading, account: Account
 
 
 def _first_columns(block: LogBlock, reading: Reading, account: Account) -> Columns | None:
-    """The columns of as many rows as are still asked for."""
+    """Return the columns of the rows up to `--head`."""
     found = block.columns()
     if found is None or reading.head is None:
         return found

@@ -1,7 +1,7 @@
-"""Files of events and others: which format a name tells, how they are opened, and how they are written.
+"""Files of events and others: the formats of their names, opening, and writing.
 
-The rule of this module: what is written appears under its name only when it is complete, and vanishes else; but rows
-stay beside it, and what comes of a log without an end is there at once.
+The rule of this module: a written file appears under its name only when it is complete, and is otherwise removed; but
+rows are kept in a file beside it, and the output of a log without an end appears at once.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from workbench.events.table import endings, format_rows
 from workbench.interrupts import half_written
 
 BUFFER = 1 << 16
-"""Bytes at the beginning of a file that can be inspected before it is read."""
+"""Number of bytes at the beginning of a file that can be inspected before it is read."""
 
 # --- formats --------------------------------------------------------------------------------------------------
 
 
 def ending(name: str | Path) -> str:
-    """What tells the format at the end of a name, before `.gz` or `.zst`."""
+    """Return the ending of a name that determines the format, before `.gz` or `.zst`."""
     path = Path(name)
     return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
 
 
 def format_of(path: str | Path, option: str = "--format") -> str | None:
-    """The format that a file's name tells; None for a name without an ending, a device or a pipe.
+    """Return the format of a file's name; None for a name without an ending, a device or a pipe.
 
     Raises
     ------
-    InputError: the name has an ending, of a format that is none of ours.
+    InputError: the ending is that of no format.
     """
     name, found = Path(path), ending(path)
     known = endings()
@@ -54,13 +54,13 @@ def format_of(path: str | Path, option: str = "--format") -> str | None:
 
 
 def check_page_name(path: str | Path) -> None:
-    """Raise InputError where the name of a page of HTML ends as that of another kind of file."""
+    """Raise InputError if the name of an HTML page has another ending."""
     if Path(path).suffix.lower() not in ("", ".html", ".htm"):
         raise InputError("--html writes a page of HTML", where=str(path), hint="name it .html")
 
 
 def sniff_format(stream: io.BufferedReader) -> str:
-    """What the first bytes tell: Arrow and Parquet have their names there, JSON lines a bracket; else it is CSV."""
+    """Return the format that the first bytes show: Arrow and Parquet have marks, JSON lines a bracket; else CSV."""
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf")
     return next(row.name for row in reversed(list(format_rows().values())) if row.begins(start))
 
@@ -70,11 +70,11 @@ def sniff_format(stream: io.BufferedReader) -> str:
 
 @contextmanager
 def open_bytes(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, or of the standard input for `-`, decompressed where they are compressed.
+    """Open a file, or the standard input for `-`, and decompress it if it is compressed.
 
     Raises
     ------
-    InputError: it cannot be read, or the compressed data are damaged.
+    InputError: the file cannot be read, or the compressed data are damaged.
     """
     with readable(display_name(path)):
         if str(path) == "-":
@@ -94,7 +94,7 @@ def open_bytes(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.
 
 @contextmanager
 def sought(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The same for a format that is not read from beginning to end: what is compressed, in a file of its own."""
+    """Give a stream with random access: compressed data are copied to a temporary file."""
     if not isinstance(getattr(stream, "raw", None), Decompressed):
         yield stream
         return
@@ -109,7 +109,7 @@ def sought(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def readable(shown: str) -> Iterator[None]:
-    """What bytes can have against being read, as an error of ours."""
+    """Convert the errors of reading bytes into `InputError`."""
     try:
         yield
     except DamagedError as error:
@@ -121,13 +121,13 @@ def readable(shown: str) -> Iterator[None]:
 
 
 def not_text(error: UnicodeDecodeError, where: str) -> InputError:
-    """The error for bytes that are no characters."""
+    """Return the error for bytes that are not text in an encoding."""
     hint = "name another --encoding: latin-1 or cp1252, for example"
     return InputError(f"this is not {error.encoding.upper()} text: {error}", where=where, hint=hint)
 
 
 def display_name(path: str | Path) -> str:
-    """What messages call a file that is read."""
+    """Return the name of a file that is read, for messages."""
     return "<stdin>" if str(path) == "-" else str(path)
 
 
@@ -140,20 +140,20 @@ def _raw(stream: IO[bytes]) -> io.RawIOBase:
 
 @contextmanager
 def replacing(target: Path, stays: Callable[[], bool] | None = None) -> Iterator[Path]:
-    """An empty file beside `target`, with its suffix, that takes its name at the end, or vanishes.
+    """Give an empty file beside `target`, with its suffix, that takes its name at the end, or is removed.
 
     Parameters
     ----------
-    stays: whether it is of use when the end has not come: it stays then, under the name that the error notes.
+    stays: whether an incomplete file is useful: it is then kept, under the name that the error notes.
 
     Raises
     ------
-    InputError: it cannot be made there.
+    InputError: the file cannot be created there.
     """
     name = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
     half_written[str(name)] = stays is not None
     work().tell()
-    try:  # around the making, too: whenever this is interrupted, nothing is left behind
+    try:  # includes the creation: an interrupt at any time leaves nothing behind
         try:
             name.touch(exist_ok=False)
         except OSError as error:
@@ -178,7 +178,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def is_terminal(path: str | Path) -> bool:
-    """Whether somebody looks at what is written there."""
+    """Whether the output is written to a terminal."""
     return str(path) == "-" and sys.stdout.isatty()
 
 
@@ -196,11 +196,11 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 
 class UnwrittenError(InputError):
-    """Something cannot be written."""
+    """The error for an output that cannot be written."""
 
 
 def unwritten(error: OSError, path: str | Path = "") -> InputError:
-    """The system's word that something cannot be written, as an error of ours."""
+    """Convert an error of the system about writing into `InputError`."""
     return UnwrittenError(
         f"cannot write there: {error.strerror}", where=str(path or error.filename or "standard output")
     )
@@ -214,26 +214,26 @@ def destination(
     appended: bool = False,
     appearing: ExitStack | None = None,
 ) -> Iterator[IO[str]]:
-    """Where text is written to (its `buffer` takes bytes): a file, compressed for `.gz` and `.zst`, or a stream.
+    """Open a text output (its `buffer` takes bytes): a file, compressed for `.gz` and `.zst`, or a stream.
 
     Parameters
     ----------
     stays: as in `replacing`.
-    appended: whether it is written behind what there is in the file, under its own name.
+    appended: whether text is appended to the file, under its own name.
     appearing: gives the file its name when this stack is closed, after the file is complete; None: at once.
 
     Raises
     ------
-    InputError: it cannot be written there.
+    InputError: the output cannot be written there.
     """
     target = Path(os.path.realpath(path))
     if str(path) == "-":
         if not is_terminal(path) and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # a log, whatever the terminal can show
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")  # a log, independent of the terminal's characters
         yield sys.stdout
         sys.stdout.flush()
     elif is_stream(path):
-        device = io.BufferedWriter(_Written(Path(path), path))  # where /dev/stderr leads to may be no name
+        device = io.BufferedWriter(_Written(Path(path), path))  # /dev/stderr may lead to no name
         with io.TextIOWrapper(device, "utf-8", newline="", line_buffering=device.isatty()) as stream:
             yield stream
     else:
@@ -258,18 +258,18 @@ def _writable(name: Path, shown: str | Path, mode: str) -> io.BufferedWriter:
 
 
 class _Written(io.FileIO):
-    """A file that says which it is where it cannot be written; `shown` is what the user calls it."""
+    """A file whose errors name it; `shown` is its name for the user."""
 
     def __init__(self, path: Path, shown: str | Path, mode: str = "w") -> None:
         super().__init__(path, mode)
         self._shown, self._failed = str(shown), False
 
     def write(self, data: Any) -> int:
-        if self._failed:  # which has been told: what is still on its way, while all ends, goes nowhere
+        if self._failed:  # the error has been reported: data that is still being written is dropped
             return memoryview(data).nbytes
         try:
             return super().write(data)
-        except BrokenPipeError:  # whoever reads it has had enough
+        except BrokenPipeError:  # the reader has closed the pipe
             raise
         except OSError as error:
             self._failed = True

@@ -1,7 +1,7 @@
-"""A file that grows: its bytes as somebody writes them, also when it is rotated.
+"""Follow a file that grows: read its bytes as they are written, also when it is rotated.
 
-The rule of this module: a file that has been renamed is read to its end, and until there is something in the new one
-of its name; one that has been truncated is read from its beginning. Each is a file of the log, with its own header.
+The rule of this module: a renamed file is read to its end, and until the new file of its name has content; a truncated
+one is read from its beginning. Each is a file of the log, with its own header.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from workbench.events.packing import COMPRESSIONS
 from workbench.interrupts import checkpoint, hold
 
 POLL = 0.1
-"""Seconds between two looks at a file in which there is nothing new."""
+"""Seconds between two checks of a file without new bytes."""
 
 
 class FollowedFile(io.RawIOBase):
-    """The bytes of a file as they come; they end when it has been truncated, or another file has its name.
+    """The bytes of a file as they come; they end when it is truncated, or another file has its name.
 
     Parameters
     ----------
-    ends: whether they end with the file as it is.
+    ends: whether they end at the present end of the file.
 
     Attributes
     ----------
     inode: the number of the file.
-    count: how many bytes have been read.
+    count: the number of bytes that have been read.
     """
 
     def __init__(self, path: str, *, ends: bool = False) -> None:
@@ -48,7 +48,7 @@ class FollowedFile(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         while True:
-            is_over = self._ends or self._is_over()  # before it is read: what has been written until then is read
+            is_over = self._ends or self._is_over()  # before reading: all that has been written until then is read
             if size := self._file.readinto(room) or 0:
                 self.count += size
                 return size
@@ -76,11 +76,11 @@ class Follower:
     Parameters
     ----------
     older: files that are read before it, to their ends.
-    rotated: is called when a file has been read, and the next one is opened.
+    rotated: called when a file has been read, and the next one is opened.
 
     Attributes
     ----------
-    file: that which is being read; None before the first.
+    file: the file that is being read; None before the first.
     """
 
     path: str
@@ -89,7 +89,7 @@ class Follower:
     file: FollowedFile | None = field(default=None, init=False, compare=False)
 
     def files(self) -> Iterator[FollowedFile]:
-        """The files, one after the other."""
+        """Yield the files, one after the other."""
         for each in self.older:
             yield self._next(each, ends=True)
         while True:
@@ -100,7 +100,7 @@ class Follower:
 
     def _next(self, path: str, *, ends: bool = False) -> FollowedFile:
         file = FollowedFile(path, ends=ends)
-        with hold():  # what is known of the log is of the file that is read
+        with hold():  # the state of the log must match the file that is read
             if self.file is not None:
                 self.rotated()
             self.file = file
@@ -108,11 +108,11 @@ class Follower:
 
 
 def find_followed_file(given: Any) -> str:
-    """The file that is followed.
+    """Return the file to follow.
 
     Raises
     ------
-    InputError: what is given is no file of text, or several.
+    InputError: the log is no text file, or several files.
     """
     files = list_named_files(given) or []
     path = str(files[0]).rpartition("=")[2] if files and not os.path.exists(files[0]) else str(*files[:1])
@@ -130,11 +130,11 @@ def find_followed_file(given: Any) -> str:
 
 
 def files_since(path: LogPath, inode: int, count: int) -> list[str] | None:
-    """The older files that have had the name of a file since so many bytes of one were read, and that one itself.
+    """List the files that have had the name of a file since `count` bytes of the file `inode` were read, and that file.
 
     Returns
     -------
-    Those behind `path` in age, the oldest first; none if it is `path`; None where it is gone.
+    The files older than `path`, the oldest first; none if `inode` is `path` itself; None if it is gone.
     """
     beside = glob.glob(f"{glob.escape(str(path))}[.-]*")
     names = [each for each in beside if ROTATED.fullmatch(each[len(str(path)) :]) and os.path.isfile(each)]

@@ -1,6 +1,6 @@
-"""Arrow columns of a log as the arrays of compiled code.
+"""Decode Arrow columns of a log to the arrays of compiled code.
 
-The rule of this module: a column is taken as a whole or left to who looks at the rows; numbers are not copied.
+The rule of this module: a column is decoded as a whole or left to readers of single rows; numbers are not copied.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from workbench.events.values import UnreadableError, Words, from_text
 
 
 def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
-    """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
+    """Decode an Arrow column for compiled code; None if some cell may be no event of the domain, or is not plain.
 
     Parameters
     ----------
-    domain: one that `has_array`, or a tuple of such.
+    domain: one with `has_array`, or a tuple of such.
     column: of any type.
-    stored: whether all its floats are as they were stored. Else they were read from texts, of which we do not take all
-        that Arrow takes for infinite or no number. Where they are stored, they may be whole or half as wide.
+    stored: whether its floats were stored as numbers. Otherwise they were read from texts, and Arrow accepts more
+        spellings of infinity and NaN than we do. Stored floats may be whole numbers, or of half the width.
     """
     if isinstance(domain, Tuple):
         read = _decode_structs if pa.types.is_struct(column.type) else _decode_json
@@ -62,14 +62,14 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
     ):
         try:
             column = column.cast(wanted)
-        except pa.ArrowInvalid:  # some are not exactly floats
+        except pa.ArrowInvalid:  # some numbers are no floats
             return None
     if column.type != wanted:
         return None
     present = None if column.null_count == 0 else bits_of(column, 0)
     array = bits_of(column, 1) if pa.types.is_boolean(wanted) else numbers_of(column)
     if present is not None:
-        array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
+        array = np.where(present, array, array.dtype.type(0))  # the value of a null is arbitrary
     if isinstance(domain, Texts):
         return EventArray(TextColumn(array, labels or [""]), present)
     if isinstance(domain, Enum):
@@ -84,7 +84,7 @@ def decode_column(domain: Domain, column: Any, *, stored: bool = False) -> Event
 
 
 def decode_texts(column: Any) -> EventArray | None:
-    """A column of texts as compiled code takes it, without a look at which are the same; None where it is short."""
+    """Decode a column of texts for compiled code without comparing them; a short column as `decode_column` does."""
     texts = texts_of(column)
     if not isinstance(texts, StoredTexts):
         return decode_column(STR, column)
@@ -92,7 +92,7 @@ def decode_texts(column: Any) -> EventArray | None:
 
 
 def _tells_apart(kind: Any) -> bool:
-    """Whether texts of values of this type are those that rows have for them."""
+    """Whether values of this type have the same texts as in rows."""
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 
@@ -108,12 +108,12 @@ def _decode_times(domain: Times, column: Any) -> EventArray | None:
 
 
 def _decode_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
-    """The fields of a record from a column of structs, which may have others; None where some are missing."""
+    """Decode the fields of a record from a column of structs, which may have more; None where some are missing."""
     names = [column.type.field(i).name for i in range(column.type.num_fields)]
     if not isinstance(domain, Record) or any(names.count(label) != 1 for label in domain.labels):
         return None
     present = None if column.null_count == 0 else bits_of(column.is_valid(), 1)
-    inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
+    inside = dict(zip(names, column.flatten(), strict=True))  # the fields are null where the struct is
     parts = []
     for label, field in zip(domain.labels, domain.fields, strict=True):
         part = decode_column(field, inside[label], stored=stored)
@@ -124,7 +124,7 @@ def _decode_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | No
 
 
 def _decode_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
-    """The fields of tuples that are JSON text in cells; each text is read once."""
+    """Decode the fields of tuples that are JSON text in cells; each text is read once."""
     del stored
     if not is_text_type(column.type):
         return None
@@ -137,7 +137,7 @@ def _decode_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
 
 
 def _of_texts(domain: Tuple, texts: Any) -> list[Any] | None:
-    """An array per scalar field of tuples that are JSON texts, with at least one entry."""
+    """Return an array for each scalar field of tuples that are JSON texts, with at least one entry."""
     try:
         known = [from_text(text, domain) for text in texts.to_pylist()]
     except (UnreadableError, AttributeError):

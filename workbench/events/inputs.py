@@ -1,7 +1,7 @@
-"""The files of a log: what a user names as its input, one after the other.
+"""The files of a log: the inputs that a user names, in their order.
 
-The rule of this module: a folder or a pattern stands for its files in the order in which people count (`log2` comes
-before `log10`), and one that stands for none is an error.
+The rule of this module: a folder or a pattern stands for its files in natural order (`log2` comes before `log10`), and
+one that stands for none is an error.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workbench.events.table import USUAL, endings, format_row
 LogPath = str | Path
 
 PACKED = 4
-"""How much larger a log is than what it takes compressed, about."""
+"""The approximate ratio of the size of a log to its compressed size."""
 
 
 def list_named_files(given: Any) -> list[LogPath] | None:
-    """What is given as a log, if it is files: a path or several; None where it is something else."""
+    """Return the given log as files, if it is a path or several; None otherwise."""
     if isinstance(given, str | Path):
         return [given]
     if isinstance(given, list | tuple) and given and all(isinstance(each, str | Path) for each in given):
@@ -35,11 +35,11 @@ def list_named_files(given: Any) -> list[LogPath] | None:
 
 
 def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
-    """The files of a log in order: files, `-` for the standard input, folders and patterns.
+    """Return the files of a log in order: files, `-` for the standard input, folders and patterns.
 
     Raises
     ------
-    InputError: one is not there, or holds no file.
+    InputError: a file does not exist, or a folder has no file.
     """
     found = [file for each in list_named_files(given) or () for file in _files(each)]
     if found.count("-") > 1:
@@ -48,7 +48,7 @@ def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
 
 
 def estimate_rows(given: Any) -> int | None:
-    """How many rows data have, of files about, by their sizes; None where the end is not known."""
+    """Return the number of rows of data, estimated from sizes for files; None if the end is unknown."""
     if list_named_files(given) is None:
         some = next(iter(given.values()), ()) if isinstance(given, Mapping) else given
         return len(some) if isinstance(some, Sequence) else getattr(some, "num_rows", getattr(some, "size", None))
@@ -67,7 +67,7 @@ def estimate_rows(given: Any) -> int | None:
 
 
 def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath | None]) -> None:
-    """InputError where files, by their options, would take the place of what is read or written besides."""
+    """Raise InputError if a file named by an option would replace another one that is read or written."""
     files = {option: file for option, file in kept.items() if file not in (None, "error", "skip")}
     taken = {os.path.realpath(each): "what is read" for each in read_files(read)} if files else {}
     if output:
@@ -79,20 +79,20 @@ def see_apart(read: object, output: LogPath | None, kept: Mapping[str, LogPath |
 
 
 def read_files(given: object) -> Iterator[str]:
-    """The files of a log, also where a type of events stands before them (`Smoke=smoke.csv`)."""
+    """Yield the files of a log, also where a type of events precedes them (`Smoke=smoke.csv`)."""
     for each in list_named_files(given) or ():
-        with suppress(InputError):  # told where it is read
+        with suppress(InputError):  # the error is reported when the file is read
             yield from map(str, _files(each if os.path.exists(each) else str(each).rpartition("=")[2]))
 
 
 ROTATED = re.compile(r"[.-][0-9][0-9T:-]*")
-"""What names of files get that are rotated: `.1`, `-20261124`; of those that are then compressed, more."""
+"""The endings of rotated files: `.1`, `-20261124`; compressed ones have a further ending."""
 MOST_ROTATIONS = 9999
-"""A greater number behind a name is a date."""
+"""The greatest number of a rotation; a greater number behind a name is a date."""
 
 
 def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
-    """Files as people order them; where they are one log and what was rotated of it, the oldest first."""
+    """Sort files in natural order; a log and its rotated files with the oldest first."""
     found = sorted(files, key=natural)
     name = str(found[0])
     unpacked = {each: re.sub(rf"({'|'.join(map(re.escape, COMPRESSIONS))})$", "", str(each)) for each in found[1:]}
@@ -106,7 +106,7 @@ def _sort_log(files: Iterable[LogPath]) -> list[LogPath]:
 
 
 def natural(path: LogPath) -> list[tuple[int, str]]:
-    """What orders names as people do: numbers in them count as numbers."""
+    """Return the sort key of natural order: numbers in names count as numbers."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
 
 
@@ -132,7 +132,7 @@ def _files(given: LogPath) -> list[LogPath]:
 
 
 def _inside(folder: Path) -> Iterator[LogPath]:
-    """The files in a folder, and in those of its folders that Spark makes for parts of one, as `batch=00000007`."""
+    """Yield the files in a folder, and in those of its folders that Spark makes for parts, as `batch=00000007`."""
     for each in folder.iterdir():
         if each.name[0] not in "._" and each.is_file():
             yield each
@@ -141,7 +141,7 @@ def _inside(folder: Path) -> Iterator[LogPath]:
 
 
 def _folder(path: str) -> str:
-    """The folder in front of the first part of a pattern that stands for several."""
+    """Return the folder in front of the first part of a pattern that stands for several."""
     folder = os.path.dirname(path)
     while glob.has_magic(folder):
         folder = os.path.dirname(folder)

@@ -1,7 +1,7 @@
-"""Logs of text in which each line is a row.
+"""Read logs of text in which each line is a row.
 
 The rule of this module: a line is a row wherever it is read, from a file, a pipe or a part of a file, and has the
-number that it has in the whole file. Empty lines are passed over.
+number that it has in the whole file. Empty lines are ignored.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from workbench.events.reading import Reading
 from workbench.events.rows import InputEvents, LogBlock, RowReader, Taker
 
 MOST = 1000
-"""Sets of keys whose meaning is kept."""
+"""Maximum number of key sets whose column maps are cached."""
 
 
 class LineReader(RowReader):
-    """Makes a step of each line, whose text `cells` takes."""
+    """A reader with a step for each line, which `cells` splits."""
 
     def rows(self, lines: Iterable[str], shown: str) -> Iterator[tuple[int, str]]:
         return enumerate(lines, 1)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Lines that are there."""
+        """Yield blocks of the lines that have arrived."""
         first = self.part.skipped
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
@@ -41,11 +41,11 @@ class LineReader(RowReader):
             first += count
 
     def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
-        """Whole lines, so many of them, behind the first ones of their file."""
+        """Return a block of `count` whole lines, behind the first `first` lines of the file."""
         return LogBlock(partial(self.line_steps, lines, shown, first), rows=count)
 
     def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        """The steps of some lines, one by one."""
+        """Yield the steps of some lines, one by one."""
         return self.located(number_lines(lines, first), shown)
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
@@ -53,7 +53,7 @@ class LineReader(RowReader):
 
 
 class RecordReader(LineReader):
-    """Makes a step of each line, in which values have keys, which are its columns."""
+    """A reader with a step for each line, in which values have keys, which are its columns."""
 
     noun = "key"
 
@@ -64,7 +64,7 @@ class RecordReader(LineReader):
         self._known: dict[tuple[str, ...] | None, tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def turn_to(self, keys: tuple[str, ...] | None) -> None:
-        """Read cells under these keys from now on, or, for None, one that is the event of the only input.
+        """Read cells under these keys from now on; for None, one cell that is the event of the only input.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Lines of a log as they come, of a file as of a pipe, and which of them are whole rows.
+"""Read lines of a file or a pipe as they come, and find out which are whole rows.
 
-The rule of this module: nobody waits for what has not come. A block is what is there, up to a size; what has not come
-to its end belongs to the next one.
+The rule of this module: reading never waits for bytes that have not arrived. A block is what has arrived, up to a size;
+an incomplete row belongs to the next block.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from workbench.errors import InputError
 from workbench.events.packing import DerivedBytes
 
 SIZE = 1 << 21
-"""Bytes that are read as a block."""
+"""Number of bytes of a block."""
 FEW = 1 << 14
-"""Bytes of a block in which columns are not looked for: rows are there sooner than what columns need."""
+"""Size of a block in bytes below which single rows are faster than columns."""
 LONGEST = 1 << 27
-"""Bytes that a line may have."""
+"""Maximum number of bytes of a line."""
 BOM = b"\xef\xbb\xbf"
 QUOTE, LINE, RETURN = b'"\n\r'
 
 
 def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
-    """The bytes of a stream: of a file so many at a time, of a pipe what has come by now; and whether that is all.
+    """Yield the bytes of a stream, by block of a file or as they arrive in a pipe, and whether they are the last.
 
-    What comes last is empty.
+    The last bytes are empty.
     """
     raw, file = getattr(stream, "raw", None), is_whole(stream)
     data = b"-"
@@ -44,25 +44,25 @@ def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
 
 
 def is_whole(stream: io.BufferedReader) -> bool:
-    """Whether all of it is there: a file, and no pipe."""
+    """Whether all bytes of a stream are available: it is a file, not a pipe."""
     raw = getattr(stream, "raw", None)
     return is_whole(raw.source) if isinstance(raw, DerivedBytes) else stream.seekable()
 
 
 def count_lines(data: bytes) -> int:
-    """How many lines there are, the last of which may have no end."""
+    """Return the number of lines; the last one may have no end."""
     if b"\r" in data:
         return len(data.splitlines())
     return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
 def number_lines(data: bytes, first: int) -> Iterator[tuple[int, str]]:
-    """The lines of a text, with their numbers, so many lines behind the first of its file."""
+    """Yield the lines of a text with their numbers, when `first` lines of the file precede it."""
     return enumerate(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), first + 1)
 
 
 def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
-    """The same in lines that have come to their ends; InputError for one that does not."""
+    """Yield the bytes of a stream in whole lines; InputError for a line that is too long."""
     rest, length = list[bytes](), 0
     for data, last in arriving(stream):
         cut = len(data) if last else data.rfind(b"\n") + 1
@@ -77,10 +77,10 @@ def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
 
 
 class BegunRow:
-    """What has come of a row that has not come to its end.
+    """The bytes of a row whose end has not arrived.
 
-    Nobody looks through all of a long one for every few bytes behind it: they wait where none of them can end it. Where
-    quotation marks are in doubt they may wait for longer than they have to, but not beyond the length of a line.
+    Bytes behind a long row wait while none of them can end it, so that it is not rescanned for each. Where quotation
+    marks are in doubt, they may wait longer than necessary, but not beyond the length of a line.
     """
 
     def __init__(self, shown: str) -> None:
@@ -88,13 +88,13 @@ class BegunRow:
         self.keep(b"")
 
     def keep(self, rest: bytes) -> None:
-        """There is no whole row in these bytes; InputError where they are too many for one."""
+        """Store bytes without a whole row; InputError if they are too long for a row."""
         _see_length(len(rest), self._shown)
         self._parts, self._length, self._long = [rest], len(rest), len(rest) >= SIZE
         self._odd = self._long and rest.count(b'"') % 2 > 0
 
     def append_bytes(self, data: bytes, *, last: bool) -> bytes | None:
-        """All that is there, with these bytes behind it; None where there is still no whole row in it."""
+        """Append bytes, and return all stored bytes; None if there is still no whole row in them."""
         self._parts.append(data)
         self._length += len(data)
         if last or not self._long or self._length > LONGEST + SIZE or self._may_end(data):
@@ -103,7 +103,7 @@ class BegunRow:
         return None
 
     def _may_end(self, data: bytes) -> bool:
-        """Whether there is an end of a line between quotation marks of which an even number has come."""
+        """Whether the bytes contain the end of a line behind an even number of quotation marks."""
         if b'"' not in data:
             return not self._odd and b"\n" in data
         import numpy as np
@@ -119,16 +119,16 @@ def _see_length(length: int, shown: str) -> None:
 
 
 def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
-    """How many bytes of a text of CSV are whole rows; None where there is doubt what its rows are.
+    """Return the number of bytes of CSV text that are whole rows; None if the rows are in doubt.
 
-    There is none where each quotation mark opens a cell, closes it, or is one of two: a mark that opens follows what
-    is between cells, and one that closes is followed by it. So which is which tells its number.
+    The rows are certain where each quotation mark opens a cell, closes it, or is one of two: an opening mark follows a
+    delimiter, and a closing one precedes one. So the number of a mark decides which it is.
     """
     if not quote or quote.encode() not in data:
         cut = data.rfind(b"\n") + 1
         return None if _returns(data[:cut]) else cut
     if len(data) < FEW:
-        return None  # rows are read sooner one by one
+        return None  # single rows are read faster
     import numpy as np
 
     text = np.frombuffer(b"\n" + data + b"\n", np.uint8)
@@ -138,19 +138,19 @@ def whole_rows(data: bytes, between: str, quote: str = '"') -> int | None:
     if not (np.isin(text[opening], ends).all() and np.isin(text[closing], [*ends, RETURN]).all()):
         return None
     cut = data.rfind(b"\n") + 1
-    if np.searchsorted(marks, cut) % 2:  # it lies in a cell
+    if np.searchsorted(marks, cut) % 2:  # the cut lies in a cell
         cuts: Any = np.flatnonzero(text[1:-1] == LINE) + 1
         cut = int(cuts[np.searchsorted(marks, cuts) % 2 == 0].max(initial=0))
     return None if _returns(data[:cut]) else cut
 
 
 def _returns(data: bytes) -> bool:
-    """Whether lines end otherwise than others do, which cells might, too."""
+    """Whether some lines end in another way than others, as cells might, too."""
     return b"\0" in data or (b"\r" in data and data.replace(b"\r\n", b"").count(b"\r") > 0)
 
 
 def count_rows(data: bytes, quote: str = '"') -> int:
-    """How many rows of CSV these are, which are whole ones (`whole_rows`)."""
+    """Return the number of rows in CSV text that consists of whole rows (`whole_rows`)."""
     if not quote or quote.encode() not in data:
         return count_lines(data)
     import numpy as np
@@ -161,7 +161,7 @@ def count_rows(data: bytes, quote: str = '"') -> int:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether these are characters of UTF-8."""
+    """Whether the bytes are text in UTF-8."""
     try:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:
@@ -169,8 +169,8 @@ def is_text(data: bytes) -> bool:
 
 
 def count_braced_lines(data: bytes) -> int | None:
-    """How many lines there are, where each is between braces; else None."""
-    if not (data.startswith(b"{") and data.endswith(b"}\n")) or b"\r" in data:  # which also ends a line
+    """Return the number of lines, if each is enclosed in braces; else None."""
+    if not (data.startswith(b"{") and data.endswith(b"}\n")) or b"\r" in data:  # it also ends a line
         return None
     import numpy as np
 
@@ -185,7 +185,7 @@ class KeptRow(list[str]):
 
     Attributes
     ----------
-    text: as it stands in the file.
+    text: the row as it stands in the file.
     """
 
     def __init__(self, cells: Iterable[str], text: str) -> None:
@@ -194,7 +194,7 @@ class KeptRow(list[str]):
 
 
 class OddLine(InputError):
-    """A line that is no row; `text` is it as it stands in the file."""
+    """The error for a line that is no row; `text` is the line as it stands in the file."""
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(what)
@@ -202,11 +202,11 @@ class OddLine(InputError):
 
 
 class KeptLines:
-    """Lines of which those of the last row are known; of a bad row only the first is given up.
+    """Lines with a memory of those of the last row; of a bad row only the first is dropped.
 
     Attributes
     ----------
-    number: of the last line that was taken.
+    number: the number of the last line that was taken.
     over: whether there are no more.
     """
 
@@ -228,12 +228,12 @@ class KeptLines:
         return line
 
     def pop_lines(self) -> str:
-        """The lines of a row."""
+        """Return the lines of a row, and forget them."""
         found, self._lines = "".join(self._lines), []
         return found.rstrip("\r\n")
 
     def first(self) -> str:
-        """The first of them; the others are read again."""
+        """Return the first line of a row; the others are read again."""
         bad, *others = self._lines
         self._again += reversed(others)
         self.number -= len(others)

@@ -1,6 +1,6 @@
-"""What is found in the columns of a log, and what it would be for: a look at its first rows.
+"""Inspect the first rows of a log: the columns, and the inputs that they belong to.
 
-The rule of this module: nothing is run, and what is missing is no error; what a run would say of a cell is said.
+The rule of this module: nothing is run, and a missing column is no error; errors of cells are those of a run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from workbench.events.rows import RowReader
 from workbench.events.values import INTEGER, NUMBER, TRUTH, Unheld, UnreadableError
 
 ROWS = 1000
-"""Rows of a file that are looked at."""
+"""Number of rows of a file that are inspected."""
 PADDED = re.compile(r"[+-]?0[0-9]")
-"""A number with leading zeros, as codes and identifiers have: 007 is another one than 7."""
+"""A pattern for numbers with leading zeros, as in codes and identifiers: 007 differs from 7."""
 WORDS = {
     int: "whole numbers", float: "numbers", bool: "truth values", str: "texts",
     dict: "objects", list: "arrays", Unheld: "numbers that no float holds",
@@ -41,10 +41,10 @@ class FoundColumn:
 
     Attributes
     ----------
-    kind: its type in the file; of texts, what the first rows hold.
-    nulls: how many of them are empty.
-    inputs: what it is for: `x: int`, `e.user: int`.
-    wrong: what a run says of the first cell that is no event; empty if all are.
+    kind: its type in the file; for texts, what the first rows contain.
+    nulls: the number of empty cells.
+    inputs: the inputs that use it: `x: int`, `e.user: int`.
+    wrong: the error of the first cell that is no event; empty if there is none.
     """
 
     name: str
@@ -60,8 +60,8 @@ class FoundFile:
 
     Attributes
     ----------
-    rows: how many rows have been looked at.
-    missing: the inputs that have no column, with what may be meant.
+    rows: the number of rows that have been inspected.
+    missing: the inputs without a column, with suggestions.
     """
 
     file: str
@@ -82,11 +82,11 @@ class FoundFile:
 
 
 def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -> Iterator[FoundFile]:
-    """The columns of each file of a log.
+    """Yield the columns of each file of a log.
 
     Raises
     ------
-    InputError: a file cannot be read, or a column that the user names is not there.
+    InputError: a file cannot be read, or a column that the user names does not exist.
     """
     for file in log_files(path):
         with _leniently(file, program, reading) as (reader, lines, shown):
@@ -98,11 +98,11 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
 def samples(
     path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, count: int
 ) -> Iterator[tuple[str, dict[str, list[Any]], Callable[[str, Sequence[Any]], str]]]:
-    """The name of each file of a log, the cells of its columns in its first rows, and their kinds by column."""
+    """Yield the name of each file, the cells of its columns in its first rows, and a function for their kinds."""
     for file in log_files(path):
         with _leniently(file, program, reading) as (reader, lines, shown):
             kinds, cells = reader.sample(lines, shown, count)
-            known = {} if reader.typed else kinds  # those of typed columns are in the format's own words
+            known = {} if reader.typed else kinds  # those of typed columns are named by the format
             if not reader.typed:
                 cells = {name: [plain_cell(cell, reading) or None for cell in some] for name, some in cells.items()}
             yield shown, cells, partial(_column_kind, known, reader.typed)
@@ -115,7 +115,7 @@ def _column_kind(known: Mapping[str, str], typed: bool, name: str, cells: Sequen
 def _leniently(
     file: LogPath, program: Ported, reading: Reading
 ) -> AbstractContextManager[tuple[RowReader, io.TextIOWrapper, str]]:
-    """A file of a log in which nothing is an error that can be passed over."""
+    """Open a file of a log with all avoidable errors suppressed."""
     return open_log(file, lenient_ports(program), lenient(reading), Reporter())
 
 
@@ -159,7 +159,7 @@ def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
 
 
 def guess_type(cells: Sequence[Any], typed: bool = False) -> str:
-    """What texts hold, or typed data, in which a text is a text."""
+    """Return the type of texts, or of typed data, in which a text is a text."""
     kinds = dict.fromkeys(_kind(cell, typed) for cell in cells if cell is not None and (typed or cell != ""))
     if kinds.keys() == {"whole numbers", "numbers"}:
         return "numbers"

@@ -1,6 +1,6 @@
-"""The arrays of compiled code as Arrow columns of what a program shows, and the rows of those.
+"""Convert the arrays of compiled code to Arrow columns of outputs, and these to rows.
 
-The rule of this module: a column is what `columns.kind` says; a null is no event, and tuples are JSON text.
+The rule of this module: `columns.kind` defines the type of a column; a null is no event, and tuples are JSON text.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from workbench.events.values import from_text
 
 
 def outputs_to_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
-    """What outputs show as an Arrow table with a row a step; several events of one in a step take several rows.
+    """Convert outputs to an Arrow table with a row for each step; several events of one in a step take several rows.
 
     Parameters
     ----------
-    outputs: name to events (`session.OutputEvents`), with `steps`, where there are several outputs.
-    domains: those of the outputs. A null is no event.
+    outputs: name to events (`session.OutputEvents`), with `steps` if there are several outputs.
+    domains: the domains of the outputs. A null is no event.
     """
     return pa.table(outputs_to_columns(outputs, domains)[1], list(domains))
 
 
 def outputs_to_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
-    """The columns of that table, and the step of each of its rows, where outputs have `steps`."""
+    """Return the step of each row of that table, if outputs have `steps`, and its columns."""
     rows: list[Any] = []
     of_rows = next(iter(outputs.values())).steps
     if len(domains) > 1:
         steps = [outputs[name].steps for name in domains]
-        numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
+        numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among the events of its step
         width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
         rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
         every = np.unique(np.concatenate(rows))
@@ -55,14 +55,14 @@ def outputs_to_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]
 
 
 def _output_to_arrow(domain: Domain, output: Any, name: str) -> Any:
-    """An Arrow array of the events of an output; of those that have no arrays, of their values."""
+    """Convert the events of an output to an Arrow array; those without arrays from their values."""
     if output.fields and has_columns(domain):
         return events_to_arrow(domain, output.fields)
     return to_column(domain, output.events(), f"output '{name}'")
 
 
 def events_to_arrow(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
-    """The same of events with an array per scalar field: tuples are JSON text."""
+    """Convert events with an array for each scalar field to an Arrow array: tuples are JSON text."""
     if not isinstance(domain, Tuple):
         return numbers_to_arrow(domain, arrays[0], there)
     fields = (
@@ -73,7 +73,7 @@ def events_to_arrow(domain: Domain, arrays: Sequence[Any], there: Any = None) ->
 
 
 def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:
-    """What is in the rows of a table of outputs, the values of JSON texts among it."""
+    """Yield the rows of a table of outputs; JSON texts are parsed."""
     lists = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         domain, values = domains[name], column.to_pylist()
@@ -86,5 +86,5 @@ def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, 
 
 
 def is_texts_of_numbers(domain: Domain, column: Any) -> bool:
-    """Whether a column of floats has their texts, some of which are whole numbers."""
+    """Whether a column of floats has texts, some of which are whole numbers."""
     return isinstance(domain, Reals) and pa.types.is_string(column.type)

@@ -1,7 +1,7 @@
-"""Outputs of a program in files of their own.
+"""Write the outputs of a program to files of their own.
 
-The rule of this module: a run gives its rows to one writer, whether there is one file or several. The files take their
-names together, when all of them are complete; where one fails, none does.
+The rule of this module: a run passes its rows to one writer, whether there is one file or several. The files take their
+names together, when all of them are complete; if one fails, none does.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from workbench.interrupts import hold
 
 @dataclass(frozen=True)
 class OutputRows:
-    """Which rows, and which of their columns, are those of one output.
+    """The selection of the rows and columns of one output.
 
     Parameters
     ----------
-    ports: has the columns.
-    column: the one that tells; empty: all rows are.
-    value: what stands there; None: anything.
+    ports: the columns.
+    column: the column that decides about a row; empty: all rows are selected.
+    value: the required value of that column; None: any.
     """
 
     ports: Ports
@@ -35,17 +35,17 @@ class OutputRows:
     value: Value | None = None
 
     def has(self, row: Mapping[str, Value]) -> bool:
-        """Whether a row is one of these."""
+        """Whether a row is selected."""
         if self.value is None:
             return not self.column or self.column in row
         return bool(row.get(self.column) == self.value)
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What the columns have in a row."""
+        """Return the selected columns of a row."""
         return {name: row[name] for name in self.ports.shown if name in row}
 
     def of_table(self, table: Any) -> Any:
-        """These rows of an Arrow table."""
+        """Return the selected rows and columns of an Arrow table."""
         found = table.select(list(self.ports.shown))
         if not self.column:
             return found
@@ -58,11 +58,11 @@ class OutputRows:
 
 
 def rows_of_outputs(ports: Ports, names: Sequence[str], *, steps: bool = False) -> dict[str, OutputRows]:
-    """The rows of each of these outputs, with the columns that are those of no output.
+    """Return the selection of each of these outputs, with the columns that belong to no output.
 
     Parameters
     ----------
-    ports: has the columns of all rows.
+    ports: the columns of all rows.
     steps: whether each step has a row in each file, also without an event of its output.
     """
     found = {}
@@ -73,7 +73,7 @@ def rows_of_outputs(ports: Ports, names: Sequence[str], *, steps: bool = False) 
 
 
 class SplitWriter(EventWriter):
-    """Gives the rows of each output to a writer of its own."""
+    """Passes the rows of each output to its own writer."""
 
     def __init__(self, parts: Sequence[tuple[OutputRows, EventWriter]]) -> None:
         self._parts = parts
@@ -117,13 +117,13 @@ def write_outputs(
     live: bool,
     stays: Stays | None = None,
 ) -> Iterator[SplitWriter]:
-    """A writer of the rows of each output into its file; the others are not written.
+    """Give a writer of the rows of each output into its file; other outputs are not written.
 
     Parameters
     ----------
-    files: of outputs, by name.
-    of: the program, as messages call it.
-    format: gives that of a file.
+    files: the files by the names of outputs.
+    of: the program, for messages.
+    format: returns the format of a file.
     live, stays: as in `write_events`.
 
     Raises

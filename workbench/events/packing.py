@@ -1,7 +1,7 @@
-"""Bytes that are compressed, as they are read and written.
+"""Compress and decompress bytes while they are written and read.
 
-The rule of this module: a file may be compressed piece by piece, and the pieces, one after the other, are a file. So
-several threads can compress what one of them then writes.
+The rule of this module: a file may be compressed piece by piece, and the concatenated pieces are a file. So several
+threads can compress what one of them then writes.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ Bytes = bytes | bytearray | memoryview
 
 
 class Compression(NamedTuple):
-    """A way to compress a file: what it begins with, what its bytes are read through, and what compresses some.
+    """A compression format: its first bytes, a decompressing reader, and a compressing function.
 
-    Files may be compressed piece by piece; the pieces, one after the other, are a file.
+    Files may be compressed piece by piece; the concatenated pieces are a file.
     """
 
     magic: bytes
     read: Callable[[io.BufferedReader], Callable[[Any], int]]
-    """Given a stream, what fills a buffer with what has been compressed in it."""
+    """Return a function that fills a buffer with the decompressed bytes of a stream."""
     pack: Callable[[Bytes], bytes]
 
 
 PACKED = 1 << 17
-"""Compressed bytes that are taken at a time, if so many are there."""
+"""Maximum number of compressed bytes that are read at a time."""
 PIECE = 1 << 21
-"""Bytes that are compressed at a time, where nobody else says how many."""
+"""Default number of bytes that are compressed at a time."""
 
 
 def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
-    """What has come, as far as it goes: `gzip.GzipFile` would wait for the next 8 KB of a pipe."""
+    """Decompress the bytes that have arrived: `gzip.GzipFile` would wait for the next 8 KB of a pipe."""
     import zlib
 
     member, full = zlib.decompressobj(31), False
@@ -96,11 +96,11 @@ COMPRESSIONS = {
     ".gz": Compression(b"\x1f\x8b", _gunzip, _gzip),
     ".zst": Compression(b"\x28\xb5\x2f\xfd", _unzstd, _zstd),
 }
-"""What names of compressed files end with."""
+"""The compression formats by the endings of names."""
 
 
 class DerivedBytes(io.RawIOBase):
-    """Bytes that are made of those of another stream.
+    """Bytes that are derived from those of another stream.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class DerivedBytes(io.RawIOBase):
 
 
 class Decompressed(DerivedBytes):
-    """The bytes that have been compressed."""
+    """The decompressed bytes of a stream."""
 
     def __init__(self, source: io.BufferedReader, how: Compression) -> None:
         super().__init__(source)
@@ -131,15 +131,15 @@ class Decompressed(DerivedBytes):
 
 
 class PackedFile(io.RawIOBase):
-    """A file that is compressed piece by piece: by who writes, or by several threads beforehand, and put in turn.
+    """A file that is compressed piece by piece: by its writer, or by several threads in advance.
 
     Parameters
     ----------
-    target: takes what has been compressed.
+    target: takes the compressed bytes.
 
     Attributes
     ----------
-    packed: makes a piece of some bytes.
+    packed: compresses some bytes into a piece.
     """
 
     def __init__(self, target: IO[bytes], how: Compression) -> None:
@@ -156,13 +156,13 @@ class PackedFile(io.RawIOBase):
         return memoryview(data).nbytes
 
     def flush(self) -> None:
-        """What has been written is in the file."""
+        """Write all bytes to the file."""
         super().flush()
         self._settle()
         self._target.flush()
 
     def tell(self) -> int:
-        """How many compressed bytes there are."""
+        """Return the number of compressed bytes."""
         return self._target.tell()
 
     def put(self, piece: bytes) -> None:
@@ -172,7 +172,7 @@ class PackedFile(io.RawIOBase):
         self._last = b""
 
     def close(self) -> None:
-        """The file is complete: one without anything is an empty piece."""
+        """Complete the file: an empty one is an empty piece."""
         if not self.closed:
             self.put(self._last)
         super().close()
@@ -184,11 +184,11 @@ class PackedFile(io.RawIOBase):
 
 
 class DamagedError(OSError):
-    """Compressed data that cannot be read."""
+    """The error for compressed data that cannot be read."""
 
 
 class _Others(io.RawIOBase):
-    """A stream for `pyarrow`, which closes what it is given."""
+    """A stream for `pyarrow`, which closes the streams that it gets."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -202,14 +202,14 @@ class _Others(io.RawIOBase):
 
 
 def decompress_stream(stream: io.BufferedReader) -> io.BufferedReader:
-    """What has been compressed in a stream, or itself, where nothing has been."""
+    """Return the decompressed bytes of a stream, or the stream itself if it is not compressed."""
     start = stream.peek(4)[:4]
     found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
     return stream if found is None else io.BufferedReader(Decompressed(stream, found))
 
 
 def ready_bytes(stream: IO[str], pieces: Sequence[Bytes]) -> Callable[[], None]:
-    """What writes some bytes behind the text of a stream of `destination`; they are compressed by now, if need be."""
+    """Compress bytes, if need be, and return a function that writes them behind the text of a `destination`."""
     raw: Any = cast(io.TextIOWrapper, stream).buffer
     packed = raw.packed(b"".join(pieces)) if isinstance(raw, PackedFile) else None
 

@@ -1,8 +1,8 @@
-"""Parts of the files of a log that are read each by itself: by workers of Spark's, at the same time.
+"""Parts of the files of a log that workers of Spark read at the same time.
 
-The rule of this module: each row lies in one part, and is numbered as in the whole file. Formats know where a file can
-be cut (`RowReader.parts`): lines where a row ends beyond doubt, Parquet between row groups; where nothing tells, and
-where bytes are compressed, a file is one part.
+The rule of this module: each row lies in one part, and is numbered as in the whole file. Formats define where a file
+can be cut (`RowReader.parts`): lines where a row certainly ends, Parquet between row groups. A file without certain
+cuts, or a compressed one, is one part.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import IO, NamedTuple
 
 
 class FilePart(NamedTuple):
-    """Successive rows of a file; all of them, where nothing else is said.
+    """Successive rows of a file; by default, all of them.
 
     Attributes
     ----------
-    start, stop: its bytes.
-    groups: the first of its row groups, and the one behind them.
-    skipped: the lines or rows before it, without those of the header.
-    header: what is read before its own bytes.
+    start, stop: the range of its bytes.
+    groups: the range of its row groups.
+    skipped: the number of lines or rows before it, without those of the header.
+    header: the bytes that are read before its own.
     """
 
     start: int = 0
@@ -36,12 +36,12 @@ WHOLE = FilePart()
 def parts_of_lines(
     file: IO[bytes], size: int, header: bytes, cut: Callable[[bytes], int | None]
 ) -> Iterator[FilePart]:  # fmt: skip
-    """The parts of a text, of at most so many bytes each, but for one in which nothing tells where it can be cut.
+    """Yield the parts of a text, of at most `size` bytes each, except one without a certain cut.
 
     Parameters
     ----------
-    header: the lines at its beginning that all parts are read under.
-    cut: tells how many bytes of a text, which begins with a row, are whole rows.
+    header: the lines at the beginning that all parts need.
+    cut: returns the number of bytes of a text, which begins with a row, that are whole rows.
     """
     start, lines, titles = 0, 0, header.count(b"\n")
     file.seek(0)
@@ -59,7 +59,7 @@ def parts_of_lines(
 
 
 def part_stream(stream: io.BufferedReader, part: FilePart) -> io.BufferedReader:
-    """The bytes of a part of a text, the header before them."""
+    """Return the bytes of a part of a text, after its header."""
     if (part.start, part.stop) == (0, None):
         return stream
     return io.BufferedReader(_PartBytes(stream, part))

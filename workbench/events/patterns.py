@@ -1,6 +1,6 @@
-"""The lines of well-known logs: patterns with names.
+"""Named patterns for the lines of well-known logs.
 
-The rule of this module: a pattern is one regular expression, whose groups have the names of what is in them; `-` is an
+The rule of this module: a pattern is one regular expression, whose groups are named after their content; `-` is an
 empty cell. Sources: RFC 3164; the combined formats of nginx (`log_format combined`) and Apache (`mod_log_config`); the
 HTTP format of HAProxy ("option httplog").
 """
@@ -36,17 +36,17 @@ PATTERNS = {
 }
 """The regular expressions by the names of the logs."""
 LOGFMT = "logfmt"
-"""The format that is also named as a pattern."""
+"""The format that can also be named as a pattern."""
 EMPTY = "-"
-"""What these logs write where there is nothing."""
+"""The text of an empty cell in these logs."""
 
 
 def find_pattern(text: str) -> str | None:
-    """The regular expression of that name; None where the text is one itself.
+    """Return the regular expression of that name; None if the text is itself one.
 
     Raises
     ------
-    InputError: it is a name of no pattern.
+    InputError: it is the name of no pattern.
     """
     if re.fullmatch(r"[\w-]*", text) is None:
         return None

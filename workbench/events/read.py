@@ -1,7 +1,7 @@
-"""Reading events from files of any format.
+"""Read events from files of any format.
 
-The rule of this module: files are streamed; what the formats allow, their modules say. What a name ends with tells the
-format, and an ending that tells none is refused; without one the first bytes tell.
+The rule of this module: files are streamed; the modules of the formats define what these allow. The ending of a name
+determines the format, and an unknown ending is refused; without one the first bytes decide.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from workbench.events.text_streams import DroppedLines, find_marked_encoding, te
 from workbench.events.values import Words
 
 SAMPLED = 1000
-"""Rows that tell how dates are written."""
+"""Number of rows from which the form of dates is inferred."""
 
 
 def read_events(
@@ -42,18 +42,18 @@ def read_events(
     stdin: IO[bytes] | None = None,
     reporter: Reporter | None = None,
 ) -> Iterator[InputEvents]:
-    """The steps in a log, each a mapping from input name to event; `-` is the standard input.
+    """Yield the steps in a log, each a mapping from input name to event; `-` is the standard input.
 
     Parameters
     ----------
     path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
-        bytes tell. A folder or a pattern stands for its files; several are read one after the other, as one log.
-    reading: what the user says about columns and rows.
-    reporter: has the account of them.
+        bytes decide. A folder or a pattern stands for its files; several are read one after the other, as one log.
+    reading: the user's options about columns and rows.
+    reporter: has the account of the rows.
 
     Raises
     ------
-    InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
+    InputError: a row cannot be read; with the file, the line, the column, the text and what was expected.
     """
     for block in read_blocks(path, program, reading, stdin=stdin, reporter=reporter):
         yield from block.steps()
@@ -67,15 +67,15 @@ def read_blocks(
     stdin: IO[bytes] | None = None,
     reporter: Reporter | None = None,
 ) -> Generator[LogBlock]:
-    """The same in blocks, for who can take columns; those of a block are read before the next block is asked for.
+    """Yield the steps in blocks, for consumers of columns; they read a block's columns before the next block.
 
-    Rows that are read one by one count in the account; those of columns are counted by who takes them.
+    Rows that are read one by one are counted in the account; the consumer counts those of columns.
     """
     reading, reporter = reading or Reading(), reporter or Reporter()
     for file, stream in _files(path, program, reading, reporter.account, stdin):
         with stream as found, log_reader(found, file, program, reading, reporter) as (reader, lines, shown):
             yield from count_blocks(reader.blocks(lines, shown), shown, reading, reporter.account)
-            if not enough(reading, reporter.account):  # what all rows have in common is known when they have been taken
+            if not enough(reading, reporter.account):  # errors about all rows are found when they have been taken
                 yield LogBlock(partial(_read_end, reader, shown), rows=0)
 
 
@@ -90,7 +90,7 @@ def _read_end(reader: RowReader, shown: str) -> Iterator[InputEvents]:
 def _files(
     path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, account: Account, stdin: IO[bytes] | None
 ) -> Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]:
-    """The files of a log, and what opens each, as long as rows are read."""
+    """Yield the files of a log, and a context that opens each, as long as rows are read."""
     see_inputs(program.ports, reading)
     streams: Iterator[tuple[LogPath, AbstractContextManager[io.BufferedReader]]]
     if reading.follow is None:
@@ -104,9 +104,9 @@ def _files(
 
 
 def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
-    """What the keys in a column are: whole numbers or truth values where the first file says so, else texts."""
+    """Return the domain of the keys in a column: whole numbers or truth values if the first file's types show it."""
     file = next(iter(log_files(path)))
-    if not Path(file).is_file():  # what is read once is not looked at before
+    if not Path(file).is_file():  # a pipe cannot be inspected beforehand
         return Words()
     reading = replace(reading, head=0, follow=None)
     with open_log(file, Ports("keys", ()), reading, Reporter()) as (reader, lines, shown):
@@ -117,7 +117,7 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
 def open_log(
     path: LogPath, program: Ported, reading: Reading, reporter: Reporter, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    """One file of a log: what reads it, its lines, and what messages call it; it is at its end then."""
+    """Open one file of a log: its reader, its lines, and its name for messages; check the end of the file."""
     with _open_log(path, program, reading, reporter, stdin) as (reader, lines, shown):
         yield reader, lines, shown
         if not enough(reading, reporter.account):
@@ -136,7 +136,7 @@ def _open_log(
 def log_reader(
     stream: io.BufferedReader, path: LogPath, program: Ported, reading: Reading, reporter: Reporter
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
-    """What reads the bytes of a file of a log, its lines, and what messages call it."""
+    """Give the reader of a file of a log, its lines, and its name for messages."""
     shown, dropped = display_name(path), DroppedLines()
     encoding = reading.encoding or find_marked_encoding(stream)
     if encoding and not reading.encoding:
@@ -161,14 +161,14 @@ def log_reader(
 
 
 def _sample_dates(reader: RowReader, row: FormatRow, program: Ported, stream: io.BufferedReader) -> None:
-    """Let the first rows of a file, as far as they have come, tell how its dates are written."""
+    """Infer the form of dates from the first rows of a file that have arrived."""
     for name, domain in {} if reader.typed else reader.domains.items():
         if isinstance(domain, Times) and domain.clock.format == AUTO and domain.clock.reader.day_first is None:
             domain.clock.reader.sample = partial(_first_texts, row, program, reader.reading, stream.peek(), name)
 
 
 def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes, name: str) -> list[str]:
-    """The texts of an input in the first bytes of a file."""
+    """Return the texts of an input in the first bytes of a file."""
     reader = row.reader(lenient_ports(program), lenient(reading))
     reader.begin(data)
     with suppress(WorkbenchError):
@@ -180,10 +180,10 @@ def _first_texts(row: FormatRow, program: Ported, reading: Reading, data: bytes,
 
 
 def lenient(reading: Reading) -> Reading:
-    """A reading in which nothing is an error that can be passed over."""
+    """Return a reading without avoidable errors."""
     return replace(reading, strict=False, null="absent", bad_rows="skip", follow=None)
 
 
 def lenient_ports(program: Ported) -> Ports:
-    """The ports of a program, none of which needs a column."""
+    """Return the ports of a program, all of them optional."""
     return replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
