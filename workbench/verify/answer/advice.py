@@ -1,6 +1,6 @@
-"""What to do about a property that was not decided: the few things that are likeliest to help.
+"""Advice about an undecided property: the few measures most likely to help.
 
-The rule of this module: a hint names an option with a value, and leads somewhere; what cannot be changed is not named.
+The rule of this module: a hint names an option and a value that can change the outcome.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from workbench.verify.answer.verdict import Verdict
 
 MOST = 4
-"""The most hints that are given."""
+"""Maximum number of hints."""
 _NAMED = 3
-"""How many of the largest parts of a state are named."""
+"""Number of largest parts of a state that are named."""
 LOOKING = 0.3
 """Seconds for finding out how small N can be."""
 _LONGER = 10
-"""How many times longer the next try should be allowed to take."""
+"""Factor by which to raise the time limit of the next try."""
 
 
 def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
-    """What makes it likelier that the next try decides a property, one sentence each."""
+    """Return hints that make it likelier that the next try decides a property, one sentence each."""
     settings = problem.settings
     limited = next((each for each in ("time", "memory") if f"{each} limit" in verdict.reason), "")
     if not limited and (verdict.vacuity is not None or verdict.within_bounds):
         return tuple(islice(_widen(verdict, problem), MOST))
     if settings.engine not in ("auto", "all"):
         hints = ["every engine in turn: --engine auto"]
-        if not limited:  # it decides no such question, however small
+        if not limited:  # the engine decides no such question, however small
             return tuple(hints)
     else:
         hints = [*_choose_engine(verdict)]
@@ -56,7 +56,7 @@ def advise(verdict: Verdict, problem: Problem) -> tuple[str, ...]:
 
 
 def _choose_engine(verdict: Verdict) -> Iterator[str]:
-    """One engine for all of the time, where it has come some way in its share of it."""
+    """Suggest giving all the time to one engine, if it made progress in its share."""
     going = {each.engine for each in verdict.reached if each.further}
     if "bmc" in going:
         yield "all the time for a short counterexample or proof: --engine bmc"
@@ -65,14 +65,14 @@ def _choose_engine(verdict: Verdict) -> Iterator[str]:
 
 
 def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
-    """What makes the model smaller."""
+    """Yield hints that make the model smaller."""
     n = _find_smaller_n(problem, verdict.n) if verdict.n is not None and verdict.ground("N") else None
     if n is not None:
         if name := next((name for name, domain in problem.subject.pipeline.inputs if domain == INT), ""):
             yield f"state ranges: {name}: 0..9 in place of int"
         yield f"fewer integers: -N {n} (N = {verdict.n} now; a smaller question)"
     queues = verdict.ground("queues")
-    if queues is None and any(flatten(each.pipeline).queues for each in problem.sides):  # it was not composed
+    if queues is None and any(flatten(each.pipeline).queues for each in problem.sides):  # the model was not composed
         queues = {"": verdict.q} if isinstance(verdict.q, int) else verdict.q
     largest = max((queues or {}).values(), default=0)
     if largest > 1:
@@ -80,7 +80,7 @@ def _narrow(verdict: Verdict, problem: Problem) -> Iterator[str]:
 
 
 def _find_smaller_n(problem: Problem, now: int) -> int | None:
-    """The N that is enough for the constants of a question, or half of what it is now; None: there is none."""
+    """Return the N that the constants of a question need, or half the current N; None if neither is smaller."""
     with contextlib.suppress(WorkbenchError), Budget(LOOKING):
         usual = _find_usual_n(problem)
         smaller = usual if usual < now else max(2, now // 2)
@@ -95,7 +95,7 @@ def _find_usual_n(problem: Problem) -> int:
 
 
 def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
-    """What lets happen what the bounds prevent."""
+    """Yield hints that lift the bound which prevents the missing case."""
     bound = "" if verdict.vacuity is None else verdict.vacuity.bound
     name, _, _ = bound.partition(" ")
     if bound.startswith("-"):
@@ -113,7 +113,7 @@ def _widen(verdict: Verdict, problem: Problem) -> Iterator[str]:
 
 
 def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
-    """What keeps queues from overflowing so early."""
+    """Yield hints that keep queues from overflowing so early."""
     queues = verdict.ground("queues") or {}
     if queues:
         yield f"longer queues: -Q {4 * max(1, *queues.values())} ({max(queues.values())} now)"
@@ -128,7 +128,7 @@ def _lengthen(verdict: Verdict, problem: Problem) -> Iterator[str]:
 
 
 def describe_state(system: System) -> Reached:
-    """How large a state is, and which parameter, window or number of slices makes it so."""
+    """Return the size of a state in bits, and the parameters, windows or slices that contribute most."""
     bits: Counter[str] = Counter()
     for variable in system.variables:
         bits[instance_of(variable.name)] += max(1, bit_count(variable.domain))

@@ -1,6 +1,6 @@
-"""Checking: a property of a pipeline, decided by a model checker, with what the verdict rests on.
+"""Checking: decide a property of a pipeline with a model checker, and state what the verdict rests on.
 
-`prepare` lists the questions to the engines; this module asks them, and concludes the verdict.
+`prepare` lists the questions to the engines; this module queries the engines and concludes the verdict.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from workbench.verify.decide.part import Decision, remaining_limits
 NO_RUN = "no run shows it"
 QUIET = "steps without input"
 PATIENT = "steps without input, while no event is delayed,"
-"""The steps that are left out of a model where that is sound."""
+"""Descriptions of the steps that a model omits where that is sound."""
 EXPLAINED_RANGES: Mapping[bool | None, str] = {
     None: "it was not decided whether a number leaves its range, where the run would end (stays-in-range)",
     False: "no run on which a number leaves its range (stays-in-range)",
 }
 REPLAYING = 2.0
-"""Seconds that are kept for replaying what is found, at most a tenth of those that there are."""
+"""Seconds reserved for replaying a run that is found, at most a tenth of the time available."""
 SHOWING = 5.0
-"""Seconds at least for a run that was found, beyond the time for larger models or a share of it."""
+"""Minimum time in seconds for showing a run that was found, beyond the time for larger models or a share of it."""
 
 
 def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
-    """The verdict on a property of a pipeline over finite domains, within the budget that there is."""
+    """Return the verdict on a property of a pipeline over finite domains, within the current budget."""
     with phase("preparing the question"):
         prepared = prepare(pipeline, prop, settings)
     decision = _ask_engines(prepared)
-    ranges = decision.answers.get("ranges")  # nobody is asked about what is true by construction
-    if ranges is not None and ranges.truth is False:  # a run ends there: nothing follows from more
+    ranges = decision.answers.get("ranges")  # no engine is queried about what is true by construction
+    if ranges is not None and ranges.truth is False:  # the run ends there: nothing follows from later steps
         with phase("preparing the question up to where a number leaves its range"):
             prepared = prepare(pipeline, prop, settings, up_to_escapes=True)
         decision = _ask_engines(prepared)
@@ -57,14 +57,14 @@ def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
 
 
 def make_undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
-    """The verdict on a property that could not be decided."""
+    """Return the verdict on a property that could not be decided."""
     q = settings.q if isinstance(settings.q, int) else dict(settings.q)
     bounds = q, settings.n, str(settings.integers)
     return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
 
 
 def _ask_engines(prepared: Prepared) -> Decision:
-    """The answers by role, and what they cost together."""
+    """Query the engines; return the answers by role, and the total cost."""
     if prepared.trivial:
         return Decision(dict.fromkeys(("property", "overflow", "wraps", "clamps"), Answer(True)), "none needed")
     settings = prepared.settings
@@ -81,7 +81,7 @@ def _ask_engines(prepared: Prepared) -> Decision:
     for part in filter(None, (prepared.bound, prepared.ranges)):
         limits, known = _limit_deciding(), found.answers.get("property")
         needless = part is prepared.ranges or (known is not None and known.trace is not None)
-        if limits.seconds is not None and needless:  # the outcome does not depend on it
+        if limits.seconds is not None and needless:  # the outcome does not depend on this part
             limits = replace(limits, seconds=min(limits.seconds / 4, patience(0)))
         with phase(f"deciding whether the bounds are met with {decider.name}"):
             second = decider.decide(part, limits)
@@ -91,23 +91,23 @@ def _ask_engines(prepared: Prepared) -> Decision:
 
 
 def _limit_deciding() -> EngineLimits:
-    """What engines may use: all that is left but for the time that it takes to replay what they find."""
+    """Return the limits of engines: all that is left except the time reserved for replaying."""
     limits = remaining_limits()
     return replace(limits, seconds=limits.seconds and limits.seconds - min(REPLAYING, limits.seconds / 10))
 
 
 class _Conclusion:
-    """What follows from the answers of engines."""
+    """The conclusion from the answers of engines."""
 
     def __init__(self, prepared: Prepared, decision: Decision) -> None:
         self.prepared, self.question, self.settings = prepared, prepared.question, prepared.settings
         self.decision, self.answers = decision, decision.answers
         self.known = decision.answers["property"]
         self.unshown: list[str] = []
-        """Why a run that was found is not shown."""
+        """Reasons why a run that was found is not shown."""
 
     def verdict(self) -> Verdict:
-        """The verdict; vacuous where it holds for want of cases."""
+        """Return the verdict; it is vacuous if it holds for want of cases."""
         prepared, formula, unknown = self.prepared, self.formula_outcome, self.outcome is Outcome.UNKNOWN
         run = self._replay("property", self.question.failure) if formula is Outcome.FAILS else None
         witness = self._replay("overflow", self.end) if formula is Outcome.WITHIN_BOUNDS else None
@@ -133,24 +133,24 @@ class _Conclusion:
 
     @property
     def end(self) -> str:
-        """Where the model ends, in words."""
+        """The event at which the model ends, in words."""
         return beyond(self.prepared.model, about_ranges=self.question.about_ranges)
 
     # --- the outcome ---
 
     @cached_property
     def formula_outcome(self) -> Outcome:
-        """That of the formula, which a run that is wanted refutes."""
+        """The outcome of the formula; a wanted run refutes the formula."""
         if self.known.truth is not True:
             return Outcome.UNKNOWN if self.known.truth is None else Outcome.FAILS
         surely = self.answers.get("surely")
         if self._happens("overflow") is False or (surely is not None and surely.truth is True):
             return Outcome.HOLDS
-        # where it is not known whether a queue overflows, the bound may have been what made it hold
+        # as long as an overflow is not excluded, the bound may be the reason why the formula holds
         return Outcome.WITHIN_BOUNDS
 
     def _happens(self, role: str) -> bool | None:
-        """Whether the condition of a question that something never happens can come true; None: not decided."""
+        """Whether the condition that a question excludes can come true; None: not decided."""
         if role in self.prepared.settled or self.prepared.trivial:
             return False
         truth = self.answers[role].truth
@@ -158,32 +158,32 @@ class _Conclusion:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """That of the property."""
+        """The outcome of the property."""
         return self.formula_outcome.opposite if self.question.wanted else self.formula_outcome
 
     def _explain_lack(self) -> str:
-        """Why there is no run that is wanted."""
+        """Explain why there is no wanted run."""
         outcome = self.formula_outcome
         if not self.question.wanted or not outcome.is_proved:
             return ""
         return NO_RUN + (" before the bounds are met" if outcome is Outcome.WITHIN_BOUNDS else "")
 
     def _find_reason(self) -> str:
-        """Why it is undecided, or fails without a run that shows it."""
+        """Return the reason why the property is undecided, or fails without a run that shows it."""
         outcome = self.formula_outcome
         roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
         reasons = (self.answers[role].reason for role in roles if role in self.answers)
         return next(filter(None, reasons), "")
 
     def _measure_depth(self) -> Depth | None:
-        """For how many steps something is known that is not known of all runs.
+        """Return up to how many steps a partial result holds, if it does not hold for all runs.
 
-        The engine's question is weakened by overflow, so what it says of runs is so of those that do not overflow.
+        Overflow weakens the engine's question, so its answer applies to the runs that do not overflow.
         """
         bound, fit = self.answers.get("overflow", Answer(False)), math.inf
         if self._happens("overflow") is not False:
             fit = len(bound.trace.steps) - 1 if bound.trace and bound.shortest else bound.depth
-        # what holds before the bounds are met is so where none is met
+        # a result that holds before the bounds are met holds for every run that meets no bound
         steps = fit if self.known.truth else self.known.depth
         if self.question.kind != "invar" or not 0 < steps < math.inf:
             return None
@@ -192,7 +192,7 @@ class _Conclusion:
     # --- what shows it, and what it rests on ---
 
     def _replay(self, role: str, shows: str) -> Trace | None:
-        """The run that was found in a role, replayed."""
+        """Replay the run that was found in a role."""
         answer = self.answers.get(role)
         if answer is None or answer.trace is None:
             return None
@@ -204,7 +204,7 @@ class _Conclusion:
         if role == "property":
             lengthen(SHOWING)
         try:
-            with share(1):  # a budget of its own: what is decided stays so
+            with share(1):  # a budget of its own: the decision stands whatever happens here
                 return decode(*given, shows, answer.shortest)
         except LimitMet as met:
             self.unshown.append(f"an engine found a run that shows it, which is not shown: {met.what}")
@@ -212,16 +212,16 @@ class _Conclusion:
 
     @cached_property
     def own_values(self) -> tuple[str, ...]:
-        """What processors say of the values that they have in a model: with such values only, N says nothing."""
+        """Assumptions of processors about their values in a model. If a model has such values only, N is irrelevant."""
         texts = (text for node in flatten(self.prepared.pipeline).nodes for text in node.processor.assumes)
         return () if self.prepared.trivial else tuple(dict.fromkeys(texts))
 
     def _has_numbers(self) -> bool:
-        """Whether a pipe carries what `int` stands for."""
+        """Whether a pipe carries the domain that stands for `int`."""
         return any(self.settings.domain in within(domain) for domain in self.prepared.pipeline.domains.values())
 
     def _list_grounds(self) -> Iterator[Ground]:
-        """What the outcome depends on, most important first."""
+        """Yield what the outcome depends on, most important first."""
         model, domain, trivial = self.prepared.model, self.settings.domain, self.prepared.trivial
         every_n = not self.own_values and depends_on_no_n(model, domain)
         yield Ground("trivial", "nothing: it is true by construction" if trivial else "", trivial)
@@ -234,11 +234,11 @@ class _Conclusion:
             yield Ground("undecided", "undecided: the engine met a limit")
 
     def _ground_bounds(self) -> Iterator[Ground]:
-        """The bounds that are met, or not.
+        """Yield the grounds about bounds.
 
-        Kinds: `queues` (the capacities of those in its way), `overflow` (whether one can overflow, or a number leave
-        its range; None: undecided), `asked` (whether the property itself asks that), `ranges` (whether a number can
-        leave its range that the property does not depend on; None: undecided), `late`.
+        Kinds: `queues` (capacities of those that matter), `overflow` (whether one can overflow, or a number leave its
+        range; None: undecided), `asked` (whether the property itself is about that), `ranges` (whether a number leaves
+        its range that the property does not depend on; None: undecided), `late`.
         """
         asked, late = self.question.about_overflow, self.answers.get("in bounds")
         yield Ground(
@@ -274,7 +274,7 @@ class _Conclusion:
             for role, words, term in cases_of(question)
         ]
         never = [words for words, answer in cases if answer is not None and answer.truth is True]
-        # of rules by themselves `verify.rules.growing_question` looks for it
+        # for rules by themselves, `verify.rules.growing_question` looks for vacuity
         looked_for = settings.vacuity and not prepared.trivial and not settings.environment.row.single
         if not self.outcome.is_proved or not looked_for:
             return found
@@ -284,22 +284,22 @@ class _Conclusion:
             prepared.pipeline, prepared.model, settings, never, self.outcome, prepared.prop.conditions
         )
         all_never, bounded = len(never) == len(cases), self.outcome is Outcome.WITHIN_BOUNDS
-        if question.compares:  # what is compared, or not for want of numbers
+        if question.compares:  # no comparison happens, perhaps for want of numbers
             nothing = all_never or not never
-        else:  # or what rules emit, within bounds of them
+        else:  # or the rules emit nothing within their bounds
             nothing = bool(self.own_values) and all_never and bounded and bool(never)
         return found if vacuity is None else found.mark_vacuous(vacuity, unknown=nothing)
 
 
 def _explain_n(prepared: Prepared) -> Iterator[str]:
-    """Why N is what it is, where nobody has chosen it."""
+    """Explain the choice of N, if it was chosen automatically."""
     n = prepared.settings.n
     if isinstance(n, Adjustable) and n.why and prepared.settings.domain in prepared.model.integers:
         yield f"N = {n} was chosen since {n.why}"
 
 
 def _list_assumptions(prepared: Prepared) -> Iterator[str]:
-    """What is assumed of inputs, and how structure proves it."""
+    """Yield the assumptions about inputs, and the proof by structure."""
     if prepared.trivial:
         return
     question, system, env = prepared.question, prepared.model.system, prepared.settings.environment

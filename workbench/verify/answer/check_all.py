@@ -1,4 +1,4 @@
-"""Deciding many problems: one after the other in this process, or in several beside each other."""
+"""Deciding many problems: one after the other in this process, or in parallel processes."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def check_all(
     brief: bool = False,
     strict: bool = False,
 ) -> Iterator[tuple[Problem, Verdict]]:
-    """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
+    """Decide many problems in parallel; yield each problem with its verdict as soon as it is known.
 
     `can(P)` and `never(P)` of one program are one question, which is decided once.
-    What has come is yours, whatever happens then: an interrupt ends the processes and goes on to you.
+    An interrupt ends the processes and propagates to the caller, who keeps the verdicts yielded so far.
 
         found = []
         found.extend(wb.check_all(wb.problems("models/time2021/sum_of_odds.pipe")))
 
     Parameters
     ----------
-    problems: made by `problem`, `problems` and `comparison`.
-    jobs: how many at a time. None: one for each core. With 1 they are decided in this process, in their order, and
-        share the time that is left where a `Budget` bounds it.
-    ordered: they come in the order of the problems, each as soon as those before it have.
-    examined: what the verdicts rest on is examined, too; `brief`: briefly (`examine`).
-    strict: raise what is wrong with a problem, in place of an `unknown` with that reason.
+    problems: from `problem`, `problems` and `comparison`.
+    jobs: number of problems decided in parallel. None: one for each core. With 1, problems are decided in this process,
+        in order, and share the time that is left if a `Budget` bounds it.
+    ordered: yield verdicts in the order of the problems, each as soon as all earlier ones are known.
+    examined: also examine what the verdicts rest on; `brief`: briefly (`examine`).
+    strict: raise the error of an invalid problem, instead of an `unknown` verdict with it as the reason.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def check_all(
 
 
 def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool, brief: bool, strict: bool) -> Verdict:
-    """The verdict on a problem with its part of the time that is left; `known` is that on its opposite."""
+    """Decide a problem in its share of the time that is left; `known` is the verdict on its opposite."""
     verdict = None
     try:
         with share(parts):
@@ -92,11 +92,11 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
             with phase("what it rests on", part=True):
                 return examine(verdict, brief=brief)
     except LimitMet as met:
-        return verdict or item.make_undecided().give_up(met)  # what was decided stays so
+        return verdict or item.make_undecided().give_up(met)  # the decision stands
     except EngineMissing as error:
         if strict or item.settings.engine != "auto":
             raise
-        return verdict or item.make_undecided(error.message)  # those that need no engine are decided
+        return verdict or item.make_undecided(error.message)  # problems that need no engine are decided
     except WorkbenchError as error:
         if strict:
             raise
@@ -104,7 +104,7 @@ def _decide(item: Problem, parts: int, known: Verdict | None, *, examined: bool,
 
 
 def _complete_verdict(verdict: Verdict, item: Problem) -> Verdict:
-    """A verdict of another process, with what could not be sent."""
+    """Return a verdict of another process, completed with what could not be sent."""
 
     def run(trace: Trace | None) -> Trace | None:
         return trace and replace(trace, pipeline=item.pose(item.fitting)[0])

@@ -1,17 +1,17 @@
 """Examining a verdict: whether it holds for want of cases, and whether it survives other bounds.
 
-The sentences of a verdict say what it rests on; here each is tried. Conditions without which the property says nothing
-must come true on some run (the witness is shown); queues are looked at for being full; and the property is decided
-again with one more value and with one more place in each queue. Where there is an argument for all larger N or Q,
-it is given.
+Each ground of a verdict is tested here. Conditions without which the property is vacuous must come true on some
+run (the witness is shown); the module checks whether queues fill up; and it decides the property again with one
+more value, and with one more position in each queue. Where there is an argument for all larger N or Q, it is
+given.
 
-For every N: where a model does nothing with values of a type but move them and compare them for equality, any renaming
-of them is another run (P. Wolper, Expressing interesting properties of programs in propositional temporal logic, POPL
+For every N: if a model only moves the values of a type and compares them for equality, any renaming of the values
+gives another run (P. Wolper, Expressing interesting properties of programs in propositional temporal logic, POPL
 1986). Let s variables and i inputs of the model hold such values, and c constants occur in it. Relate two states, over
 N and over N' values, if one is the other with values renamed one to one, the constants kept. If N and N' are at least s
 + i + c, there are always enough unused values left to answer each new input with one, so the relation is a
 bisimulation, and every formula about equalities of values and about anything else has the same truth value for both.
-Functions in Python, which are tabulated for each N anew, are not covered: what they do with more values is not known.
+Python functions are not covered, since they are tabulated anew for each N: their results for more values are unknown.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ def _report(kind: str, finding: Reliance, text: str, witness: Trace | None = Non
 
 
 BRIEFLY = 5.0
-"""Seconds at least for a brief examination, which takes no longer than deciding did."""
+"""Minimum time in seconds for a brief examination, which takes no longer than deciding did."""
 
 
 def examine(verdict: Verdict, *, brief: bool = False) -> Verdict:
-    """The verdict with what examining its grounds found, in `examined`.
+    """Return the verdict with the findings about its grounds in `examined`.
 
-    One that a limit left `unknown` stays as it is, and so does one on what a system drives: what it rests on is the
-    system's, and is not varied.
+    An `unknown` verdict is returned unchanged, and so is a verdict on inputs that a system drives: its grounds are
+    those of the system, and are not varied.
 
     Parameters
     ----------
-    brief: only whether the bounds that it rests on could be larger, as far as that is soon known.
+    brief: only test whether the bounds could be larger, within a short time.
 
     Raises
     ------
-    WorkbenchError: it is not known what was asked, since the verdict comes from another process.
+    WorkbenchError: the verdict comes from another process, so its question is not known.
     """
     if verdict.problem is None:
         raise WorkbenchError(
@@ -98,7 +98,7 @@ class _Examination:
         yield from self._examine_larger_queues()
 
     def brief_findings(self) -> Iterator[Ground]:
-        """Whether it is the same with one more value, and with one more place in each queue."""
+        """Yield whether the outcome is the same with one more value, and with one more position in each queue."""
         if self.prepared.trivial:
             return
         if self.verdict.ground("N"):
@@ -126,7 +126,7 @@ class _Examination:
                 yield _report("vacuity", Reliance.WEAK, f"vacuous: never{bounds}: {words}")
 
     def _never(self, words: str) -> Property:
-        """That a case never comes."""
+        """Return the property that a case never occurs."""
 
         def question(system: System) -> Question:
             asked = self.property.question(system)
@@ -203,7 +203,7 @@ class _Examination:
         return self._decide_again("N + 1", f"N = {more}", replace(self.settings, n=more))
 
     def _find_enough(self, settings: Settings) -> int | None:
-        """The N from which on it is the same, found with these settings."""
+        """Return the N from which on the outcome is the same, computed with these settings."""
         pipeline, prop = self.pose(settings)
         flat = settings.flat(pipeline)
         if uses_python(flat):
@@ -222,7 +222,7 @@ class _Examination:
         sizes = {queue.name: queue.capacity + 1 for queue in self.prepared.model.queues}
         given = self.settings.q
         if isinstance(given, int):
-            # queues out of its way keep their size, so that the pipeline is the same but for what matters
+            # keep the capacities of queues that do not matter, so that the pipeline is otherwise the same
             given = {name: self.pipeline.capacities.get(name, given) for name in self.pipeline.queues}
         return self._decide_again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
 
@@ -236,16 +236,16 @@ class _Examination:
             yield _report("every Q", Reliance.CONFIRMED, "the same for larger queues: none overflows on any run")
 
     def _looks_at_queues(self) -> bool:
-        """Whether the formula itself speaks of lengths, capacities or overflow."""
+        """Whether the formula itself mentions lengths, capacities or overflow."""
         question = self.prepared.question
         if question.about_overflow and self.verdict.outcome is Outcome.HOLDS:
-            return False  # what never overflows does not overflow with more room
+            return False  # what never overflows does not overflow with a larger capacity
         looked_at = {t.name for q in question.system.queues.values() for t in (q.length, q.overflow) if t.is_var}
         return not looked_at.isdisjoint(variables(question.formula.atoms()))
 
 
 def _never_full(queue: str) -> Property:
-    """This queue never holds as many events as it can."""
+    """Return the property that a queue is never full."""
 
     def term(system: System) -> Any:
         overflowed = var(f"{FLAG}:happened", BOOL)
@@ -258,13 +258,13 @@ def _never_full(queue: str) -> Property:
 
 
 MOVES = (ITE, EQ, NE)
-"""The operators that do not look at a value but for being equal to another."""
+"""The operators that only compare a value for equality, or pass it on."""
 
 
 def enough_values(system: System, atoms: Iterable[Term], domain: Integer) -> int | None:
-    """The N from which on all verdicts are the same; None where values of `domain` are computed with, or ordered."""
+    """Return the N from which on all verdicts agree; None if values of `domain` are computed with, or ordered."""
     if any(domain in keys_in(each.domain) for each in system.inputs):
-        return None  # of each key there is a variable
+        return None  # there is a variable for each key
     constants = {variable.initial for variable in system.variables if variable.domain == domain}
     for term in postorder([*system.names().values(), *atoms]):
         if term.is_const:
@@ -277,7 +277,7 @@ def enough_values(system: System, atoms: Iterable[Term], domain: Integer) -> int
 
 
 def uses_python(pipeline: Pipeline) -> bool:
-    """Whether a function in Python is used anywhere in it."""
+    """Whether a pipeline uses a Python function anywhere."""
     return any(_uses_python(node.processor) for node in pipeline.nodes)
 
 

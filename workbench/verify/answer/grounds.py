@@ -1,4 +1,4 @@
-"""What a verdict rests on: the bounds, the numbers, and what was found out about them, each as a sentence and data."""
+"""Grounds of a verdict: the bounds, the numbers, and what is known about them, each as a sentence and data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.verify.answer.verdict import Ground
 
 
 def beyond(model: Model, *, about_ranges: bool = False) -> str:
-    """What the overflow flag of a model means, to a property that is not about what it says."""
+    """Describe what the overflow flag of a model means, for a property that is not about overflow itself."""
     if model.queues and model.escapes is not FALSE and not about_ranges:
         return "a queue overflows, or a number leaves its range"
     return "a queue overflows" if model.queues or about_ranges else "a number leaves its range"
@@ -23,7 +23,7 @@ FOR_EVERY_N = "every N: it does not depend on values of type int"
 
 
 def depends_on_no_n(model: Model, chosen: Integer) -> bool:
-    """Whether nothing in the model stands for a type without a bound."""
+    """Whether nothing in the model stands for an unbounded type."""
     return chosen not in model.integers and not model.instead
 
 
@@ -37,14 +37,14 @@ def _describe_meaning(domain: SomeTexts | SomeFloats) -> str:
 def find_number_grounds(
     model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer, *, every_n: bool
 ) -> Iterator[Ground]:
-    """Which numbers there are, and what the ends of their domains did.
+    """Yield the grounds about numbers, and about the ends of their domains.
 
-    Kinds: `for_every_N`, `N` (it depends on `int`), `floats` (what stands for them), `texts`, `domains` (the pipeline's
-    own), `wraps` and `saturates` (None: undecided).
+    Kinds: `for_every_N`, `N` (the outcome depends on `int`), `floats` (what stands for them), `texts`, `domains` (the
+    pipeline's own), `wraps` and `saturates` (None: undecided).
 
     Parameters
     ----------
-    wraps, clamps: whether modular arithmetic can wrap, saturating arithmetic be clamped; None: undecided.
+    wraps, clamps: whether modular arithmetic can wrap, or saturating arithmetic clamp; None: undecided.
     chosen: the domain that `int` stands for.
     every_n: the outcome does not depend on N.
     """
@@ -67,7 +67,7 @@ def find_number_grounds(
 
 
 def misfortunes(system: System) -> tuple[str, ...]:
-    """One sentence per fault that a system leaves open."""
+    """Return one sentence per fault that a system leaves open."""
     oracles = [each for each in system.inputs if each.heard is not None and each.present.name in system.domains]
     found = dict(each.of for each in oracles if each.of is not None)
     return tuple(
@@ -78,7 +78,7 @@ def misfortunes(system: System) -> tuple[str, ...]:
 
 
 def ending(system: System, *, may: bool) -> list[str]:
-    """Whether the input streams may end, where that makes a difference."""
+    """Return a sentence on whether the input streams may end, if that makes a difference."""
     if system.end is None or system.end.now.name not in system.domains:
         return []
     return [f"the input streams {'may end at any step' if may else 'do not end'}"]

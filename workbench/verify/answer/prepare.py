@@ -1,9 +1,9 @@
-"""The questions to the engines about a property: it, on its cone of influence, and side questions, each in a role.
+"""The questions to the engines about a property: itself, on its cone of influence, and side questions, each in a role.
 
-Roles: `property`; `surely`: it holds although a queue overflows; `overflow`, `wraps`, `clamps`: a bound is met, or
-arithmetic wraps or saturates; `ranges`: a number leaves its range that the property does not depend on; `in bounds`:
-what is promised comes before any overflow; `case 0`, ...: a condition never comes true without which the property says
-nothing.
+Roles: `property`; `surely`: the property holds even if a queue overflows; `overflow`, `wraps`, `clamps`: a bound is
+met, or arithmetic wraps or saturates; `ranges`: a number that the property does not depend on leaves its range; `in
+bounds`: the promised event comes before any overflow; `case 0`, ...: a condition without which the property is
+vacuous never comes true.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from workbench.verify.decide.part import Asked, Part
 
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool = False) -> Prepared:
-    """Everything up to the engine; `pipeline` is resolved to finite domains.
+    """Prepare a question up to the call of the engine; `pipeline` is resolved to finite domains.
 
     Parameters
     ----------
-    up_to_escapes: whether a number that leaves its range ends a run also where the property does not depend on it.
+    up_to_escapes: whether a number that leaves its range ends a run even if the property does not depend on it.
     """
     _refuse_several_events(pipeline, settings)
     return Prepared(pipeline, prop, settings, up_to_escapes=up_to_escapes)
@@ -54,10 +54,10 @@ class Prepared:
     ----------
     model: the cone of the property.
     main: the property on its cone.
-    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
-    ranges: whether a number leaves its range that the property does not depend on, which ends a run.
-    settled: roles that need no engine, because the term is constant.
-    structure: how structure alone proves the property; empty where it does not.
+    bound: whether the bounds are ever met, on a smaller model of its own if there is one.
+    ranges: whether a number that the property does not depend on leaves its range, which ends a run.
+    settled: answers of roles that need no engine, because the term is constant.
+    structure: how structure alone proves the property; empty if it does not.
     """
 
     def __init__(self, pipeline: Pipeline, prop: Property, settings: Settings, *, up_to_escapes: bool) -> None:
@@ -82,43 +82,43 @@ class Prepared:
         return self.question.formula.term is TRUE and self.question.kind != "longest"
 
     def _ask_all(self) -> dict[str, Asked]:
-        """The questions to the engines about the cone of the property, side questions last."""
+        """Return the questions to the engines about the cone of the property, side questions last."""
         asked = self._ask_property()
-        if self.structure and self.settings.engine != "all":  # which asks the engines, too
+        if self.structure and self.settings.engine != "all":  # `all` queries the engines, too
             self.settled["property"] = True
             del asked["property"]
         for role, term in self._list_limits().items():
             if term is FALSE:
                 self.settled[role] = False
             else:
-                # of a run that is wanted it does not count what others meet
+                # for a wanted run, bounds that other runs meet do not matter
                 unless = "property" if self.question.wanted else ""
                 asked[role] = _ask_never(term, side=role != "overflow")._replace(unless=unless)
         return asked | self._ask_besides()
 
     def _ask_property(self) -> dict[str, Asked]:
-        """The property itself, as far as overflow does not hide it."""
+        """Return the question about the property itself, as far as overflow does not hide it."""
         question = self.question
-        measures = question.kind == "longest"  # only what overflow does not hide is measured
+        measures = question.kind == "longest"  # measure only what overflow does not hide
         asked = {"property": Asked(question.kind, weaken(question.formula, self.hidden, optimistic=not measures))}
         if question.kleene and self.hidden is not FALSE:
             asked["surely"] = Asked(question.kind, weaken(question.formula, self.hidden, optimistic=False))
         return asked
 
     def _list_limits(self) -> dict[str, Term]:
-        """What happens where a model ends: conditions that may come true on some run."""
+        """Return the conditions at which a model ends; each may come true on some run."""
         found = {} if self.bound else {"overflow": self._find_end()}
         return {**found, "wraps": self.model.wraps, "clamps": self.model.clamps}
 
     def _find_end(self) -> Term:
-        """Where the model ends but for what the property is about."""
+        """Return the condition at which the model ends, except for what the property is about."""
         if self.question.about_ranges:
             found: Term = as_term(disjunction(queue.overflow for queue in self.model.queues), BOOL)
             return found
         return self.model.escapes if self.question.about_overflow else self.model.overflow
 
     def _ask_ranges(self) -> Part | None:
-        """The question whether numbers stay in their ranges of which the model knows nothing."""
+        """Return the question whether numbers outside the model stay in their ranges."""
         system = self.question.system
         if self.question.about_overflow or not any(each.has_obligations for each in self.pipeline.typed.values()):
             return None
@@ -129,12 +129,12 @@ class Prepared:
         return self._part(focus(system, (escapes,)), {"ranges": _ask_never(escapes)})
 
     def _list_obliged(self, names: Iterable[str]) -> list[str]:
-        """Those of some names that processors compute whose numbers have to stay in their ranges."""
+        """Return the names whose processors compute numbers that have to stay in their ranges."""
         obliged = {name for name, processor in flatten(self.pipeline).typed.items() if processor.has_obligations}
         return [name for name in names if instance_of(name) in obliged]
 
     def _ask_besides(self) -> dict[str, Asked]:
-        """How far the bounds reach, and the cases without which the property says nothing."""
+        """Return the questions how far the bounds reach, and whether the cases occur that the property needs."""
         question, asked = self.question, dict[str, Asked]()
         if question.in_bounds and self.hidden is not FALSE:
             asked["in bounds"] = Asked(question.kind, question.in_bounds(self.hidden), side=True)
@@ -147,7 +147,7 @@ class Prepared:
         return asked
 
     def _ask_bound(self) -> Part | None:
-        """The question whether the bounds are ever met, without the data that only the property looks at."""
+        """Return the question whether the bounds are ever met, without the data that only the property reads."""
         question, model = self.question, self.model
         if question.about_overflow or model.overflow is FALSE:
             return None
@@ -165,7 +165,7 @@ class Prepared:
 
 
 def cases_of(question: Question) -> Iterator[tuple[str, str, Term]]:
-    """The conditions that must come true on some run: the role of each, its words, and the condition."""
+    """Yield the conditions that must come true on some run: role, words and condition."""
     for number, (words, term) in enumerate(question.exercised):
         yield f"case {number}", words, term
 
@@ -175,7 +175,7 @@ def _ask_never(term: Term, *, side: bool = False) -> Asked:
 
 
 def _find_implications(system: System) -> Iterator[tuple[str, Term]]:
-    """The left sides of the implications that a system computes."""
+    """Yield the left sides of the implications that a system computes."""
     for name, term, *_ in system.definitions:
         for part in postorder([term]):
             if part.op is IMPLIES:
@@ -184,10 +184,10 @@ def _find_implications(system: System) -> Iterator[tuple[str, Term]]:
 
 
 def _merge_equal(question: Question) -> tuple[Question, str]:
-    """The question over a system in which registers that are always equal are one, and how that proves it, if it does.
+    """Merge registers that are always equal; return the reduced question, and how that proves it (or "").
 
-    Where something changes at an overflow, this still is what the model does there; as always, nothing is concluded
-    from it, since another question asks whether an overflow can be reached.
+    Where something changes at an overflow, the result is still what the model does there; as always, nothing is
+    concluded from it, since another question is whether an overflow can be reached.
     """
     term = question.formula.term
     if not question.compares or term is None or term is TRUE:

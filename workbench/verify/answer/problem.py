@@ -1,4 +1,4 @@
-"""Problems: a property of a pipeline, with how it is to be decided. All that is asked of pipelines is asked here."""
+"""Problems: a property of a pipeline, and the settings to decide it with. All questions about pipelines start here."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from workbench.verify.decide.part import remaining_limits
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A property of a pipeline, to be decided; made by `problem` and `problems`.
+    """A property of a pipeline, to be decided; `problem` and `problems` make it.
 
     Attributes
     ----------
-    subject: the pipeline; one of a file knows its text, from which tests are written.
-    prop: what is asked of it.
-    settings: how.
-    syntax: what is asked, as it was read, where it was written as text.
-    title: how verdicts call the pipeline, if not by its name.
-    system: the SMV system that drives its inputs, if one does.
+    subject: the pipeline; a pipeline of a file has its text, from which tests are written.
+    prop: the property.
+    settings: how to decide it.
+    syntax: the parsed property, if it was written as text.
+    title: the name of the pipeline in verdicts, if not its own.
+    system: the SMV system that drives the inputs, if any.
     """
 
     subject: Program
@@ -57,23 +57,23 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """What is asked, as the user wrote it."""
+        """The question, as the user wrote it."""
         return str(self.syntax or self.prop)
 
     @property
     def program(self) -> object:
-        """What the question is about, as it was given."""
+        """The program that the question is about, as it was given."""
         return self.subject
 
     def is_opposite_of(self, other: Problem) -> bool:
-        """Whether this is `never(P)`, and the other one `can(P)` of the same program and settings: one question."""
+        """Whether this is `never(P)`, and the other one is `can(P)` of the same program and settings: one question."""
         if self.syntax is None or other.syntax is None or PROPERTIES[self.syntax.name].opposite != other.syntax.name:
             return False
         same = self.program is other.program and self.settings == other.settings
         return same and str(self.syntax.argument) == str(other.syntax.argument)
 
     def turn_verdict(self, verdict: Verdict) -> Verdict:
-        """The verdict that something never happens, from the one whether it can."""
+        """Turn the verdict whether something can happen into the verdict that it never happens."""
         outcome = Outcome.WITHIN_BOUNDS if verdict.within_bounds else verdict.outcome.opposite
         asked = verdict.problem and replace(verdict.problem, prop=self.prop, syntax=self.syntax)
         found = replace(verdict, property=self.text, outcome=outcome, problem=asked, examined=())
@@ -85,26 +85,26 @@ class Problem:
 
     @property
     def name(self) -> str:
-        """What verdicts call the pipeline."""
+        """The name of the pipeline in verdicts."""
         return self.title or self.subject.pipeline.name
 
     @property
     def sides(self) -> tuple[Program, ...]:
-        """The pipelines that it is about: two where it compares."""
+        """The pipelines that the question is about: two for a comparison."""
         return self.prop.sides(self.subject)
 
     def pose(self, settings: Settings) -> tuple[Pipeline, Property]:
-        """What is asked of which pipeline over finite domains; they are made anew for every N."""
+        """Return the pipeline over finite domains, and the property to ask of it; both are made anew for every N."""
         return self.prop.pose(self.subject, settings.over)
 
     @property
     def environment(self) -> Environment:
-        """What is assumed of the inputs."""
+        """The assumptions about the inputs."""
         return self.settings.environment
 
     @cached_property
     def fitting(self) -> Settings:
-        """The settings for what is really asked: with enough integers, and capacities for queues side by side."""
+        """The settings adjusted to the question: with enough integers, and capacities for queues side by side."""
         found = self.settings.fit(*self.sides, syntax=self.syntax)
         try:
             pipeline, _ = self.pose(found)
@@ -113,11 +113,11 @@ class Problem:
         return found if len(self.sides) == 1 else _with_spread_capacities(found, pipeline)
 
     def _with_enough_values(self, found: Settings, error: DomainError) -> tuple[Settings, Pipeline]:
-        """The settings with the N that a constant needs, where the verdict is the same for every N, and the pipeline.
+        """Return the pipeline, and settings with the N that a constant needs, if the verdict is the same for every N.
 
         Raises
         ------
-        DomainError: the property looks at data.
+        DomainError: the property reads data.
         """
         needs = error.needs
         while needs is not None and needs > found.n:
@@ -133,25 +133,25 @@ class Problem:
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The flat pipeline over finite domains that counterexamples are runs of."""
+        """The flat pipeline over finite domains whose runs are the counterexamples."""
         return flatten(self.pose(self.fitting)[0])
 
     def validate(self) -> None:
-        """Raise what is wrong with the question, before an engine is asked."""
+        """Raise an error if the question is invalid, before any engine is queried."""
         prop = self.pose(self.fitting)[1]
         prop.question(outline(self.pipeline, self.fitting.q))
 
     def make_undecided(self, reason: str = "") -> Verdict:
-        """The verdict as long as there is none."""
+        """Return the verdict of a problem that has not been decided."""
         found = make_undecided(self.name, self.text, self.settings, reason, system=self.system)
         return replace(found, problem=self)
 
     def decide(self) -> Verdict:
-        """The verdict, under the names the user wrote; it errs as `check` does."""
+        """Return the verdict, under the names the user wrote; it raises the errors of `check`."""
         start = time.monotonic()
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
-                if remaining().seconds == 0.0:  # many questions, and nothing left for this one
+                if remaining().seconds == 0.0:  # many questions, and no time left for this one
                     raise LimitMet(remaining_limits().time, "other properties were decided")
                 settings = replace(self.fitting, environment=self.environment)
                 verdict = self._decide(settings)
@@ -168,7 +168,7 @@ class Problem:
 
 
 def _with_spread_capacities(settings: Settings, pipeline: Pipeline) -> Settings:
-    """The settings in which a capacity for a queue of one pipeline is for it where both are side by side."""
+    """Return settings in which the capacity of one pipeline's queue applies to it in the model of both."""
     if not isinstance(settings.q, Mapping):
         return settings
     queues, spread = flatten(pipeline).every_queue, dict[str, int]()
@@ -184,7 +184,7 @@ def problem(
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Problem:
-    """A property of a pipeline, not decided yet: for `check_all`. It takes what `check` takes."""
+    """Make a problem of a property of a pipeline, for `check_all`. It takes the arguments of `check`."""
     subject = program_of(subject)
     if faults:
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
@@ -199,17 +199,17 @@ def problem(
 def problems(
     source: Loaded | Source | str | Path, settings: Settings | None = None, more: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
-    """What a `.pipe` file wants checked: the `check` lines of its pipelines, and `stays-in-range` where types need it.
+    """List the problems of a `.pipe` file: its `check` lines, and `stays-in-range` where types need it.
 
     Parameters
     ----------
-    source: a pipeline of a file, or the file, read or by its path: then all its pipelines, but for those with
+    source: a pipeline of a file, or the file, read or by its path: then all its pipelines, except those with
         parameters that have no default.
-    more: properties to ask of every pipeline, before those in the file, as they are written there.
+    more: properties to check for every pipeline, before those in the file, in the same syntax.
 
     Raises
     ------
-    InputError, LanguageError: the file cannot be read, or a property is none.
+    InputError, LanguageError: the file cannot be read, or a property is invalid.
     """
     if isinstance(source, Loaded):
         asked = [parse_property(text) for text in more]
@@ -226,17 +226,17 @@ def check(
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
-    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
+    """Decide a property of a pipeline, whatever its faults (and the additional `faults`) do.
 
     Parameters
     ----------
-    pipeline: a program; one of a file (`load("p.pipe:name")`, or its name: `"p.pipe:name"`) may be asked about others
-        in the file.
-    prop: `liveness()`, `equivalent_to(other)`, `tolerating()` and so on, or as it is written: `"always (y >= 0)"`.
+    pipeline: a program; the property of one from a file (`load("p.pipe:name")` or `"p.pipe:name"`) may name other
+        pipelines in the file.
+    prop: `liveness()`, `equivalent_to(other)`, `tolerating()` and so on, or the text of one: `"always (y >= 0)"`.
 
     Raises
     ------
-    LanguageError: the text is no property. PipelineError, TypingError: two pipelines cannot be compared.
+    LanguageError: the text is not a property. PipelineError, TypingError: two pipelines cannot be compared.
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
     """
@@ -251,7 +251,7 @@ def comparison(
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Problem:
-    """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equiv` takes."""
+    """Make the problem whether two pipelines compute the same, for `check_all`. It takes the arguments of `equiv`."""
     left, right = program_of(left), program_of(right)
     subject, prop, title = left, equivalent_to(right, mode), f"{left.pipeline.name}, {right.pipeline.name}"
     if COMPARISONS[mode].implies:
@@ -265,7 +265,7 @@ def equiv(
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Verdict:
-    """Whether two pipelines compute the same, in the sense of `mode`; as a property of one, see `equivalent_to`.
+    """Decide whether two pipelines compute the same, in the sense of `mode`; `equivalent_to` is the property form.
 
     Raises
     ------
@@ -280,14 +280,14 @@ def tolerates(
     mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
-    """Whether a pipeline with its faults, and `faults`, is equivalent to itself without them (`tolerating`)."""
+    """Decide whether a pipeline with its faults, and `faults`, is equivalent to itself without them (`tolerating`)."""
     return check(pipeline, tolerating(mode), settings, faults)
 
 
 def refuse_full_columns(flat: Pipeline, settings: Settings) -> None:
-    """Refused where rules in a model may keep more events than it has room for: then queues hold other events.
+    """Refuse a model in which rules may retain more events than fit, since queues then hold other events.
 
-    Rules are asked by themselves, on any streams: then it is so wherever they stand.
+    Rules are checked by themselves, on any streams: the result then applies wherever they are used.
     """
     free = replace(settings, q=settings.q if isinstance(settings.q, int) else {}, environment=Environment())
     for node in flat.nodes:

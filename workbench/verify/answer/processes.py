@@ -1,7 +1,7 @@
-"""Processes that decide problems.
+"""Worker processes that decide problems.
 
-The rule of this module: a process that dies costs one verdict: it is `unknown`. SIGTERM takes down the engine that a
-process waits for, too (`workbench/forked.py`).
+The rule of this module: a process that dies costs one verdict, which becomes `unknown`. SIGTERM also stops the engine
+that a process waits for (`workbench/forked.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.verify.answer.verdict import Verdict
 def decide_in_processes(
     todo: Sequence[Problem], decided: Callable[[int], Verdict], jobs: int
 ) -> Iterator[tuple[int, Verdict]]:
-    """The verdicts as they become known, each with the number of its problem; `decided` is run in a process."""
+    """Yield the verdicts as they become known, with the numbers of their problems; `decided` runs in a process."""
     left = list(range(len(todo)))[::-1]
     members: list[_Member] = []
     finished = False
@@ -57,21 +57,21 @@ def decide_in_processes(
 
 
 class _Member(Forked):
-    """One process and the problem that it works on; `decided` is what it does."""
+    """One process and the problem that it works on; `decided` is the function that it runs."""
 
     def __init__(self, decided: Callable[[int], Verdict], others: Sequence[_Member]) -> None:
         self.number: int | None = None
         self.doing = ""
-        """The problem, and how far it is."""
+        """The problem, and its progress."""
         super().__init__(partial(_serve, decided), others)
 
     def give(self, number: int) -> None:
-        """Let it decide a problem."""
+        """Send the process a problem to decide."""
         self.number = number
         self.connection.send(number)
 
     def received(self, todo: Sequence[Problem]) -> tuple[int, Verdict] | None:
-        """The answer, where it has something to say or has died; None where it has said how far it is."""
+        """Receive a message: return the verdict, also if the process has died; None for a progress report."""
         assert self.number is not None
         try:
             answer = self.connection.recv()
@@ -88,7 +88,7 @@ class _Member(Forked):
 
 
 def _serve(decided: Callable[[int], Verdict], connection: Connection) -> None:
-    """Numbers of problems in, verdicts out, and before each, as texts, how far it is."""
+    """Receive numbers of problems, and send verdicts; before each verdict, send progress reports as text."""
     work().listener = lambda **_: connection.send(work().describe())
     while True:
         try:

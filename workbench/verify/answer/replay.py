@@ -1,6 +1,6 @@
 """Counterexamples: from an engine's trace to a run over the user's names, replayed on the running pipeline.
 
-From the engine only the inputs are taken; the transition system, evaluated in Python, gives what every pipe
+Only the inputs are taken from the engine. The transition system, evaluated in Python, gives what every pipe
 carries, and its variables must agree with the engine's. Then the reference executor runs the same inputs. If all
 agree the run is "confirmed by execution"; if not, it is a "model gap at step k", which is a defect of workbench.
 """
@@ -36,7 +36,7 @@ from workbench.verify.ask.environment import Environment
 
 CONFIRMED = "confirmed by execution"
 Inputs = Sequence[Mapping[str, Value]]
-"""Per step the events on the inputs."""
+"""The events on the inputs, per step."""
 
 
 @phase("replaying the run that was found")
@@ -50,15 +50,15 @@ def decode(
     shows: str = "",
     shortest: bool = False,
 ) -> Trace:
-    """The engine's trace as a run of the pipeline, replayed.
+    """Decode the engine's trace into a run of the pipeline, and replay it.
 
     Parameters
     ----------
     pipeline: over finite domains.
-    system: what was asked about.
-    model, smv: the cone the engine was given, and its text.
-    environment: what was assumed of the inputs.
-    shows, shortest: what the trace says of itself.
+    system: the system of the question.
+    model, smv: the cone that the engine was given, and its text.
+    environment: the assumptions about the inputs.
+    shows, shortest: as in `Trace`.
     """
     whole, pipeline = pipeline, flatten(pipeline)
     inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
@@ -86,9 +86,9 @@ def decode(
 
 
 class Rerun(NamedTuple):
-    """The steps of a run, with two more rounds of its loop; what waits at the end of each; and the executor's word.
+    """The steps of a run with two more rounds of its loop, the queue contents after each, and the result of the replay.
 
-    `stop`: which number leaves its range, where the run ends with that.
+    `stop`: which number leaves its range, if the run ends with that.
     """
 
     steps: Sequence[Step]
@@ -105,9 +105,9 @@ def _simulate(
     model: Model | None = None,
     unseen: str = "a number the property does not see",
 ) -> Rerun:
-    """Run the transition system of a flat pipeline on these inputs, up to an overflow, and replay what it does.
+    """Run the transition system of a flat pipeline on these inputs, up to an overflow, and replay the run.
 
-    `unseen`: what may leave its checked domain, in words.
+    `unseen`: describes a number that may leave its checked domain.
     """
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     steps = _make_simulator(pipeline, bounds, len(rounds), model).trace_to_overflow(rounds)
@@ -116,7 +116,7 @@ def _simulate(
 
 
 def show_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceStep, ...]:
-    """The steps of a run of a flat pipeline on these inputs, with their `contents`."""
+    """Return the steps of a run of a flat pipeline on these inputs, with their `contents`."""
     return tuple(
         TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
         for given, step, held in zip(inputs, run.steps, run.waiting, strict=False)
@@ -124,9 +124,9 @@ def show_steps(pipeline: Pipeline, inputs: Inputs, run: Rerun) -> tuple[TraceSte
 
 
 def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict[str, Waiting]]:
-    """The events waiting in every queue at the end of each step, oldest first.
+    """Return the events waiting in every queue at the end of each step, oldest first.
 
-    A queue is first in, first out; an event that found no room is not among them.
+    A queue is first in, first out; an event that arrived at a full queue is not included.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
     for step in steps:
         for join in joins:
             lines = {queue: held[queue].append(events_of(step.pipes[pipe])) for queue, pipe in join}
-            # one queue is empty when the step is over, so it lost nothing: it tells how many fronts were consumed
+            # one queue is empty at the end of the step and lost nothing, so its length is the number of fronts consumed
             taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
         found.append(dict(held))
@@ -149,10 +149,10 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
 def _hold_inside(
     pipeline: Pipeline, keeping: Mapping[Node, Keeping], bounds: Mapping[str, int], inputs: Inputs
 ) -> Iterator[dict[str, Sequence[Value]]]:
-    """What queues inside of processors hold at the end of each step, as far as they show it."""
+    """Yield the contents of queues inside of processors at the end of each step, as far as processors show them."""
     executor = Reference(pipeline, bounds)
     for given in inputs:
-        with suppress(Overflow):  # then they are as they were
+        with suppress(Overflow):  # then the queues are unchanged
             if keeping:
                 executor.step(given)
         yield {
@@ -163,20 +163,20 @@ def _hold_inside(
 
 
 def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:
-    """What comes in at a step, without what oracles say in vain."""
+    """Return the inputs of a step, without oracle values that have no effect."""
     vain = {name for name in given if name in pipeline.oracles and pipes[name] is None}
     return {name: value for name, value in given.items() if name not in vain} if vain else given
 
 
 def events_of(carried: Value | None) -> list[Value]:
-    """What a pipe carries in a step, as a list."""
+    """Return what a pipe carries in a step, as a list."""
     if carried is None:
         return []
     return carried if isinstance(carried, list) else [carried]
 
 
 def _find_varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
-    """The pipes and queues that show something else in the second round of a loop than in the first."""
+    """Return the pipes and queues that differ between the first and the second round of a loop."""
     found: dict[str, None] = {}
     shown = [{**step.pipes, **held} for step, held in zip(run.steps, run.waiting, strict=True)]
     for one, two in zip(shown[loop:length], shown[length:], strict=False):
@@ -185,7 +185,7 @@ def _find_varying(run: Rerun, length: int, loop: int) -> tuple[str, ...]:
 
 
 def _confirm_outside(environment: Environment, raw: RawTrace, replay: str) -> str:
-    """The replay's words with what the system that drives the inputs, if one does, says of its part of the run."""
+    """Return the result of the replay, checked also against the system that drives the inputs, if any."""
     if not any(environment.outside(state) for state in raw.steps):
         return replay
     if not environment.confirm(raw):
@@ -194,9 +194,9 @@ def _confirm_outside(environment: Environment, raw: RawTrace, replay: str) -> st
 
 
 def _make_simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int, model: Model | None) -> Simulator:
-    """The whole system; queues without a bound get room for the whole run.
+    """Return a simulator of the whole system; queues without a bound have capacity for the whole run.
 
-    Labels: a checked number that the model sees, if there is one, leaves its domain; any checked number does.
+    Labels: whether a checked number that the model sees leaves its domain; whether any checked number does.
     """
     widest = max(width or 1 for width in pipeline.widths.values())
     everything = outline(pipeline, {**dict.fromkeys(pipeline.queues, longest * widest), **bounds})
@@ -209,7 +209,7 @@ def _make_simulator(pipeline: Pipeline, bounds: Mapping[str, int], longest: int,
 
 
 def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
-    """The events on the inputs in an engine state; what the property does not look at gets a default."""
+    """Return the input events in an engine state; inputs that the property does not read get a default."""
     end = system.end.now.name if system.end else ""
     if end in smv.names and smv.value(end, state[smv.names[end]]):
         return END
@@ -228,7 +228,7 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     over = system.end.over.name if system.end else ""
     if over in smv.names and smv.value(over, state[smv.names[over]]):
         return found
-    # inputs outside the cone: as the environment demands, else silent
+    # inputs outside the cone: as the environment requires, else silent
     if environment.row.together and (any(seen) or not environment.row.idle):
         found.update((source.name, source.domain.default) for source in unseen)
     return found
@@ -246,7 +246,7 @@ def _read_value(source: Input, smv: SmvModel, state: Mapping[str, str]) -> Value
 
 
 def _find_engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:
-    """The first step at which a variable differs between the engine and the direct evaluation."""
+    """Return the first step at which a variable differs between the engine and the direct evaluation."""
     for position, (state, step) in enumerate(zip(raw.steps, simulated, strict=False)):
         for name, value in step.state.items():
             text = state.get(smv.names.get(name, ""))
@@ -265,7 +265,7 @@ def execute(
 ) -> tuple[str, str]:
     """Run the inputs on the reference executor.
 
-    Returns whether it makes the steps expected, with their `contents`, and the `stop` of a `Rerun`.
+    Returns whether it makes the expected steps, with their `contents`, and the `stop` of a `Rerun`.
     """
     executor = Reference(pipeline, bounds)
     for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
@@ -278,8 +278,8 @@ def execute(
             if any_escape:
                 return f"{CONFIRMED} up to step {position}, where {unseen} leaves its domain", ""
             return f"model gap at step {position}", ""
-        # otherwise both ends are enough: whatever waits comes to the head of its queue in the end, or waits before the
-        # last step, which may overflow
+        # otherwise comparing both ends is enough: each waiting event reaches the head of its queue in the end, or waits
+        # before the last step, which may overflow
         whole = position >= len(expected) - 2
         waits = executor.contents() == held if whole else all(held[q].ends_as(x) for q, x in executor.lines.items())
         if step.overflows or any_escape or not _is_same(record, step) or not waits:
@@ -288,7 +288,7 @@ def execute(
 
 
 def _is_same(record: StepRecord, step: Step) -> bool:
-    """Whether the executor shows on every pipe and queue what the transition system does."""
+    """Whether the executor and the transition system agree on every pipe and queue."""
     for pipe, value in step.pipes.items():
         maybe = record.pipes[pipe]
         if bool(maybe.present) != (value is not None) or (maybe.present and maybe.value != value):
@@ -297,7 +297,7 @@ def _is_same(record: StepRecord, step: Step) -> bool:
 
 
 def _comes_back(smv: SmvModel, steps: Sequence[Step], loop: int, length: int) -> bool:
-    """Whether a lasso comes back, in every variable the property depends on, to the state it loops to."""
+    """Whether a lasso returns to the state it loops to, in every variable that the property depends on."""
     first, again = ({n: value for n, value in steps[i].state.items() if n in smv.names} for i in (loop, length))
     return first == again
 
@@ -305,11 +305,11 @@ def _comes_back(smv: SmvModel, steps: Sequence[Step], loop: int, length: int) ->
 def run_of(
     pipeline: Pipeline, inputs: Inputs, loop: int | None = None, *, shows: str = "", shortest: bool = False
 ) -> Trace:
-    """What a flat, resolved pipeline does on these inputs with room in every queue, replayed on the reference executor.
+    """Run a flat, resolved pipeline on these inputs with unbounded queues, and replay it on the reference executor.
 
     Parameters
     ----------
-    loop: the step that follows the last one, for a run that goes on for ever.
+    loop: the step that follows the last one, for an infinite run.
     """
     run = _simulate(pipeline, {}, inputs, loop)
     steps = show_steps(pipeline, inputs, run)
@@ -320,9 +320,9 @@ def run_of(
 
 
 def show_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *, shortest: bool = False) -> Trace:
-    """The run of a flat pipeline at whose last step the queue, of this capacity, overflows; replayed.
+    """Return the replayed run of a flat pipeline at whose last step the queue, of this capacity, overflows.
 
-    All other queues have room for everything.
+    All other queues are unbounded.
     """
     run, replay = _run_queue(pipeline, {queue: capacity}, inputs)
     if replay == CONFIRMED and (len(run) < len(inputs) or not run[-1].overflows):
@@ -332,7 +332,7 @@ def show_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs,
 
 
 def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
-    """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
+    """Return the replayed run of a flat pipeline that makes the queue longer with each round of its cycle."""
     run, replay = _run_queue(pipeline, {}, growth.repeat(ROUNDS - 1))
     lengths = [0, *(step.queues[queue] for step in run)]
     ends = range(growth.start + growth.length, len(lengths), growth.length)
@@ -344,7 +344,7 @@ def show_growth(pipeline: Pipeline, queue: str, growth: Growth) -> Trace:
 
 
 def _run_queue(pipeline: Pipeline, bounds: Mapping[str, int], inputs: Inputs) -> tuple[tuple[TraceStep, ...], str]:
-    """The steps of a run up to where a number leaves its checked domain, and what replaying it says."""
+    """Return the steps of a run up to where a number leaves its checked domain, and the result of the replay."""
     run = _simulate(pipeline, bounds, inputs, None, unseen="a number that the queue does not depend on")
     known = list(takewhile(lambda step: not step.labels[1], run.steps))
     return show_steps(pipeline, inputs, run._replace(steps=known)), run.replay

@@ -1,4 +1,4 @@
-"""Settings: how a question about a pipeline, or about rules, is asked and decided."""
+"""Settings: how a question about a pipeline, or about rules, is decided."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from workbench.tesla.model.build import RuleBounds
 
 MORE = (2, 4, 8, 16, 32)
-"""How many times the capacity of queues that a check begins with larger models have."""
+"""Factors by which larger models multiply the initial capacity of queues."""
 GROWING = 5.0
-"""Seconds for models with larger bounds than those a check begins with."""
+"""Seconds for models with larger bounds than the initial ones."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a check is made.
+    """How to make a check.
 
     Parameters
     ----------
-    q: capacity of every queue in events, or per queue name; if not given, 2, and more where that says little (`grow`).
-    n: size of the integer domain 0..n-1; if not given, 4, and more where constants need it (`fitted`).
-    integers: what integer arithmetic does at the ends of the domain.
-    texts: what stands for `str`, beside the texts that a pipeline names; empty: n letters, at most 26.
+    q: capacity of every queue in events, or per queue name; default 2, and more if the verdict says little (`grow`).
+    n: size of the integer domain 0..n-1; default 4, and more if constants need it (`Problem.fitting`).
+    integers: the behaviour of integer arithmetic at the ends of the domain.
+    texts: values of `str`, beside the texts that a pipeline names; empty: n letters, at most 26.
     floats: the least and the greatest of the whole numbers that stand for `float`; None: those around the constants
-        that floats are compared with, else nothing does.
-    environment: what is assumed of the inputs.
-    engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
-    seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
-        may have of what is left of that. None: none.
+        that floats are compared with; without constants, nothing stands for `float`.
+    environment: the assumptions about the inputs.
+    engine: `auto`, `all`, or the name of an engine (`deciders.NAMES`).
+    seconds, memory_mb: limits of one call and everything that it starts: the growth of this process, and what an engine
+        may use of the rest. None: no limit.
     count_states: also report the number of reachable states.
-    rules: what bounds the models of rules in pipelines, beside `q`; None: what is usual.
-    grow: seconds for larger models where the bounds leave little to say and nobody has chosen them; 0: none.
-    strict: verdicts within bounds have the exit code 3.
-    strict_vacuity: vacuous ones, too.
-    vacuity: whether it is looked for at all; not where the values of a domain are all that is asked about.
+    rules: bounds of the models of rules in pipelines, beside `q`; None: the defaults.
+    grow: seconds for larger models if the default bounds leave the verdict weak; 0: none.
+    strict: give verdicts within bounds the exit code 3.
+    strict_vacuity: give vacuous verdicts that exit code, too.
+    vacuity: whether to look for vacuity; not if the question is only about the values of a domain.
     """
 
     q: int | Mapping[str, int] = Adjustable(DEFAULT_CAPACITY)
@@ -74,39 +74,39 @@ class Settings:
         return Integer(int(self.n), Overflowing(self.integers))
 
     def fit(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
-        """These, with the N and floats that these programs, and a property, need where nobody has chosen any."""
+        """Return settings with the N and floats that these programs and a property need, unless the user chose them."""
         n, floats = numbers_for(programs, syntax)
         found = replace(self, floats=floats) if self.floats is None else self
         while isinstance(self.n, Adjustable):
             found = replace(found, n=max(found.n, n))
             try:
                 found.over(*programs)
-            except DomainError as error:  # of a constant that nothing is compared with
+            except DomainError as error:  # the constant is not compared with anything
                 if error.needs is not None and found.n < error.needs <= LARGEST_N:
                     n = Adjustable(power_of_two(error.needs), f"there is a constant {error.needs - 1}")
                     continue
-            except WorkbenchError:  # as who asks will find
+            except WorkbenchError:  # the caller will meet the same error
                 pass
             break
         return found
 
     def larger(self) -> Iterator[Settings]:
-        """The same with longer and longer queues, where nobody has chosen their capacity."""
+        """Yield the same settings with longer and longer queues, unless the user chose their capacity."""
         if isinstance(self.q, Adjustable):
             yield from (replace(self, q=Adjustable(self.q * more)) for more in MORE)
 
     def scope(self, *programs: Program) -> ModelScope:
-        """What stands for the types without a bound in a model of these programs."""
+        """Return the domains that stand for unbounded types in a model of these programs."""
         floats = FLOAT if self.floats is None else SomeFloats(*self.floats)
         letters = SMALLEST_N if isinstance(self.n, Adjustable) else self.n
         return ModelScope(self.domain, texts_of(programs, self.texts, letters), floats)
 
     def flat(self, program: Program) -> Pipeline:
-        """The pipeline over finite domains, its groups in place."""
+        """Return the pipeline over finite domains, with its groups expanded."""
         return flatten(self.over(program)[0])
 
     def over(self, *programs: Program) -> tuple[Pipeline, ...]:
-        """The pipelines over finite domains, those of a model in which they are together."""
+        """Return the pipelines over finite domains, as they are in a model of all of them."""
         if not any(each.pipeline.clocks for each in programs):
             scope = self.scope(*programs)
             return tuple(each.pipeline.resolve(scope) for each in programs)

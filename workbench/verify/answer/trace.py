@@ -1,6 +1,6 @@
 """Runs: what every pipe carries and every queue holds, step by step, and which steps can be repeated.
 
-What waits in a queue has no copy for every step: it is a part of what has come to the queue.
+The contents of a queue are not copied for every step: they are a slice of all events that came to the queue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.faults.unreliable import place, struck
 from workbench.processors.held.group import flatten
 
 MOST_WAITING = 100
-"""Of a queue that holds more events, JSON has so many of the oldest."""
+"""Maximum number of events of a queue in JSON, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class TraceStep:
     """One step of a run, over the user's names."""
 
     inputs: Mapping[str, Value]
-    """Events on the inputs; an input that is absent carries none."""
+    """Events on the inputs; an absent input carries none."""
     pipes: Mapping[str, Value | None]
-    """Pipe to the value it carries, None when it carries no event."""
+    """Pipe to the value it carries; None if it carries no event."""
     queues: Mapping[str, int]
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
-    """Queues at which an event arrived and found no room."""
+    """Full queues at which an event arrived."""
     contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    """Queue to the events waiting in it at the end of the step, oldest first; of those inside processors, columns."""
+    """Queue to the events waiting in it at the end of the step, oldest first; for queues inside processors, columns."""
     ends: bool = False
     """All input streams end at this step."""
     outside: Mapping[str, str] = field(default_factory=dict)
@@ -61,19 +61,19 @@ class Trace:
     """`confirmed by execution`, or `model gap at step k`; empty when it was not replayed."""
     domains: Mapping[str, Domain] = field(default_factory=dict)
     capacities: Mapping[str, int] = field(default_factory=dict)
-    """The queues that were bounded, with their capacities in events; others had room for the whole run."""
+    """The bounded queues, with their capacities in events; all others are unbounded."""
     varies: tuple[str, ...] = ()
-    """Pipes and queues that the property does not look at and that change from one round of the loop to the next."""
+    """Pipes and queues that the property does not read and that change from one round of the loop to the next."""
     pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
-    """What was run: over finite domains, its groups in place."""
+    """The pipeline that was run: over finite domains, its groups expanded."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
+        """Return the state without the pipeline, which holds functions and cannot be sent to another process."""
         return {**self.__dict__, "pipeline": None}
 
     @property
     def length(self) -> str:
-        """How long it is, in words."""
+        """The number of steps, in words."""
         return plural(len(self.steps), "step")
 
     def __repr__(self) -> str:
@@ -131,14 +131,14 @@ class Trace:
 
 
 def _list_strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
-    """The faults that strike at a step, where any do."""
+    """Return the faults that strike at a step, if any."""
     found = [] if flat is None else struck(flat, pipes)
     faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]
     return {"faults": faults} if faults else {}
 
 
 def plain(value: Value | None, domain: Domain | None) -> Any:
-    """What a pipe carries as JSON data: nothing, an event, or a list of them on a wide pipe."""
+    """Return what a pipe carries as JSON data: nothing, an event, or a list of events on a wide pipe."""
     if isinstance(value, list):
         return [plain(event, domain) for event in value]
     return value if value is None or domain is None else to_json(value, domain)
@@ -148,18 +148,18 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
 
 
 InputSteps = tuple[Mapping[str, Value], ...]
-"""What comes on the inputs at each step of a run."""
+"""The events on the inputs at each step of a run."""
 ROUNDS = 4
-"""How often steps are repeated to show that something grows."""
+"""Number of repetitions that show growth."""
 
 
 class Growth(NamedTuple):
-    """A run, the steps of it that can be repeated, and by how much at least something grows each time.
+    """A run, the part of it that can be repeated, and the least growth per repetition.
 
     Attributes
     ----------
-    start, length: the first of these steps, and how many they are.
-    endless: whether it is proved to go on for ever.
+    start, length: the first step of this part, and its number of steps.
+    endless: whether the growth is proved to go on for ever.
     """
 
     inputs: InputSteps
@@ -175,16 +175,16 @@ class Growth(NamedTuple):
 
     @property
     def types(self) -> str:
-        """The inputs on which they come."""
+        """The inputs of the repeated steps."""
         return ", ".join(name for step in self.again for name in step)
 
     @property
     def round(self) -> str:
-        """What is repeated, in words."""
+        """The repeated part, in words."""
         return self.types if self.length == 1 else f"round of {self.types}"
 
     def repeat(self, rounds: int = ROUNDS) -> InputSteps:
-        """The run with so many more of them."""
+        """Return the run with this number of further repetitions."""
         return (*self.inputs[: self.start], *self.again * rounds, *self.inputs[self.start :])
 
 
@@ -196,7 +196,7 @@ class Waiting(Sequence[Value]):
 
     Parameters
     ----------
-    line: all that came to the queue, of which these are the events from `start` on, up to `stop`.
+    line: all events that came to the queue; those from `start` up to `stop` wait.
     """
 
     __slots__ = ("_line", "_start", "_stop")
@@ -205,14 +205,14 @@ class Waiting(Sequence[Value]):
         self._line, self._start, self._stop = line, start, len(line) if stop is None else stop
 
     def append(self, events: Iterable[Value]) -> Waiting:
-        """These events and then others. What came to the queue is shared with the moment before."""
-        if self._stop != len(self._line):  # an event found no room
+        """Return these events followed by others. The list of events is shared with the previous moment."""
+        if self._stop != len(self._line):  # an event was lost to overflow
             return Waiting([*self, *events])
         self._line.extend(events)
         return Waiting(self._line, self._start)
 
     def ends_as(self, line: Sequence[Value]) -> bool:
-        """Whether a line has as many events, and the same ones at both ends."""
+        """Whether a line has as many events, and the same first and last one."""
         return len(line) == len(self) and (not line or (line[0] == self[0] and line[-1] == self[-1]))
 
     def __len__(self) -> int:

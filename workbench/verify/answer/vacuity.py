@@ -1,4 +1,4 @@
-"""Vacuity: what never happens in a model, so that a verdict holds for want of cases."""
+"""Vacuity: cases that never occur in a model, so that a verdict holds for want of cases."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from workbench.verify.answer.settings import Settings
 
 Conditions = Callable[[Pipeline], Iterable[Any]]
-"""What a property compares itself, as terms over the pipes of a pipeline."""
+"""The conditions of a property, as terms over the pipes of a pipeline."""
 
 
 def find_vacuity(
     pipeline: Pipeline, model: Model, settings: Settings, never: Sequence[str], outcome: Outcome, compare: Conditions
 ) -> Vacuity | None:
-    """What makes a verdict vacuous: a condition of the property, or a comparison in its cone, that is never true.
+    """Return what makes a verdict vacuous: a condition of the property, or a comparison in its cone, is never true.
 
     Parameters
     ----------
-    never: the words of the conditions that were found never to come true.
+    never: the words of the conditions that never come true.
     """
     branches = [] if depends_on_no_n(model, settings.domain) else [*_find_branches(pipeline, model, settings, compare)]
     if never:
-        # of a condition beside `x < 0` it is not known whether numbers below zero would make it true
+        # for a condition beside `x < 0` it is not known whether numbers below zero would make it true
         known = [each.bound for each in branches if not each.bound.startswith("int")]
         room = _name_room(model) if outcome is Outcome.WITHIN_BOUNDS else ""
         return Vacuity(_write_sentence(never[0]), next(iter(known), room), certain=bool(known))
@@ -64,14 +64,14 @@ def _write_sentence(words: str) -> str:
 
 
 def _name_room(model: Model) -> str:
-    """The capacities that are in the way."""
+    """Name the capacities that limit the model."""
     sizes = {queue.capacity for queue in model.queues}
     return f"Q = {sizes.pop()}" if len(sizes) == 1 else ", ".join(f"{q.name} = {q.capacity}" for q in model.queues)
 
 
 @dataclass(frozen=True)
 class _Unbounded(ModelScope):
-    """What a model has in place of types without a bound, turned into these types again."""
+    """A scope that turns the finite domains of a model back into the unbounded types."""
 
     chosen: Integer = Integer(1)
 
@@ -80,19 +80,19 @@ class _Unbounded(ModelScope):
 
 
 MOST = 2**62
-"""More than numbers of a model are."""
+"""A number larger than all numbers of a model."""
 
 
 NumberRange = tuple[float, float]
-"""The least and the greatest number that something can be."""
+"""The least and the greatest possible number."""
 
 
 class _Ranges:
-    """The numbers that pipes, and terms over them, can be, over numbers of these bounds.
+    """The possible numbers of pipes, and of terms over them, given the bounds of numbers.
 
     Parameters
     ----------
-    computed: the ranges of pipes that a model has computed: those of floats, which neither wrap nor stop at a bound.
+    computed: the ranges of float pipes as a model has computed them: floats neither wrap nor stop at a bound.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class _Ranges:
                 self.pipes[node.outputs[0]] = self.of(bodies[0], partial(inputs_of, node))
 
     def of(self, term: Term, stands_for: Callable[[str], Sequence[str]]) -> NumberRange:
-        """What a term can be whose variables are these pipes; terms that are shared are looked at once."""
+        """Return the range of a term whose variables are these pipes; shared terms are computed once."""
         found: dict[Term, NumberRange] = {}
         for each in postorder([term]):
             whole, number = self.bounds.get(type(each.domain), (-MOST, MOST)), number_of(each)
@@ -124,7 +124,7 @@ class _Ranges:
 
 
 def _compute_range(term: Term, given: Sequence[NumberRange], whole: NumberRange) -> NumberRange:
-    """What an operation can be, given what its arguments can."""
+    """Return the range of an operation, given the ranges of its arguments."""
     if term.op is ops.ITE:
         (one, two), (three, four) = given[1:]
         return min(one, three), max(two, four)
@@ -138,15 +138,15 @@ def _compute_range(term: Term, given: Sequence[NumberRange], whole: NumberRange)
         return whole
     corners = [term.op.exact(*each) for each in product(*given)]
     low, high = min(corners), max(corners)
-    return (low, high) if real or (whole[0] <= low and high <= whole[1]) else whole  # what wraps can be any of them
+    return (low, high) if real or (whole[0] <= low and high <= whole[1]) else whole  # what wraps can be any number
 
 
 _MONOTONE = (ops.ADD, ops.SUB, ops.MUL, ops.MIN, ops.MAX)
-"""Operators whose least and greatest results are those of the ends of their operands."""
+"""Operators whose extreme results are those of the extremes of their operands."""
 
 
 class _PlacedComparison(NamedTuple):
-    """A comparison with a constant, what is compared in words, and the pipes that a variable in that stands for."""
+    """A comparison with a constant, the name of its operand, and the pipes of the variables in the operand."""
 
     each: ConstantComparison
     name: str
@@ -154,25 +154,25 @@ class _PlacedComparison(NamedTuple):
 
     @property
     def kind(self) -> type[Domain]:
-        """The type of what is compared."""
+        """The type of the operand."""
         return type(self.each.operand.domain)
 
 
 class _Bounds(NamedTuple):
-    """The numbers that a model has, by type; those of `whole` are called N."""
+    """The numbers of a model, by type; those of `whole` are called N."""
 
     whole: type[Domain]
     numbers: Mapping[type[Domain], NumberRange]
 
     def words(self, kind: type[Domain], *, above: bool) -> str:
-        """The bound, where a number above it makes a difference, or one below."""
+        """Describe the bound that would have to be larger, or smaller."""
         low, high = self.numbers[kind]
         name = "int" if kind is self.whole else "float"
         return f"N = {high + 1}" if name == "int" and above else f"{name} = {low}..{high}"
 
 
 def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare: Conditions) -> Iterator[Vacuity]:
-    """The comparisons with constants in the cone that are never true, or never false, and the bound that is why.
+    """Yield comparisons with constants in the cone that are never true, or never false, and the bound that causes it.
 
     Last comes a number that makes a difference and is not reached.
     """
@@ -180,7 +180,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     computed = {pipe: (each.lo, each.hi) for pipe, each in flat.domains.items() if isinstance(each, SomeFloats)}
     whole: type[Domain] = Integer
     real: type[Domain] = SomeFloats
-    with contextlib.suppress(WorkbenchError):  # rules in a model are over its numbers only
+    with contextlib.suppress(WorkbenchError):  # rules in a model have its numbers only
         flat, whole, real = flat.resolve(_Unbounded(chosen=settings.domain)), Integers, Reals
     floats = {} if settings.floats is None else {real: settings.floats}
     bounds = _Bounds(whole, {whole: (0, settings.n - 1), **floats})
@@ -188,7 +188,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
     placed = [each for each in _place_comparisons(flat, cone, conditions) if each.kind in bounds.numbers]
     yield from _settle_comparisons(flat, placed, bounds, computed)
     yield from _find_gaps(placed, real, bounds)
-    # people who have chosen N may know why
+    # a user who has chosen N may know why
     kinds = [kind for kind in bounds.numbers if kind is not whole or isinstance(settings.n, Adjustable)]
     yield from _find_unreached(
         flat, conditions, cone, kinds, bounds, {pipe: high for pipe, (_, high) in computed.items()}
@@ -196,7 +196,7 @@ def _find_branches(pipeline: Pipeline, model: Model, settings: Settings, compare
 
 
 def _place_comparisons(flat: Pipeline, cone: set[str], conditions: Sequence[Any]) -> Iterator[_PlacedComparison]:
-    """The comparisons of processors in the cone, and those of the property."""
+    """Yield the comparisons of processors in the cone, and those of the property."""
     bodies: list[tuple[Any, Callable[[str], Sequence[str]]]] = []
     for node in flat.nodes:
         if node.name in cone:
@@ -210,26 +210,26 @@ def _place_comparisons(flat: Pipeline, cone: set[str], conditions: Sequence[Any]
 def _settle_comparisons(
     flat: Pipeline, placed: Iterable[_PlacedComparison], bounds: _Bounds, computed: Mapping[str, NumberRange]
 ) -> Iterator[Vacuity]:
-    """The comparisons that come out one way only within the bounds, and would not with larger ones."""
+    """Yield the comparisons that have one result within the bounds, and could have both with larger ones."""
     ranges, eased = _Ranges(flat, bounds.numbers, computed), _Ranges(flat, dict.fromkeys(bounds.numbers, (0, MOST)))
     for each, name, pipes_of in placed:
         kind = type(each.operand.domain)
         low, high = ranges.of(each.operand, pipes_of)
         settled = each.find_truth(low, high)
         if (low, high) != bounds.numbers[kind] and each.find_truth(*eased.of(each.operand, pipes_of)) is not None:
-            continue  # as of `x mod 3 = 5`
+            continue  # for example `x mod 3 = 5`
         above = high < each.needs.top
         if settled is None or (settled and not above and kind is bounds.whole):
-            continue  # as of `x >= 0`: no larger domain helps
+            continue  # for example `x >= 0`: no larger domain helps
         words = f"{name} {each.symbol} {each.constant:g} is never {'false' if settled else 'true'}"
         yield Vacuity(words, bounds.words(kind, above=above))
 
 
 def _find_gaps(placed: Sequence[_PlacedComparison], kind: type[Domain], bounds: _Bounds) -> Iterator[Vacuity]:
-    """What comparisons of floats with constants tell apart, and the model has no number for.
+    """Yield cases that comparisons of floats with constants distinguish, and for which the model has no number.
 
-    That is what lies between two constants, and a constant itself, where one comparison counts it to what is below and
-    another one to what is above.
+    A case is a gap between two constants, or a constant itself, if one comparison counts it to the numbers below and
+    another one to those above.
     """
     for name in dict.fromkeys(item.name for item in placed if item.kind is kind):
         given = [item.each for item in placed if item.name == name]
@@ -250,7 +250,7 @@ def _find_unreached(
     bounds: _Bounds,
     greatest: Mapping[str, float],
 ) -> Iterator[Vacuity]:
-    """The numbers above the bounds of these types that make a difference: of floats, above those of their pipe."""
+    """Yield numbers above the bounds of these types that make a difference: for floats, above those of their pipe."""
     reached = reaches(flat, conditions, cone, greatest)
     for kind in kinds:
         of_kind = {pipe: reach.top for pipe, reach in reached.pipes.items() if type(flat.domains[pipe]) is kind}

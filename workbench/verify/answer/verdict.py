@@ -1,6 +1,6 @@
-"""Verdicts: what was decided, what it rests on, a ground each, and the run that shows it.
+"""Verdicts: the outcome of a check, its grounds, and the run that shows it.
 
-Where a verdict says little, the question is asked again of models with larger bounds as long as there is time (`grow`).
+If a verdict says little, larger bounds are tried as long as there is time (`grow`).
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ class Outcome(StrEnum):
 
     @property
     def sign(self) -> str:
-        """One character for it."""
+        """The outcome as one character."""
         return {Outcome.HOLDS: "✓", Outcome.WITHIN_BOUNDS: "≈", Outcome.FAILS: "✗", Outcome.UNKNOWN: "?"}[self]
 
     @property
     def exit_code(self) -> int:
-        """0 holds (also within bounds), 1 fails, 3 unknown."""
+        """The exit code: 0 holds (also within bounds), 1 fails, 3 unknown."""
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
 
     @property
     def is_proved(self) -> bool:
-        """Whether there is no counterexample, within bounds at least."""
+        """Whether there is no counterexample, at least within bounds."""
         return self in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
     @property
     def opposite(self) -> Outcome:
-        """That of a question that wants a run, where this is that of the formula which no such run satisfies."""
+        """The outcome of a question that wants a run, if this is the outcome of the formula that excludes such runs."""
         return {Outcome.FAILS: Outcome.HOLDS, Outcome.HOLDS: Outcome.FAILS}.get(self, Outcome.UNKNOWN)
 
 
 def worst_exit_code(codes: Iterable[int]) -> int:
-    """The exit code of several answers: 1 where one fails, else 3 where one is not known, else 0."""
+    """Return the exit code of several answers: 1 if one fails, else 3 if one is unknown, else 0."""
     found = set(codes)
     return next((code for code in (1, 3) if code in found), 0)
 
 
 class Reliance(StrEnum):
-    """How far a verdict can be relied on in one respect, as examining it found."""
+    """How reliable a verdict is in one respect, according to its examination."""
 
     CONFIRMED = "confirmed"
     WEAK = "weak"
@@ -70,21 +70,21 @@ class Reliance(StrEnum):
 
     @property
     def sign(self) -> str:
-        """One character for it."""
+        """The finding as one character."""
         return {Reliance.CONFIRMED: "✓", Reliance.WEAK: "!", Reliance.UNKNOWN: "?"}[self]
 
 
 @dataclass(frozen=True)
 class Ground:
-    """Something that a verdict rests on, or one respect in which it was examined.
+    """A ground of a verdict, or one respect in which it was examined.
 
     Attributes
     ----------
-    kind: what it is about, for programs: `queues`, `wraps`, ... (`answer.grounds`); where it was examined `vacuity`,
+    kind: the subject, for programs: `queues`, `wraps`, ... (`answer.grounds`); if examined, one of `vacuity`,
         `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
-    text: a sentence; empty where nothing is to be said.
-    data: the same as data.
-    finding: `confirmed`: the verdict can be relied on in this respect; `weak`: it says less than it seems to.
+    text: a sentence; empty if there is nothing to say.
+    data: the same information as data.
+    finding: `confirmed`: the verdict is reliable in this respect; `weak`: it says less than it seems to.
     witness: a run that shows what was found.
     """
 
@@ -101,20 +101,20 @@ class Ground:
         return f"<{self}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data of one that was examined."""
+        """Return an examined ground as plain data."""
         witness = None if self.witness is None else self.witness.to_json()
         return {"aspect": self.kind, "finding": str(self.finding), "text": self.text, "witness": witness}
 
 
 @dataclass(frozen=True)
 class Depth:
-    """How far a question was decided that was not decided for all runs.
+    """The depth up to which a question was decided that was not decided for all runs.
 
     Attributes
     ----------
-    steps: what is said is so of all runs of up to so many steps.
-    wanted: no such run is the one that was looked for; else none refutes the property.
-    unless: what such a run may not do for that; empty where it may do anything.
+    steps: the result applies to all runs of up to this number of steps.
+    wanted: no such run is a wanted run; otherwise none refutes the property.
+    unless: the event before which the result applies; empty if there is no such restriction.
     """
 
     steps: int
@@ -127,18 +127,18 @@ class Depth:
         return f"{said}{' before ' * bool(self.unless)}{self.unless}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the depth as plain data."""
         return {"steps": self.steps, "unless": self.unless}
 
 
 @dataclass(frozen=True)
 class Vacuity:
-    """What never happens in a model, and without which its verdict says less than it seems to.
+    """An event that never happens in a model, without which a verdict says less than it seems to.
 
     Attributes
     ----------
     never: in words: `out is never true`.
-    bound: the bound that prevents it, as `Q = 2`; empty where none is known to.
+    bound: the bound that prevents it, such as `Q = 2`; empty if no such bound is known.
     certain: whether it is known that this bound prevents it.
     """
 
@@ -150,12 +150,12 @@ class Vacuity:
         return self.never + (f" ({self.bound} {'prevents it' if self.certain else 'may be why'})" if self.bound else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the vacuity as plain data."""
         return {"never": self.never, "bound": self.bound}
 
 
 GROUNDS_IN_JSON = ("trivial", "queues", "overflow", "for_every_N", "wraps", "saturates", "domains")
-"""The kinds of grounds of which JSON has the data."""
+"""The kinds of grounds whose data is in JSON."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,12 @@ class Verdict(Displayed):
     Attributes
     ----------
     grounds: the assumptions and bounds that the outcome depends on, most important first; `rests_on`: their sentences.
-    witness: a run to an overflow, where the outcome is `holds-within-bounds`.
-    length: the number of steps, where the property asks for the longest of something.
-    depth: where it was not decided, for how many steps it was; None: not for one.
-    reached: where it was not decided, how far each engine got.
-    vacuity: what never happens in the model, where that makes the verdict vacuous.
-    examined: what was found when the verdict's grounds were examined (`verify.examine`).
+    witness: a run to an overflow, if the outcome is `holds-within-bounds`.
+    length: the number of steps, if the property asks for the longest run of something.
+    depth: the number of steps for which an undecided property was decided; None: no step.
+    reached: the progress of each engine, if the property was not decided.
+    vacuity: what never happens in the model, if that makes the verdict vacuous.
+    examined: the findings about the verdict's grounds (`verify.examine`).
     """
 
     pipeline: str
@@ -188,23 +188,23 @@ class Verdict(Displayed):
     reason: str = ""
     reachable_states: int | None = None
     phase: str = ""
-    """What was being done when it was given up, where the outcome is `unknown`."""
+    """The work that was interrupted, if the outcome is `unknown`."""
     system: str = ""
-    """The file of the SMV system that the pipeline monitors, if it does."""
+    """The file of the SMV system that the pipeline monitors, if any."""
     length: int | None = None
     examined: tuple[Ground, ...] = ()
     depth: Depth | None = None
     reached: tuple[Reached, ...] = ()
     vacuity: Vacuity | None = None
     problem: Problem | None = field(default=None, compare=False, repr=False)
-    """What was asked."""
+    """The question."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """A verdict can be sent to another process; what was asked cannot, since it holds functions."""
+        """Return the state without the problem, which holds functions and cannot be sent to another process."""
         return {**self.__dict__, "problem": None}
 
     def ground(self, kind: str) -> Any:
-        """The data of the grounds of this kind; None where there are none."""
+        """Return the data of the ground of this kind; None if there is none."""
         return next((each.data for each in self.grounds if each.kind == kind), None)
 
     @builtins.property  # the class has a field of that name
@@ -214,24 +214,24 @@ class Verdict(Displayed):
 
     @builtins.property
     def wraps(self) -> bool | None:
-        """Whether a reachable run wraps modular arithmetic that the property sees; None when not known."""
+        """Whether a reachable run wraps modular arithmetic that the property sees; None if not known."""
         found: bool | None = self.ground("wraps")
         return found
 
     @builtins.property
     def for_every_n(self) -> bool:
-        """Whether the property does not look at data, so that the outcome is the same for every N."""
+        """Whether the property reads no data, so that the outcome is the same for every N."""
         return bool(self.ground("for_every_N"))
 
     @builtins.property
     def trivial(self) -> bool | None:
-        """Whether it is true by construction, and rests on nothing; None where it is not decided."""
+        """Whether the property is true by construction and rests on nothing; None if undecided."""
         found: bool | None = self.ground("trivial")
         return found
 
     @builtins.property
     def advice(self) -> tuple[str, ...]:
-        """What to try next, where it was not decided: two or three hints that lead somewhere."""
+        """What to try next if the property was not decided: two or three hints."""
         if self.outcome is not Outcome.UNKNOWN or self.problem is None:
             return ()
         from workbench.verify.answer.advice import advise  # which knows problems
@@ -240,43 +240,43 @@ class Verdict(Displayed):
 
     @builtins.property
     def run(self) -> Trace | None:
-        """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
+        """The run that shows the outcome, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
 
     @builtins.property
     def within_bounds(self) -> bool:
-        """Whether it says what is so before bounds are met, and nothing of what is beyond."""
+        """Whether the verdict applies only before bounds are met."""
         wanted = self.outcome is Outcome.UNKNOWN and self.witness is not None and self.vacuity is None
         return wanted or self.outcome is Outcome.WITHIN_BOUNDS
 
     @builtins.property
     def meets_bounds(self) -> bool:
-        """Whether bounds are met on some run, before which it says something, or is vacuous."""
+        """Whether some run meets bounds, and the verdict applies before them, or is vacuous."""
         return self.within_bounds or self.witness is not None
 
     @builtins.property
     def count_known_steps(self) -> int | None:
-        """For how many steps of every run it says something, where a shortest run is known on which bounds are met."""
+        """The number of steps of every run that the verdict covers, if a shortest run that meets bounds is known."""
         shortest = self.witness is not None and self.witness.shortest and self.within_bounds
         return len(self.witness.steps) - 1 if self.witness is not None and shortest else None
 
     @builtins.property
     def words(self) -> str:
-        """The outcome, and that it is vacuous."""
-        if self.vacuity is None or self.outcome is Outcome.UNKNOWN:  # the reason says it
+        """The outcome, and whether it is vacuous."""
+        if self.vacuity is None or self.outcome is Outcome.UNKNOWN:  # the reason includes it
             return str(self.outcome)
         return f"{self.outcome}, vacuously: {self.vacuity}"
 
     @builtins.property
     def exit_code(self) -> int:
-        """That of the outcome; 3 where the settings are strict about bounds, or vacuity, and it has them."""
+        """The exit code of the outcome; 3 if the settings are strict about bounds or vacuity, and that applies."""
         settings = self.problem and self.problem.settings
         bounded = settings and settings.strict and self.outcome is Outcome.WITHIN_BOUNDS
         vacuous = settings and settings.strict_vacuity and self.vacuity and self.outcome is not Outcome.FAILS
         return Outcome.UNKNOWN.exit_code if bounded or vacuous else self.outcome.exit_code
 
     def mark_vacuous(self, vacuity: Vacuity, *, unknown: bool = False) -> Verdict:
-        """The verdict with what never happens; `unknown` where it then says nothing at all."""
+        """Return the verdict marked as vacuous; `unknown` if it then says nothing at all."""
         if not unknown:
             return replace(self, vacuity=vacuity)
         return replace(self, outcome=Outcome.UNKNOWN, reason=f"vacuous: {vacuity}", vacuity=vacuity, depth=None)
@@ -287,11 +287,11 @@ class Verdict(Displayed):
         return f"{said}{steps}{f': {self.reason}' if self.reason else ''}>"
 
     def give_up(self, met: LimitMet) -> Verdict:
-        """This, of what is undecided because a limit was met."""
+        """Return the verdict with a limit as the reason why it is undecided."""
         return replace(self, reason=met.what, phase=met.phase)
 
     def to_json(self) -> dict[str, Any]:
-        """The object `--json` prints."""
+        """Return the object that `--json` prints."""
         trace = self.counterexample and self.counterexample.to_json()
         undecided = self.outcome is Outcome.UNKNOWN
         where_known = {
@@ -329,17 +329,17 @@ class Verdict(Displayed):
 
 
 EARLY = 8
-"""Where no queue overflows in so many steps, bounds are not met in the first ones."""
+"""Number of steps without overflow from which on bounds do not count as met in the first steps."""
 BOUNDS_EARLY = "queues overflow in the first steps: too little is known; choose a larger Q"
 
 
 def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: float) -> Verdict:
-    """The verdict of the first model that says enough, else of the largest one that is decided in time.
+    """Return the verdict of the first model that says enough, else of the largest one decided in time.
 
     Parameters
     ----------
-    larger: the same question of larger and larger models.
-    seconds: for all of them together.
+    larger: the same question about larger and larger models.
+    seconds: time limit of all larger models together.
     """
     end = time.monotonic() + seconds
     for number, decide in enumerate(larger, 1):
@@ -349,7 +349,7 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
         try:
             with Budget(left, soft=True), phase(f"larger model {number}", part=True):
                 found = decide()
-        except (LimitMet, Refused):  # with larger bounds there may be too many values
+        except (LimitMet, Refused):  # larger bounds may mean too many values
             break
         if found.outcome is Outcome.UNKNOWN and not found.within_bounds and found.vacuity is None:  # a limit was met
             return replace(verdict, depth=deeper(verdict.depth, found.depth))
@@ -358,13 +358,13 @@ def grow(verdict: Verdict, larger: Iterable[Callable[[], Verdict]], seconds: flo
 
 
 def says_enough(verdict: Verdict) -> bool:
-    """Whether nothing is to be expected of longer queues."""
+    """Whether longer queues would add nothing to a verdict."""
     known = verdict.count_known_steps
     return not verdict.meets_bounds or (verdict.vacuity is None and known is not None and known >= EARLY)
 
 
 def discount_early(verdict: Verdict) -> Verdict:
-    """The verdict; unknown where it holds for want of what bounds prevent, or within bounds met in the first steps."""
+    """Return the verdict; unknown if bounds make it vacuous, or if bounds are met in the first steps."""
     if verdict.vacuity and verdict.vacuity.bound and verdict.outcome.is_proved:
         return verdict.mark_vacuous(verdict.vacuity, unknown=True)
     early = verdict.outcome is Outcome.WITHIN_BOUNDS and not says_enough(verdict)
@@ -372,5 +372,5 @@ def discount_early(verdict: Verdict) -> Verdict:
 
 
 def deeper(*found: Depth | None) -> Depth | None:
-    """What says something of the longest runs."""
+    """Return the greatest depth."""
     return max(filter(None, found), key=lambda each: each.steps, default=None)
