@@ -1,4 +1,4 @@
-"""What is assumed of the inputs."""
+"""Assumptions about the inputs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Arrivals = Literal["free", "synchronised", "always", "one"]
 
 @dataclass(frozen=True)
 class ArrivalsRow:
-    """A way for events to come.
+    """A pattern of arrivals.
 
     Attributes
     ----------
-    words: what a verdict rests on.
-    assume: conditions of every step, from whether each input carries an event, and whether the streams have ended.
-    draw: the inputs of these that carry an event at a random step at which some does; each does with a probability.
-    idle: there are steps without input.
-    together: where an input carries an event, all do.
-    single: at most one input carries an event, as those of rules that are a model by themselves.
+    words: the assumption, as verdicts print it.
+    assume: conditions of every step, given whether each input carries an event, and whether the streams have ended.
+    draw: the inputs that carry an event at a random step with events; each does with a probability.
+    idle: whether there are steps without input.
+    together: whether all inputs carry an event as soon as one does.
+    single: whether at most one input carries an event, as for rules that are a model by themselves.
     """
 
     words: str
@@ -64,65 +64,65 @@ ARRIVALS: dict[Arrivals, ArrivalsRow] = {
         lambda chosen, names, _: [chosen.choice(names)], single=True,
     ),
 }  # fmt: skip
-"""Every way for events to come."""
+"""Every pattern of arrivals."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """How events come.
+    """Assumptions about how events arrive.
 
     Parameters
     ----------
     arrivals: `free` (each input may carry an event at each step or not), `synchronised` (all inputs or none),
-        `always` (all inputs at every step), `one` (at most one input); `row` says what that means.
-    fair: every input carries an event infinitely often.
+        `always` (all inputs at every step), `one` (at most one input); `row` defines the meaning.
+    fair: whether every input carries an event infinitely often.
     """
 
     arrivals: Arrivals = "free"
     fair: bool = False
     driven: ClassVar[bool] = False
-    """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
+    """Whether a system outside of the pipeline drives the inputs; it exists as SMV text only."""
 
     def __post_init__(self) -> None:
         refuse_unknown("way for events to come", self.arrivals, ARRIVALS)
 
     @property
     def row(self) -> ArrivalsRow:
-        """What is assumed of how events come."""
+        """The row of the pattern of arrivals."""
         return ARRIVALS[self.arrivals]
 
     @property
     def reducible(self) -> bool:
-        """Whether there are steps without input, which can be left out where they change nothing."""
+        """Whether there are steps without input, which can be omitted where they change nothing."""
         return self.row.idle
 
     @property
     def may_end(self) -> bool:
-        """Whether the streams may end, where the question lets them."""
+        """Whether the streams may end, if the question allows it."""
         return not self.fair
 
     def adapt(self, question: Question) -> Question:
-        """The question as it is asked in this environment."""
+        """Return the question adapted to this environment."""
         return question
 
     def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
-        """The model of a system in this environment, with its `assumptions`."""
+        """Print the model of a system in this environment, with its `assumptions`."""
         return print_model(system, assume=assume, fair=self.fairness(system), header=header)
 
     def outside(self, state: Mapping[str, str]) -> dict[str, str]:
-        """What an engine's state holds beside the pipeline: variable to its value, as the engine prints it."""
+        """Return the variables of an engine's state outside of the pipeline, with their values as the engine prints."""
         return {}
 
     def confirm(self, raw: RawTrace) -> bool:
-        """Whether what is outside of the pipeline can behave as in this trace."""
+        """Whether the system outside of the pipeline can behave as in this trace."""
         return True
 
     def assumptions(self, system: System, *, stutter_reduced: bool, ends: bool = True) -> list[Term]:
-        """Conditions that hold at every step.
+        """Return the conditions that hold at every step.
 
         With stutter reduction some input carries an event, or an event waits for time to pass. Where a processor of
         the system acts at the end of the streams, they may end at any step (unless `ends` is false or the environment
-        is fair), which is a step without events; nothing comes after it. Oracles may say anything.
+        is fair), which is a step without events; nothing comes after it. Oracles may carry anything.
         """
         present = [i.present for i in system.arrivals if i.present.name in system.domains]
         nothing = conjunction(negate(p) for p in present)
@@ -145,11 +145,11 @@ class Environment:
         return assume
 
     def fairness(self, system: System) -> list[Term]:
-        """Conditions that hold infinitely often."""
+        """Return the conditions that hold infinitely often."""
         if not self.fair:
             return []
         return [i.present for i in system.arrivals if i.present.name in system.domains]
 
     def describe(self, question: Question | None = None) -> str:
-        """For people: what the verdict (on `question`) rests on."""
+        """Describe the assumptions that a verdict (on `question`) rests on."""
         return self.row.words + (", each infinitely often" if self.fair else "")

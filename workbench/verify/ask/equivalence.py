@@ -3,7 +3,7 @@
 - stepwise: at every step both emit the same event, or none;
 - sequence: the i-th output of one equals the i-th output of the other, whenever both have come; the outputs meet
   in an equality processor whose queues hold the difference in pace, so the verdict is bounded by their capacity;
-- approximates: stepwise, with implication for equality: where the second Boolean pipeline says true, so does the first.
+- approximates: stepwise, with implication for equality: where the second Boolean pipeline is true, so is the first.
 
 Where a processor acts at the end of its stream, the streams may end, and whole outputs have the same length. Else,
 as in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
@@ -35,7 +35,7 @@ from workbench.verify.ask.properties import OverDomains, Property, Question, con
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 Compared = tuple[list[Node], list[str], list[Property]]
-"""What compares outputs: processors besides, the pipes that come out, and what is true of them."""
+"""The comparison of outputs: additional processors, the pipes that come out, and the properties that must hold."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class ComparisonRow:
 
     Attributes
     ----------
-    written: the property that says so.
-    compare: what compares the outputs, in pairs, of two pipelines side by side; with the names that are taken.
-    implies: where the second says true, the first does; so outputs are truth values, and what approximates is second.
+    written: the property in the language.
+    compare: makes the comparison of the outputs, in pairs, of two pipelines side by side; takes the names in use.
+    implies: where the second is true, so is the first; so outputs are Boolean, and the approximating side is second.
     """
 
     written: PropertyRow
@@ -56,12 +56,12 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class Equivalence:
-    """The property of a pipeline that it compares with another; made by `equivalent_to` and `tolerating`.
+    """The property that a pipeline is equivalent to another; `equivalent_to` and `tolerating` make it.
 
     Attributes
     ----------
-    name: as it is written.
-    other: what it is compared with; None: the pipeline itself, without its faults.
+    name: the property as text.
+    other: the other pipeline; None: the pipeline itself, without its faults.
     """
 
     name: str
@@ -75,24 +75,24 @@ class Equivalence:
         return self.name
 
     def sides(self, subject: Program) -> tuple[Program, Program]:
-        """Both pipelines as `side_by_side` takes them: what approximates comes second there."""
+        """Return both pipelines in the order of `side_by_side`: the approximating one is second."""
         other = self.other or (subject.faultless() if isinstance(subject, Loaded) else faultless(subject))
         return (other, subject) if COMPARISONS[self.mode].implies else (subject, other)
 
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
-        """One pipeline that runs both on the same inputs, and the property that says they agree."""
+        """Return one pipeline that runs both on the same inputs, and the property that they agree."""
         left, right = over(*self.sides(subject))
         return side_by_side(left, right, self.mode)
 
 
 def equivalent_to(other: AnyProgram, mode: EquivalenceMode = "sequence") -> Equivalence:
-    """The property of a pipeline that it computes the same as another: `check(a, equivalent_to(b))`.
+    """Return the property that a pipeline computes the same as another: `check(a, equivalent_to(b))`.
 
     Parameters
     ----------
     other: a pipeline, or one of a file, with as many inputs and outputs, of the same domains.
     mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
-        same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
+        same event, or none. `approximates`: stepwise, and where the pipeline is true so is the other.
     """
     refuse_unknown("sense of equivalence", mode, COMPARISONS)
     other = program_of(other)
@@ -100,16 +100,16 @@ def equivalent_to(other: AnyProgram, mode: EquivalenceMode = "sequence") -> Equi
 
 
 def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
-    """The property of a pipeline that with its faults it computes the same as without them.
+    """Return the property that a pipeline computes the same with its faults as without them.
 
-    As of any two pipelines, sequence equivalence says that no output is wrong, not that all of them come: ask for
+    As for any two pipelines, sequence equivalence means that no output is wrong, not that all of them come: check
     `response` besides.
     """
     return Equivalence("tolerates", mode)
 
 
 def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
-    """One pipeline that runs both on the same inputs, and the property that says they agree."""
+    """Return one pipeline that runs both on the same inputs, and the property that they agree."""
     left, right = left.pipeline, right.pipeline
     _comparable(left, right, mode)
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
@@ -125,20 +125,20 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
 
 
 def _step_by_step(pairs: Sequence[tuple[str, str]], _: set[str], *, implies: bool = False) -> Compared:
-    """At every step both carry the same."""
+    """Compare pipes step by step: at every step both carry the same."""
     parts = [stepwise_equal(a, b, approximates=implies) for a, b in pairs]
     return [], [pipe for pair in pairs for pipe in pair], parts
 
 
 def _one_by_one(pairs: Sequence[tuple[str, str]], taken: set[str]) -> Compared:
-    """The i-th events are equal, which meet in an equality processor for each pair."""
+    """Compare the i-th events of each pair of pipes, which meet in an equality processor."""
     names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], taken)
     besides = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
     return besides, names, [_always_equal(name) for name in names]
 
 
 def _always_equal(name: str) -> Property:
-    """What an equality processor says is true; where streams end, it has compared all events of both."""
+    """Return the property that an equality processor always emits true, and compares all events where streams end."""
 
     def term(system: System) -> Term:
         found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
@@ -164,7 +164,7 @@ COMPARISONS = {
     "stepwise": ComparisonRow(PROPERTIES["stepwise-equivalent"], _step_by_step),
     "approximates": ComparisonRow(PROPERTIES["approximates"], partial(_step_by_step, implies=True), implies=True),
 }
-"""Every sense in which two pipelines are compared."""
+"""All senses in which two pipelines are compared."""
 
 
 def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
@@ -192,7 +192,7 @@ def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
 
 
 def _fresh(names: list[str], taken: set[str]) -> list[str]:
-    """The names, told apart by numbers where they are equal or taken."""
+    """Return the names, made distinct by numbers where they are equal or taken."""
     found: list[str] = []
     for name in names:
         twice = names.count(name) > 1

@@ -1,6 +1,6 @@
-"""Formulas: state terms under Boolean and temporal operators, and what overflow may conclude about them.
+"""Formulas: state terms under Boolean and temporal operators, and their weakening by overflow.
 
-A full queue is where the model stops knowing. `weaken` builds, from a formula in negation normal form, the one
+The model knows nothing after an overflow. `weaken` builds, from a formula in negation normal form, the one
 that is true wherever the original *could* be (every literal holds once the overflow flag is set) and the one that
 is true only where it *must* be. The flag is sticky, so temporal operators carry this over to whole runs: a false
 optimistic formula is a definite failure, a true pessimistic one a definite success.
@@ -17,7 +17,7 @@ from workbench.core.term import FALSE, Term
 
 
 class Connective(NamedTuple):
-    """A Boolean operator: what it is on terms, and how SMV writes it."""
+    """A Boolean operator: its operator on terms, and its SMV notation."""
 
     of_terms: Operator
     sign: str
@@ -32,7 +32,7 @@ DUAL = {
     "AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X",
     "U": "V", "V": "U", "and": "or", "or": "and",
 }  # fmt: skip
-"""The operator that negation turns each of these into."""
+"""The dual of each operator, which results from negation."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Formula:
     term: Term | None = None
 
     def atoms(self) -> Iterator[Term]:
-        """The terms in it."""
+        """Yield the terms of the formula."""
         if self.term is not None:
             yield self.term
         for arg in self.args:
@@ -52,19 +52,19 @@ class Formula:
 
 
 def atom(term: Term) -> Formula:
-    """A state formula."""
+    """Return a state formula."""
     return Formula("atom", term=term)
 
 
 def build(op: str, *args: Formula) -> Formula:
-    """An operator applied; Boolean operators over state formulas give a state formula."""
+    """Apply an operator; a Boolean operator on state formulas gives a state formula."""
     if op in BOOLEAN and all(a.term is not None for a in args):
         return atom(BOOLEAN[op].of_terms(*(a.term for a in args)))
     return Formula(op, args)
 
 
 def nnf(formula: Formula, *, negated: bool = False) -> Formula:
-    """Negation normal form: negation only inside atoms, no implication."""
+    """Return the negation normal form: negation only inside atoms, no implication."""
     op, args = formula.op, formula.args
     if formula.term is not None:
         return atom(NOT(formula.term)) if negated else formula
@@ -83,7 +83,7 @@ def nnf(formula: Formula, *, negated: bool = False) -> Formula:
 
 
 def weaken(formula: Formula, overflow: Term, *, optimistic: bool = True) -> Formula:
-    """The formula that is true where `formula` could be (or must be) true, given what overflow hides."""
+    """Return the formula that is true where `formula` could be (or must be) true, given what overflow hides."""
     if overflow is FALSE:
         return formula
     return _literals(nnf(formula), lambda t: OR(t, overflow) if optimistic else AND(t, NOT(overflow)))
@@ -96,7 +96,7 @@ def _literals(formula: Formula, change: Callable[[Term], Term]) -> Formula:
 
 
 def to_smv(formula: Formula, terms: Callable[[Term], str]) -> str:
-    """SMV text of a formula."""
+    """Return the SMV text of a formula."""
     if formula.term is not None:
         return terms(formula.term)
     parts = [to_smv(arg, terms) for arg in formula.args]

@@ -1,7 +1,7 @@
-"""Properties as written (`check ...` lines, `-p`): their expressions, over pipe and queue names, as terms of a system.
+"""Properties as text (`check ...` lines, `-p`): their expressions, over pipe and queue names, as terms of a system.
 
-A pipe that carries no event has no value. A condition of `ctl` and `ltl` that looks at values is therefore false
-where one of its pipes carries none, and `always` speaks of the steps at which all pipes whose values it mentions
+A pipe that carries no event has no value. A condition of `ctl` and `ltl` that reads values is therefore false
+where one of its pipes carries none, and `always` is about the steps at which all pipes whose values it mentions
 carry an event. Of a pipe that carries several events at a step, `always` means each of them, `ctl` and `ltl` some.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from workbench.language import Loaded
 
 OPERATORS = {"->": "implies", "R": "V"}
-"""What formulas call operators that are written in another way."""
+"""The names of operators in formulas, where they differ from the language."""
 
 
 class Labels(Evaluator):
-    """Evaluates expressions over the labels of one system."""
+    """An evaluator of expressions over the labels of one system."""
 
     def __init__(self, system: System) -> None:
         parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
@@ -46,39 +46,39 @@ class Labels(Evaluator):
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
         self.mentioned: list[Term] = []
-        """Presence of the events whose values were asked for."""
+        """Presence of the events whose values were read."""
         self.chosen: dict[str, int] = {}
-        """Which event is meant of each wide pipe whose value was asked for."""
+        """Number of the event chosen for each wide pipe whose value was read."""
 
     def invariant(self, e: s.Expression) -> Term:
-        """The condition of an `always`."""
+        """Return the condition of an `always`."""
         guarded: Term = conjunction(
             either(negate(conjunction(mentioned)), term) if mentioned else term for mentioned, term in self._cases(e)
         )
         return guarded
 
     def somewhere(self, e: s.Expression) -> Term:
-        """The condition of a `never` or `can`; a composite, or a pipe that is not Boolean, stands for an event."""
+        """Return the condition of a `never` or `can`; a composite, or a pipe that is not Boolean, means an event."""
         pipe = self._find_pipe(e)
         return self._satisfy(e) if pipe is None else self.system.pipes[pipe].present
 
     def list_exercised(self, e: s.Expression) -> tuple[tuple[str, Term], ...]:
-        """What must come true somewhere, or a `never` holds for want of events."""
+        """Return the cases that must occur, or else a `never` holds for want of events."""
         return self.cases(e) if self._find_pipe(e) is None else ()
 
     def _find_pipe(self, e: s.Expression) -> str | None:
-        """The pipe that an expression names, and that stands for its events; None where it is none."""
+        """Return the pipe that an expression names if it stands for the pipe's events, else None."""
         pipe = self.pipes.get(join_dotted(e) or "")
         is_value = not self._of_rules and isinstance(self.system.domains_of_pipes.get(pipe or ""), Bool)
         return None if is_value else pipe
 
     def _satisfy(self, e: s.Expression) -> Term:
-        """The condition, true of events that are there."""
+        """Return the condition that is true if the events it mentions are present and satisfy it."""
         found: Term = disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e))
         return found
 
     def formula(self, e: s.Expression) -> Formula:
-        """A CTL or LTL formula."""
+        """Return a CTL or LTL formula."""
         if isinstance(e, s.Temporal | s.Operation):
             operator = OPERATORS.get(e.operator, e.operator)
             if isinstance(e, s.Temporal) or operator in BOOLEAN:
@@ -86,14 +86,14 @@ class Labels(Evaluator):
         return atom(self._satisfy(e))
 
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
-        """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""
+        """Return, for each choice of one event per pipe, the presence of these events and the condition on them."""
         self.chosen = {}
         found = []
         while True:
             self.mentioned = []
             term = self._condition(e)
             found.append((self.mentioned, term))
-            # counting: the first pipe that has a further event takes it, and those before it start again
+            # counting: the first pipe that has a further event takes it, and the pipes before it start again
             for pipe, number in self.chosen.items():
                 if number + 1 < self.system.pipes[pipe].width:
                     self.chosen[pipe] = number + 1
@@ -103,9 +103,9 @@ class Labels(Evaluator):
                 return found
 
     def cases(self, e: s.Expression, given: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
-        """What must come true somewhere, or the expression holds for want of cases.
+        """Return the cases that must occur, or else the expression holds for want of cases.
 
-        These are the left sides of the implications it consists of, and that pipes carry the values it looks at.
+        Cases are the left sides of its implications, and that pipes carry the values it reads.
         """
         if isinstance(e, s.Temporal) and e.operator in ("AG", "G"):
             return self.cases(e.operands[0], given)
@@ -135,7 +135,7 @@ class Labels(Evaluator):
         return value
 
     def _refuse_event(self, e: s.Expression, value: Any) -> None:
-        """An event of rules that stands for a condition."""
+        """Refuse an event of rules in place of a condition."""
         if self._of_rules and self._find_pipe(e) and not (isinstance(value, Term) and isinstance(value.domain, Bool)):
             what = f"'{e}' is an event, and not a condition"
             raise LanguageError(what, where=e.where, hint=f"write {e}.present for whether it comes")
@@ -154,7 +154,7 @@ class Labels(Evaluator):
             return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
 
     def _refuse_text(self, arguments: list[Any], e: s.Expression) -> None:
-        """A comparison with a text that the model does not have."""
+        """Refuse a comparison with a text that the model does not have."""
         kinds = [each.domain for each in arguments if isinstance(each, Term) and isinstance(each.domain, Enum)]
         texts = [each for each in arguments if type(each) is str and kinds and each not in kinds[0]]
         if texts and (self._of_rules or isinstance(kinds[0], SomeTexts)):
@@ -224,7 +224,7 @@ def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) ->
 
 
 def property_from(syntax: PropertySyntax) -> Property:
-    """The property of one pipeline that `syntax` writes."""
+    """Return the property of one pipeline that `syntax` defines."""
     row = PROPERTIES[syntax.name]
     if row.mode:
         raise LanguageError(
@@ -237,7 +237,7 @@ def property_from(syntax: PropertySyntax) -> Property:
 
 
 def make_question(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
-    """What `syntax` asks; `loaded` is the pipeline of a file that it is asked of, where other pipelines are found."""
+    """Return the question that `syntax` asks; other pipelines are found in the file of `loaded`."""
     row = PROPERTIES[syntax.name]
     found: Equivalence
     if row.mode and row.argument is None:
@@ -258,20 +258,20 @@ def _find_exercised(e: Expression) -> Exercised:
 
 
 def always_expressed(e: Expression) -> Property:
-    """`always (e)`."""
+    """Return the property `always (e)`."""
     return always(lambda system: Labels(system).invariant(e), str(e), _cases(e))
 
 
 def never_expressed(e: Expression) -> Property:
-    """`never(e)`."""
+    """Return the property `never(e)`."""
     return never(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
 
 
 def can_expressed(e: Expression) -> Property:
-    """`can(e)`."""
+    """Return the property `can(e)`."""
     return can(lambda system: Labels(system).somewhere(e), str(e), _find_exercised(e))
 
 
 def formula_expressed(kind: QueryKind, e: Expression) -> Property:
-    """`ctl(e)` or `ltl(e)`."""
+    """Return the property `ctl(e)` or `ltl(e)`."""
     return temporal(kind, lambda system: Labels(system).formula(e), str(e), _cases(e))

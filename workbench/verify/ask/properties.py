@@ -1,6 +1,6 @@
-"""Properties: what can be asked of a pipeline, turned into questions about its transition system.
+"""Properties of a pipeline, turned into questions about its transition system.
 
-`liveness` is AG EF some output; `response` is GF inputs -> GF outputs; they differ, and both say what is meant
+`liveness` is AG EF some output; `response` is GF inputs -> GF outputs. They differ, and both express the intention
 where the paper's liveness fails merely because the environment may stop sending. Properties that are invariants
 become invariants.
 """
@@ -31,26 +31,26 @@ SILENCE = "silence"
 
 @dataclass(frozen=True)
 class Question:
-    """A property of one system, ready to be asked.
+    """A property of one system, ready for an engine.
 
     Attributes
     ----------
-    system: the pipeline's system, with an observer where the property needs one.
-    roots: what the model has, too, although the formula does not depend on it.
+    system: the pipeline's system, with an observer if the property needs one.
+    roots: what the model includes although the formula does not depend on it.
     kind, formula: what the engine decides.
-    stutter: whether steps without input are left out of the model: the property does not speak of them, or they
+    stutter: whether steps without input are left out of the model: the property is not about them, or they
         cannot change whether it holds.
     ends: whether the streams may end, where a processor acts at their end.
-    about_overflow: the property itself speaks of overflow, so it is not weakened by it.
-    about_ranges: it does, and of numbers that leave their ranges only, not of queues.
+    about_overflow: whether the property itself is about overflow, and so is not weakened by it.
+    about_ranges: whether, of overflow, it is about numbers that leave their ranges only, not about queues.
     failure: what a counterexample shows, in words.
-    in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
-        besides, to say how far the bounds reach.
-    kleene: also ask the pessimistic formula, which can hold although a queue overflows.
-    compares: it compares two pipelines that may have much in common, which is looked for (`ir.correspond`).
-    exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
+    in_bounds: for a property that promises an event, the formula that the event comes before any overflow; a side
+        question that shows how far the bounds reach.
+    kleene: whether to query also the pessimistic formula, which can hold even if a queue overflows.
+    compares: whether it compares two pipelines that may have equal parts, which `ir.correspond` looks for.
+    exercised: conditions that must each come true on some run, or else the property holds for want of cases; with
         their words.
-    wanted: the run that refutes the formula is what is asked for: the property holds where there is one.
+    wanted: whether the run that refutes the formula is the goal: the property holds if there is one.
     """
 
     system: System
@@ -70,14 +70,14 @@ class Question:
 
 
 OverDomains = Callable[..., tuple[Pipeline, ...]]
-"""What makes pipelines over finite domains of programs that are asked about together (`Settings.over`)."""
+"""A function that turns programs into pipelines over the finite domains of one model (`Settings.over`)."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """A named property; `question` is given the system of a pipeline.
+    """A named property; `question` takes the system of a pipeline.
 
-    `conditions` are terms over the pipes of a pipeline, those that it compares numbers in.
+    `conditions` are the comparisons of the property, as terms over the pipes of a pipeline.
     """
 
     name: str
@@ -91,31 +91,31 @@ class Property:
         return f"<{self.name}>"
 
     def sides(self, subject: Program) -> tuple[Program, ...]:
-        """The pipelines that it is about."""
+        """Return the pipelines that the property is about."""
         return (subject,)
 
     def pose(self, subject: Program, over: OverDomains) -> tuple[Pipeline, Property]:
-        """The pipeline that is asked about, over finite domains, and what is asked of it."""
+        """Return the pipeline over finite domains, and the property to ask of it."""
         return over(subject)[0], self
 
 
 def outputs(system: System) -> list[Term]:
-    """When each output carries an event."""
+    """Return, for each output, the condition that it carries an event."""
     return [system.pipes[pipe].present for _, pipe in system.outputs]
 
 
 def arrivals(system: System) -> list[Term]:
-    """When an event arrives on each input."""
+    """Return, for each input, the condition that an event arrives."""
     return [i.present for i in system.arrivals]
 
 
 def speaking(system: System) -> tuple[tuple[str, Term], ...]:
-    """What a property of outputs is about: that some output carries an event."""
+    """Return the case that a property of outputs needs: some output carries an event."""
     return (("an output carries an event", disjunction(outputs(system))),)
 
 
 def waiting(system: System) -> tuple[tuple[str, Term], ...]:
-    """What a property of queues is about: that an event waits."""
+    """Return the case that a property of queues needs: an event waits."""
     if not system.queues:
         return ()
     return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.queues.values())),)
@@ -126,7 +126,7 @@ Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
 
 
 def no_cases(_: System) -> tuple[tuple[str, Term], ...]:
-    """None are known."""
+    """Return no cases: none are known."""
     return ()
 
 
@@ -138,7 +138,7 @@ def make_property(
     exercised: Exercised = no_cases,
     **flags: Any,
 ) -> Property:
-    """That a formula over a system holds; the rest, and the flags, are as in `Question`."""
+    """Make the property that a formula over a system holds; the other arguments are as in `Question`."""
 
     def question(system: System) -> Question:
         return Question(system, kind, formula(system), failure=failure, exercised=exercised(system), **flags)
@@ -149,12 +149,12 @@ def make_property(
 def invariant(
     name: str, term: Callable[[System], Any], failure: str, exercised: Exercised = no_cases, **flags: Any
 ) -> Property:
-    """That a condition on a system is true at every step; the rest is as in `make_property`."""
+    """Make the property that a condition on a system is true at every step; see `make_property`."""
     return make_property(name, "invar", lambda s: atom(as_term(term(s), BOOL)), failure, exercised, **flags)
 
 
 def liveness() -> Property:
-    """From every reachable state some continuation emits an output (AG EF out)."""
+    """Return the property that from every reachable state some continuation emits an output (AG EF out)."""
 
     def emits(system: System) -> Formula:
         return build("AG", build("EF", atom(disjunction(outputs(system)))))
@@ -173,12 +173,12 @@ def liveness() -> Property:
 
 
 def again_and_again(terms: Sequence[Term]) -> Formula:
-    """Each of the terms is true infinitely often."""
+    """Return the formula that each of the terms is true infinitely often."""
     return reduce(partial(build, "and"), (build("G", build("F", atom(term))) for term in terms))
 
 
 def response() -> Property:
-    """Events for ever on every input give outputs for ever (GF in -> GF out)."""
+    """Return the property that events for ever on every input give outputs for ever (GF in -> GF out)."""
 
     def answers(system: System) -> Formula:
         return build("implies", again_and_again(arrivals(system)), again_and_again(outputs(system)))
@@ -188,7 +188,7 @@ def response() -> Property:
 
 
 def bounded_liveness(k: int) -> Property:
-    """Never more than k steps in a row with an input event and without an output."""
+    """Return the property that there are never more than k consecutive steps with input and without output."""
     if k < 0:
         raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
 
@@ -203,7 +203,7 @@ def bounded_liveness(k: int) -> Property:
 
 
 def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
-    """The system with an observer that counts silent steps up to k, unless it has that already; and its count."""
+    """Return the system with an observer that counts silent steps up to k (shared if present), and the count."""
     known = {variable.name: variable.domain for variable in system.variables}
     first = f"{SILENCE}:count"
     observer = SILENCE if first not in known or known[first] == Range(0, k) else f"{SILENCE}_{k}"
@@ -216,29 +216,29 @@ def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
 
 
 def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
-    """An invariant of every step that carries an input event, as a term over the system's labels."""
+    """Return the property that a condition over labels is true at every step that carries an input event."""
     return invariant(f"always {text}", make, f"'{text}' is false", cases)
 
 
 def never(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
-    """A condition is true at no step; where pipes that it looks at carry no event, it is false."""
+    """Return the property that a condition is true at no step; it is false where pipes that it reads carry no event."""
     return invariant(f"never {text}", lambda system: negate(make(system)), f"'{text}' is true", cases)
 
 
 def can(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
-    """A condition is true at some step of some run, which is shown: what `never` refutes."""
+    """Return the property that a condition is true at some step of some run, which is shown: `never` negated."""
     inner = never(make, text, cases)
     return Property(f"can {text}", lambda system: replace(inner.question(system), wanted=True))
 
 
 def overflow_of(queues: Iterable[Queue]) -> Any:
-    """An event arrives at one of these queues and finds no room, before any other has."""
+    """Return the condition that an event arrives at one of these queues, which is full, before any other overflow."""
     happened = var(f"{FLAG}:happened", BOOL)
     return disjunction(both(queue.overflow, negate(happened)) for queue in queues)
 
 
 def no_overflow() -> Property:
-    """No event ever arrives at a full queue."""
+    """Return the property that no event ever arrives at a full queue."""
     failure = "an event arrives at a full queue"
     return invariant(
         "no-overflow", lambda s: negate(overflow_of(s.queues.values())), failure, waiting, about_overflow=True
@@ -246,7 +246,7 @@ def no_overflow() -> Property:
 
 
 def stays_in_range() -> Property:
-    """No number ever leaves its range, whatever the types say."""
+    """Return the property that no number ever leaves its range."""
 
     def stays(system: System) -> Any:
         escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
@@ -263,24 +263,24 @@ def stays_in_range() -> Property:
 
 
 def no_full_queues() -> Property:
-    """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
+    """Return the paper's condition that no queue is ever full at the end of a step (TIME 2021, section 4.2)."""
     full = "a queue is full at the end of a step"
     held = invariant("no-full-queues", lambda s: negate(disjunction(map(is_full, s.queues.values()))), full, waiting)
 
     def question(system: System) -> Question:
-        # what holds nothing is full before the first event, too
+        # a queue of capacity 0 is full before the first event, too
         return replace(held.question(system), stutter=all(q.capacity > 0 for q in system.queues.values()))
 
     return replace(held, question=question)
 
 
 def is_full(queue: Queue) -> Any:
-    """A queue holds as many events as it can."""
+    """Return the condition that a queue is full."""
     return EQ(queue.length, queue.capacity)
 
 
 def never_false() -> Property:
-    """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
+    """Return the property that no output is ever false: what a monitor promises (TIME 2021, section 4.3)."""
 
     def said(system: System) -> Any:
         slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]
@@ -290,7 +290,7 @@ def never_false() -> Property:
 
 
 def often_true() -> Property:
-    """Every output says true again and again, for ever (GF out)."""
+    """Return the property that every output is true infinitely often (GF out)."""
 
     def speaks(system: System) -> Formula:
         return again_and_again([says_true(pipe) for pipe in _verdicts(system)])
@@ -300,18 +300,18 @@ def often_true() -> Property:
 
 
 def silent() -> Property:
-    """No output ever carries an event."""
+    """Return the property that no output ever carries an event."""
     return invariant("silent", lambda system: negate(disjunction(outputs(system))), "an output carries an event")
 
 
 def says_true(pipe: Pipe) -> Term:
-    """When one of the events that a Boolean pipe carries at a step is true."""
+    """Return the condition that one of the events on a Boolean pipe at a step is true."""
     found: Term = disjunction(both(slot.present, slot.value) for slot in pipe.slots)
     return found
 
 
 def _verdicts(system: System) -> list[Pipe]:
-    """What each output can carry at a step; it must be Boolean."""
+    """Return the pipe of each output; each must be Boolean."""
     for name, pipe in system.outputs:
         domain = system.domains_of_pipes[pipe]
         if not isinstance(domain, Bool):
@@ -323,13 +323,13 @@ def _verdicts(system: System) -> list[Pipe]:
 
 
 def temporal(kind: QueryKind, make: Callable[[System], Formula], text: str, cases: Exercised = no_cases) -> Property:
-    """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
+    """Return the property of a CTL or LTL formula over the system's labels, on the model with all steps."""
     name, failure = f"{kind}({text})", f"the run violates {text}"
     return make_property(name, kind, make, failure, cases, stutter=False, kleene=kind == "ctl")
 
 
 def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Property:
-    """Two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
+    """Return the property that two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
 
     def cases(system: System) -> tuple[tuple[str, Term], ...]:
         a, b = system.pipes[left], system.pipes[right]
@@ -358,7 +358,7 @@ def _agree(system: System, left: str, right: str, *, approximates: bool) -> Any:
 
 
 def conjoin(name: str, parts: list[Property]) -> Property:
-    """Several invariants asked as one; one alone keeps its name."""
+    """Combine several invariants into one; a single one keeps its name."""
     if len(parts) == 1:
         return parts[0]
 
@@ -372,12 +372,12 @@ def conjoin(name: str, parts: list[Property]) -> Property:
 
 
 def pipe_named(system: System, name: str) -> Pipe:
-    """The pipe that a name of a pipe, or of an output, means."""
+    """Return the pipe of the name of a pipe or of an output."""
     return system.pipes[dict(system.outputs).get(name, name)]
 
 
 def queue_named(system: System, name: str) -> Queue:
-    """The queue of that name; PipelineError listing those there are."""
+    """Return the queue of that name; raise a PipelineError that lists the queues if there is none."""
     if name not in system.queues:
         known = ", ".join(system.queues) or "none"
         raise PipelineError(f"{system.name} has no queue '{name}'", hint=f"queues: {known}")

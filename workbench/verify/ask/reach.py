@@ -1,7 +1,7 @@
-"""How far the numbers of a pipeline must reach, so that what it compares can come out both ways.
+"""How far the numbers of a pipeline must reach, so that its comparisons can come out both ways.
 
-The rule of this module: it goes from the comparisons back to the inputs, and from there on to what is computed of
-them. Beyond its reach, whether a number makes a comparison true depends at most on its remainder.
+The rule of this module: propagate from the comparisons back to the inputs, and from there forward to what is
+computed. Beyond the reach, whether a number makes a comparison true depends at most on its remainder.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ K = TypeVar("K")
 
 
 class NumberReach(NamedTuple):
-    """The numbers that tell all cases: `low` to `high`, and as many beyond as there are remainders by `period`.
+    """The numbers that cover all cases: `low` to `high`, and as many beyond as there are remainders by `period`.
 
-    Those of one equality alone need no number above the constant (`alone`) where there is one below it, from 0 on.
+    A single equality needs no number above its constant (`alone`) if there is one below it that is not negative.
     """
 
     low: int
@@ -41,33 +41,33 @@ class NumberReach(NamedTuple):
 
     @property
     def top(self) -> int:
-        """The largest of them; of remainders alone, with no constant between `low` and `high`, one less tells all."""
+        """The largest number; for remainders alone, without a constant between `low` and `high`, one less is enough."""
         high = max(self.high - (self.alone and self.low >= 0), 0)
         return high + (self.period - (self.low == self.high) if self.period > 1 else 0)
 
     @property
     def whole(self) -> NumberReach:
-        """The same numbers, told apart."""
+        """The same numbers, all distinguished."""
         return NumberReach(self.low, self.top)
 
     def shift(self, by: float) -> NumberReach:
-        """These numbers and a constant."""
+        """Return the reach of these numbers plus a constant."""
         return self._replace(low=math.floor(self.low + by), high=math.ceil(self.high + by))
 
     def times(self, by: float, period: float) -> NumberReach:
-        """These numbers times a constant, which turns them round where it is negative."""
+        """Return the reach of these numbers times a constant; a negative one reverses them."""
         low, high = sorted((self.low * by, self.high * by))
         return NumberReach(math.floor(low), math.ceil(high), max(1, math.ceil(period)), alone=self.alone and by > 0)
 
     def add_to(self, found: dict[K, NumberReach], key: K) -> None:
-        """Have `found` tell the cases of both, these and those that it knows."""
+        """Extend the reach of `key` in `found` to cover the cases of both."""
         known = found.get(key, self)
         low, high, period = min(known.low, self.low), max(known.high, self.high), math.lcm(known.period, self.period)
         found[key] = NumberReach(low, high, period, alone=self.alone and known == self)
 
 
 class ConstantComparison(NamedTuple):
-    """A comparison with a constant, the constant on the right, and what is compared."""
+    """A comparison of an operand with a constant on the right."""
 
     symbol: str
     constant: float
@@ -75,13 +75,13 @@ class ConstantComparison(NamedTuple):
 
     @property
     def needs(self) -> NumberReach:
-        """The whole numbers around the constant that it tells apart."""
+        """The whole numbers around the constant that the comparison distinguishes."""
         low = math.floor(self.constant) if self.symbol in (">", "<=") else math.ceil(self.constant) - 1
         high = math.ceil(self.constant) if self.symbol in ("<", ">=") else math.floor(self.constant) + 1
         return NumberReach(low, high, alone=self.symbol in ("=", "!="))
 
     def find_truth(self, low: float, high: float) -> bool | None:
-        """What it always says of the whole numbers from `low` to `high`; None where it says both."""
+        """Return the result for all whole numbers from `low` to `high`; None if both results occur."""
         if self.symbol in ("=", "!="):
             return None if low <= self.constant <= high and self.constant % 1 == 0 else self.symbol == "!="
         least, most, *_ = self.needs
@@ -89,12 +89,12 @@ class ConstantComparison(NamedTuple):
 
 
 def terms_in(body: Any) -> list[Term]:
-    """The terms of a value, arguments first."""
+    """Return the terms of a value, arguments first."""
     return list(postorder([leaf for leaf in leaves(body) if isinstance(leaf, Term)]))
 
 
 def comparisons_in(terms: Iterable[Term]) -> Iterator[ConstantComparison]:
-    """The comparisons with numbers among terms."""
+    """Yield the comparisons with numbers among terms."""
     for term in terms:
         if term.op is not None and term.op.holds:
             for symbol, one, other in zip((term.op.symbol, term.op.mirror), term.args, term.args[::-1], strict=True):
@@ -104,13 +104,13 @@ def comparisons_in(terms: Iterable[Term]) -> Iterator[ConstantComparison]:
 
 
 def number_of(term: Term) -> int | float | None:
-    """The finite number that a term is, if it is one."""
+    """Return the finite number that a term denotes, if it does."""
     found = term.payload if term.is_const and type(term.payload) in (int, float) else math.inf
     return found if math.isfinite(found) else None
 
 
 def bodies_in(item: object) -> Iterator[Any]:
-    """The bodies of the functions in a typed processor, or in a part of one."""
+    """Yield the bodies of the functions in a typed processor, or in a part of one."""
     if isinstance(item, TypedFunction):
         yield item.body
     elif isinstance(item, Processor | Transition | tuple):
@@ -119,13 +119,13 @@ def bodies_in(item: object) -> Iterator[Any]:
 
 
 def inputs_of(node: Node, variable: str) -> tuple[str, ...]:
-    """The pipes whose values a variable of a function of a processor may be."""
+    """Return the pipes whose values a variable of a processor's function may have."""
     applied = isinstance(node.processor, ApplyFunction)
     return (node.inputs[int(variable[1:].partition(".")[0])],) if applied else node.inputs
 
 
 class Reaches(NamedTuple):
-    """How far numbers must reach: by pipe, by type, and by type with all that is computed of these numbers."""
+    """The reach of numbers: by pipe, by type, and by type including everything computed from them."""
 
     pipes: dict[str, NumberReach]
     compared: dict[type[Domain], NumberReach]
@@ -133,7 +133,7 @@ class Reaches(NamedTuple):
 
 
 StandsFor = Callable[[str], Iterable[str]]
-"""The pipes whose values a variable may be."""
+"""Maps a variable to the pipes whose values it may have."""
 
 
 def reaches(
@@ -142,16 +142,16 @@ def reaches(
     cone: Container[str] | None = None,
     greatest: Mapping[str, float] = MappingProxyType({}),
 ) -> Reaches:
-    """How far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all of them.
+    """Compute how far numbers must reach for `conditions` over pipes, and the nodes of a cone, or all nodes.
 
-    `greatest` is how far pipes of floats reach in a model. What is computed of several and reaches far enough asks no
-    more of them.
+    `greatest` is how far float pipes reach in a model. A result computed from several pipes that reaches far enough
+    makes no further demand on them.
     """
     nodes = [node for node in flat.nodes if cone is None or node.name in cone]
     bodies = {node.name: list(bodies_in(flat.typed[node.name])) for node in nodes}
     terms = list(conditions)
     found, needed, asked = _reach_back(flat, nodes, bodies, terms, {}, greatest)
-    if found.pipes:  # once more, for what is compared with these pipes
+    if found.pipes:  # once more, for comparisons with these pipes
         found, needed, asked = _reach_back(flat, nodes, bodies, terms, found.pipes, greatest)
     found.computed.update(found.compared)
     tops = {pipe: reach.top for pipe, reach in found.pipes.items()}
@@ -173,9 +173,9 @@ def _reach_back(
     known: Mapping[str, NumberReach],
     greatest: Mapping[str, float],
 ) -> tuple[Reaches, dict[str, list[Term]], list[list[Term]]]:
-    """How far numbers must reach, and the terms that matter: by node, and of each condition.
+    """Compute the reach from comparisons back to inputs; also return the terms that matter, by node and by condition.
 
-    `known` is how far pipes reach without the comparisons between two numbers that both vary.
+    `known` is the reach of pipes without the comparisons between two varying numbers.
     """
     found = Reaches({}, {}, {})
     asked = [_go_back(found, term, (), partial(_pipe_of, flat), known) for term in conditions]
@@ -196,7 +196,7 @@ def _reach_back(
 
 
 def _combines(node: Node, bodies: Iterable[Any]) -> bool:
-    """Whether a processor computes numbers of several that vary."""
+    """Whether a processor combines several varying numbers."""
     terms = (term for body in bodies for term in terms_in(body) if term.op in (ops.ADD, ops.SUB, ops.MUL))
     return not isinstance(node.processor, ApplyFunction) or any(
         not any(arg.is_const for arg in term.args) for term in terms
@@ -206,7 +206,7 @@ def _combines(node: Node, bodies: Iterable[Any]) -> bool:
 def _go_back(
     found: Reaches, body: Any, wanted: Iterable[NumberReach], stands_for: StandsFor, known: Mapping[str, NumberReach]
 ) -> list[Term]:
-    """Have `found` reach as far as a body and its result need; the terms that matter there, arguments first."""
+    """Extend `found` by what a body and its result need; return the terms that matter there, arguments first."""
     needs: dict[Term, NumberReach] = {}
     terms = terms_in(body)
     for reach in wanted:
@@ -230,7 +230,7 @@ def _go_back(
 def _compare_pipes(
     terms: Iterable[Term], stands_for: StandsFor, known: Mapping[str, NumberReach]
 ) -> Iterator[tuple[Term, NumberReach]]:
-    """Numbers that are compared with pipes, and how far they must reach: past what makes a difference there."""
+    """Yield numbers that are compared with pipes, and their reach: past what makes a difference there."""
     for term in terms:
         if term.op is not None and term.op.holds and not any(arg.is_const for arg in term.args):
             for one, other in (term.args, term.args[::-1]):
@@ -241,7 +241,7 @@ def _compare_pipes(
 
 
 def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int], stands_for: StandsFor) -> int:
-    """Have `found` reach as far as what is computed of the pipes, which reach so far; how far the last term does."""
+    """Extend `found` by what is computed from pipes, given their reach; return the reach of the last term."""
     tops: dict[Term, float] = {}
     top = 0
     for term in terms:
@@ -251,7 +251,7 @@ def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int],
         elif term.is_const:
             tops[term] = abs(number_of(term) or 0)
         elif not any(arg.is_const for arg in term.args):
-            tops[term] = max(given, default=0)  # smaller numbers make the same cases of a sum
+            tops[term] = max(given, default=0)  # for a sum, smaller numbers give the same cases
         elif term.op is ops.ADD or (term.op is ops.SUB and isinstance(term.domain, Reals)):
             tops[term] = sum(given)
         elif term.op is ops.MUL:
@@ -265,14 +265,14 @@ def _go_forward(found: Reaches, terms: Iterable[Term], pipes: Mapping[str, int],
 
 
 def _pipe_of(flat: Pipeline, variable: str) -> tuple[str, ...]:
-    """The pipe that a variable of a condition is, or is a part of, as of records."""
+    """Return the pipe that a variable of a condition denotes, or is a part of (for records)."""
     while variable and variable not in flat.domains:
         variable = variable.rpartition(".")[0]
     return (variable,) if variable else ()
 
 
 def _arguments(term: Term, reach: NumberReach | None) -> Iterator[tuple[Term, NumberReach]]:
-    """How far the arguments of an operation must reach, so that its result does."""
+    """Yield how far the arguments of an operation must reach for its result."""
     op, args = term.op, term.args
     constant = next(filter(None, map(number_of, args)), None)
     if op in (ops.EVEN, ops.ODD) or (op is ops.MOD and args[1].is_const):

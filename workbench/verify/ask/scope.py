@@ -1,7 +1,7 @@
-"""What stands in a model for the types without a bound: so many integers, these texts, these whole numbers for floats.
+"""The finite stand-ins of unbounded types in a model: N integers, some texts, some whole numbers for floats.
 
-The rule of this module: a text that a pipeline names is among the texts of its model; and where nobody chooses them,
-numbers reach beyond the constants that they are compared with, so that no comparison is always true, or never.
+The rule of this module: a text that a pipeline names is among the texts of its model; and unless the user chooses
+them, numbers reach beyond the constants that they are compared with, so that no comparison is always true, or never.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from workbench.processors.moore import Transition, Variable
 from workbench.verify.ask.reach import reaches, terms_in
 
 VALUES = "Value", "Value | None"
-"""The types of the fields of processors that are values of a stream, or one for each of several."""
+"""The types of processor fields that hold one value of a stream, or one for each of several streams."""
 
 
 def texts_of(programs: Sequence[Program], given: Sequence[str], count: int) -> SomeTexts:
-    """The texts of a model: those that are given, or else `count` letters, and those that the programs name."""
+    """Return the texts of a model: the given ones, or else `count` letters, and those that the programs name."""
     named = dict.fromkeys(text for each in programs for text in _texts_in(each.pipeline))
     return SomeTexts(tuple(dict.fromkeys((*(given or ascii_lowercase[:count]), *named))))
 
 
 def _texts_in(item: object) -> Iterator[str]:
-    """The constants of type `str` in a pipeline, a processor, or a part of one."""
+    """Yield the constants of type `str` in a pipeline, a processor, or a part of one."""
     if isinstance(item, Pipeline):
         for processor in item.typed.values():
             yield from _texts_in(processor)
@@ -72,19 +72,19 @@ SMALLEST_N, LARGEST_N = 4, 1024
 
 
 class Adjustable(int):
-    """A bound that nobody has chosen: a larger one may be taken. `why` says what it was taken for."""
+    """A bound that the user has not chosen: a larger one may be taken. `why` explains the choice."""
 
     why: str
 
     def __new__(cls, value: int, why: str = "") -> Adjustable:
-        """The bound."""
+        """Make the bound."""
         made = super().__new__(cls, value)
         made.why = why
         return made
 
 
 class _Conditions(Evaluator):
-    """Evaluates the comparisons of a property, but for those of queues, over variables that are pipes."""
+    """An evaluator of a property's comparisons, except those of queues, over variables that are pipes."""
 
     def __init__(self, flat: Pipeline) -> None:
         super().__init__({}, LIBRARY, {})
@@ -101,20 +101,20 @@ class _Conditions(Evaluator):
 
 
 def conditions_of(syntax: s.PropertySyntax | None, flat: Pipeline) -> Iterator[Any]:
-    """The comparisons in a property, as terms over pipes."""
+    """Yield the comparisons in a property, as terms over pipes."""
     whole, evaluator = syntax.argument if syntax is not None else None, _Conditions(flat)
     for e in s.walk(whole) if isinstance(whole, s.Expression) else ():
         if isinstance(e, s.AppliedOperator) and e.operator in COMPARISONS:
-            with contextlib.suppress(WorkbenchError):  # as who asks will find
+            with contextlib.suppress(WorkbenchError):  # the caller will meet the same error
                 yield evaluator.value(e)
 
 
 def numbers_for(
     programs: Sequence[Program], syntax: s.PropertySyntax | None = None
 ) -> tuple[Adjustable, tuple[int, int] | None]:
-    """The N, and the whole numbers for floats, with which what is compared can come out both ways.
+    """Return the N, and the whole numbers for floats, with which comparisons can come out both ways.
 
-    None for floats where none is compared. An N beyond the least is a power of two, which costs engines least.
+    None for floats if none is compared. An N beyond the least is a power of two, which costs engines least.
     """
     flats = [flatten(each.pipeline) for each in programs]
     found = [reaches(flat, conditions_of(syntax, flat)) for flat in flats]
@@ -132,5 +132,5 @@ def numbers_for(
 
 
 def power_of_two(least: int) -> int:
-    """The least power of two that is at least so much."""
+    """Return the least power of two that is not below a number."""
     return 1 << (least - 1).bit_length()
