@@ -1,9 +1,9 @@
-"""Who decides: one engine, several in turn (`auto`), or all of them against each other (`all`).
+"""Deciders: one engine, several in turn (`auto`), or all of them compared with each other (`all`).
 
-Engines under `engines` read SMV text, the explicit one explores the system itself; here they look alike.
+Engines under `engines` read SMV text, the explicit engine explores the system itself; here they have one interface.
 
-`auto` begins with BDDs, which decide most models at once. What they have not decided in a short while goes to algebra,
-to the explicit search, to the SAT solver, and at last to the BDDs again, for all the time that is left (`turns`).
+`auto` begins with BDDs, which decide most models at once. What remains undecided after a short while goes to algebra,
+to the explicit search, to the SAT solver, and finally to the BDDs again, for all the time that is left (`turns`).
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ class SmvDecider:
         return Decision(answers, result.engine, result.cpu_seconds, result.wall_seconds, result.reachable_states)
 
     def _is_shortest(self, part: Part, role: str) -> bool:
-        """Whether its counterexample is a shortest one."""
+        """Whether a counterexample in this role is a shortest one."""
         asked, row = part.asked[role], engine_rows().get(self.name)
         return row is not None and (asked.kind if asked.kind == "invar" else asked.formula.op) in row.shortest
 
 
 COMPLETE = "complete"
-"""The best engine that decides everything, with BDDs."""
+"""The name of the best engine that decides everything, with BDDs."""
 FAR = 256
 EARLY = Turn(0.25, 5.0)
-"""The first turn, of the explicit search, where a counter has more values, or there are more counters: sets of states
+"""The first turn, of the explicit search, if a counter has more values, or there are more counters: sets of states
 would grow by one of them at a time."""
 
 
 def turns() -> list[tuple[str, Turn]]:
-    """Who is asked in turn; the BDDs' second turn begins anew, with at least half of the time after their first."""
+    """Return the engines in the order of their turns; the BDDs' second turn has at least half of the time left then."""
     between = ((row.name, row.turn) for row in engine_rows().values() if row.turn)
     timed = sorted(between, key=lambda each: each[1].seconds)
     return [(COMPLETE, Turn(0.5, 3.0)), *timed, (COMPLETE, Turn(1.0, math.inf))]
 
 
 class AutoDecider:
-    """One engine after the other, until everything but side questions is decided."""
+    """A decider that queries one engine after the other, until everything but side questions is decided."""
 
     name = "auto"
 
@@ -75,7 +75,7 @@ class AutoDecider:
             left = limits.seconds_left(begin)
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
-                break  # who has said that it is false has had its time for a counterexample
+                break  # the engine that refuted the property has had its time for a counterexample
             given = limits.within(_limit_turn(turn, left))
             rest = part.without([role for role, answer in found.answers.items() if not answer.open])
             with phase(f"deciding with {decider.name}"):
@@ -87,7 +87,7 @@ class AutoDecider:
 
 
 def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
-    """What was decided, and what the SAT solver soon finds out about side questions that were given up."""
+    """Return the decision, extended by what the SAT solver quickly decides of the remaining side questions."""
     rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
     if not rest.asked:
         return found
@@ -100,11 +100,11 @@ def _decide_besides(part: Part, found: Decision, limits: EngineLimits) -> Decisi
 
 
 def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
-    """Who has a turn to decide a part, as far as it is installed.
+    """Yield the installed engines that have a turn for a part.
 
     Raises
     ------
-    EngineMissing: there are no BDDs, and the others have had their turns.
+    EngineMissing: there is no engine with BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
     counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
@@ -114,7 +114,7 @@ def _list_deciders(part: Part) -> Iterator[tuple[Decider, Turn]]:
             yield get_decider(engine), turn
         except EngineMissing as error:
             incomplete = error if engine == COMPLETE else incomplete
-    if incomplete:  # what came before did not decide it, and something else would
+    if incomplete:  # the earlier engines did not decide it, and the missing one would
         raise incomplete
 
 
@@ -125,7 +125,7 @@ def _limit_turn(turn: Turn, left: float | None) -> float | None:
 
 
 def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
-    """What was decided before, and what one more engine adds."""
+    """Combine an earlier decision with the answers of one more engine."""
     answers = dict(found.answers)
     for role, answer in more.answers.items():
         known = answers[role]
@@ -151,7 +151,7 @@ def _join(part: Part, found: Decision, more: Decision, name: str) -> Decision:
 
 
 def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
-    """How far each engine got; of one that was asked twice, the last time that it got as far."""
+    """Return the progress of each engine; of an engine with two turns, the later one unless it got less far."""
     found: dict[str, Reached] = {}
     for each in (each for some in reached for each in some):
         if each.engine not in found or each.steps >= found[each.engine].steps:
@@ -160,7 +160,7 @@ def _keep_latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
 
 
 def _report_exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
-    """What to say where no engine decided; a limit of time is the user's, not the one of a turn."""
+    """Return the answers if no engine decided; a time limit is reported as the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
         role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
@@ -174,9 +174,9 @@ def _report_exhausted(found: Decision, limits: EngineLimits, tried: list[str], b
 
 
 class AllDecider:
-    """Every engine that is installed, one checking the other.
+    """A decider that queries every installed engine, and compares the answers.
 
-    Each gets the same time; those that may go on for ever get no more than four times what the others took.
+    Each engine gets the same time; incomplete ones get no more than four times what the others took.
     """
 
     name = "all"
@@ -186,7 +186,7 @@ class AllDecider:
 
         Raises
         ------
-        Disagreement: two engines give different answers, or count different numbers of states.
+        EngineDisagreement: two engines give different answers, or count different numbers of states.
         """
         begin = time.monotonic()
         deciders = list(_find_installed())
@@ -219,7 +219,7 @@ def _find_installed() -> Iterator[tuple[EngineRow, Decider]]:
 
 
 def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) -> None:
-    """Compare what the latest engine said with what the others did."""
+    """Raise an error if the latest engine contradicts the others."""
     new = found[latest]
     for name, old in found.items():
         for role in part.asked:
@@ -239,7 +239,7 @@ def _make_disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> Engi
 
 
 def _choose_best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
-    """The answer with the shortest run, if there is one; else why no engine decided."""
+    """Return the answer with the shortest run, if there is one; else the reasons why no engine decided."""
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
@@ -248,7 +248,7 @@ def _choose_best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
 
 
 def _describe_agreement(part: Part, found: dict[str, Decision]) -> str:
-    """Who decided all that was asked, and who did not."""
+    """Describe which engines decided all questions, and which did not."""
     done = [n for n, each in found.items() if all(each.answers[role].truth is not None for role in part.required)]
     silent = [name for name in found if name not in done]
     agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "no engine decided"
@@ -256,11 +256,11 @@ def _describe_agreement(part: Part, found: dict[str, Decision]) -> str:
 
 
 def get_decider(name: str) -> Decider:
-    """What decides by that name, of the table of engines, or `COMPLETE`.
+    """Return the decider of that name, from the table of engines or `COMPLETE`.
 
     Raises
     ------
-    EngineMissing: it is not installed, or there is none of that name.
+    EngineMissing: the engine is not installed, or there is none of that name.
     """
     row = engine_rows().get(name)
     if row is None and name != COMPLETE:

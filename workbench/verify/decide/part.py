@@ -1,4 +1,4 @@
-"""What is decided in one go, a model and the questions about it, as terms and as SMV text; and who decides it."""
+"""A part: a model and the questions about it, as terms and as SMV text, for a `Decider`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Asked(NamedTuple):
 
 
 _LONG = 10_000
-"""The longest atom of an LTL formula, in operators, that stands in it as it is."""
+"""Maximum length, in operators, of an atom that an LTL formula contains directly."""
 _BEFORE = "workbench_before_"
-"""How the variables begin that say what was true a step ago."""
+"""Prefix of the variables that store whether an atom was true a step ago."""
 
 
 class _Length(Fold[int]):
-    """How many operators a term has where every definition is written out."""
+    """The number of operators of a term with every definition expanded."""
 
     def __init__(self, definitions: Sequence[Definition]) -> None:
         super().__init__()
@@ -55,11 +55,11 @@ class Part:
     Attributes
     ----------
     model: the system and its overflow flag.
-    printed: gives the same as text, when an engine or a trace wants it.
-    asked: the questions by role, those that are no side questions first.
+    printed: makes the same as text, when an engine or a trace needs it.
+    asked: the questions by role, side questions last.
     assume: conditions on the inputs that hold at every step.
     fair: conditions that hold infinitely often.
-    driven: the inputs are driven by a system that exists as SMV text only.
+    driven: whether the inputs are driven by a system that exists as SMV text only.
     """
 
     model: Model
@@ -83,10 +83,10 @@ class Part:
 
     @cached_property
     def _long(self) -> dict[Term, str]:
-        """The atoms of LTL formulas that are long when all definitions in them are written out.
+        """The atoms of LTL formulas that are long with all definitions expanded, and the names of their variables.
 
-        NuSMV writes them out to make an automaton of a formula. So each has a variable, of this name, which says at the
-        next step whether it was true.
+        NuSMV expands definitions to make an automaton of a formula. So each long atom has a variable of this name, true
+        if the atom was true a step ago.
         """
         length = _Length(self.model.system.definitions)
         atoms = (atom for asked in self.asked.values() if asked.kind == "ltl" for atom in asked.formula.atoms())
@@ -94,7 +94,7 @@ class Part:
         return {atom: f"{_BEFORE}{number}" for number, atom in enumerate(long)}
 
     def _atom(self, kind: QueryKind, atom: Term) -> str:
-        """An atom of a formula as SMV text."""
+        """Return an atom of a formula as SMV text."""
         long = kind == "ltl" and atom in self._long
         return f"X {self._long[atom]}" if long else self.smv.formula(atom)
 
@@ -108,24 +108,24 @@ class Part:
 
     @property
     def required(self) -> list[str]:
-        """The roles of what is no side question."""
+        """The roles that are no side questions."""
         return [role for role, asked in self.asked.items() if not asked.side]
 
     def task(self, *, count_states: bool = False) -> Task:
-        """The task for an engine that reads SMV text."""
-        counted = count_states and not self._long  # whose variables are no part of a state
+        """Return the task for an engine that reads SMV text."""
+        counted = count_states and not self._long  # the variables of long atoms are no part of a state
         return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, counted, self.smv.watch)
 
     def without(self, roles: Container[str]) -> Part:
-        """The part with fewer questions."""
+        """Return the part without the questions of these roles."""
         return replace(self, asked={role: asked for role, asked in self.asked.items() if role not in roles})
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The answers by role, who gave them, and what they cost (see `engines.TaskResult`).
+    """The answers by role, the engines that gave them, and the cost (see `engines.TaskResult`).
 
-    `reachable_states` are those of the printed model, as NuSMV counts them: its inputs are variables.
+    `reachable_states` are counted as NuSMV does for the printed model: its inputs are variables.
     """
 
     answers: Mapping[str, Answer]
@@ -136,17 +136,17 @@ class Decision:
 
 
 def remaining_limits() -> EngineLimits:
-    """What an engine may use: what is left to the work that asks it."""
+    """Return the limits of an engine: what is left to the calling work."""
     left = remaining()
     return EngineLimits(left.seconds, left.memory_mb, EngineLimits(left.of_seconds, left.of_memory_mb))
 
 
 class Decider(Protocol):
-    """Answers the questions of a part. A limit that was met is an answer without a truth value."""
+    """A decider of parts. If it meets a limit, the answer has no truth value."""
 
     @property
     def name(self) -> str:
-        """What it is asked for by."""
+        """The name by which it is selected."""
 
     def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """Answer every question.

@@ -1,7 +1,7 @@
-"""The table of engines: which there are, and which are installed.
+"""The table of engines, and which are installed.
 
 The rule of this module: an engine is a row of `ENGINES`, or a `ROW` in the folder `engines` of an extension. Rows are
-read to show help, so a row imports what decides when it has its turn, which in most checks is never.
+read to show help, so a row imports its decider only when it has its turn, which in most checks is never.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Turn(NamedTuple):
-    """In its turn in `auto` an engine gets a share of the time left, or so many seconds if less."""
+    """The turn of an engine in `auto`: a share of the time left, or a number of seconds if that is less."""
 
     share: float
     seconds: float
@@ -29,18 +29,18 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class EngineRow:
-    """One engine: `reader` makes what reads SMV text, or `decider` what decides parts in another way.
+    """One engine: `reader` makes an engine that reads SMV text, or `decider` makes a decider of parts.
 
     Parameters
     ----------
-    name, what: what it is called, and what it is, in a line.
-    decides: which properties, in words.
-    complete: whether it decides all of that, given time; the others may search for a proof for ever.
-    turn: its turn in `auto`, in the order of their seconds; those that have none are asked where they are named.
-    shortest: kinds of queries (`invar`), and first operators of formulas, of which a reader's counterexamples are
+    name, what: its name, and a description in one line.
+    decides: the properties that it decides, in words.
+    complete: whether it decides all of them, given time; the others may search for a proof for ever.
+    turn: its turn in `auto`, in the order of their seconds; engines without one run only by name.
+    shortest: kinds of queries (`invar`), and first operators of formulas, for which a reader's counterexamples are
         shortest.
-    asks: whether it asks all the others.
-    rank: the place of that of an extension among others.
+    asks: whether it queries the other engines.
+    rank: the position of an engine of an extension among others.
     """
 
     name: str
@@ -97,29 +97,29 @@ ENGINES = (
         "ic3", "nuXmv's IC3", "invariants", later("workbench.smv.engines.sat", "SatEngine", "ic3"), complete=False
     ),
 )  # fmt: skip
-"""Those of workbench itself, in the order in which they are shown."""
+"""The engines of workbench itself, in the order in which they are shown."""
 
 
 @functools.cache
 def engine_rows() -> Mapping[str, EngineRow]:
-    """The engines by name, in the order in which they are shown."""
+    """Return the engines by name, in the order in which they are shown."""
     return rows("workbench.verify.decide.engines", ENGINES)
 
 
 def single_engines() -> list[EngineRow]:
-    """Those that decide by themselves, the complete ones first."""
+    """Return the engines that decide by themselves, the complete ones first."""
     return sorted((row for row in engine_rows().values() if not row.asks), key=lambda row: not row.complete)
 
 
 @functools.cache
 def get_engine(name: str = "auto") -> Engine:
-    """The engine of that name that reads SMV text, the same object every time.
+    """Return the engine of that name that reads SMV text, the same object every time.
 
-    `auto` is the first that works of those that decide every query.
+    `auto` is the first working engine that decides every query.
 
     Raises
     ------
-    EngineMissing: it is not installed; the hint says what to install.
+    EngineMissing: the engine is not installed; the hint names what to install.
     """
     if name == "auto":
         return _choose_engine()
@@ -130,13 +130,13 @@ def get_engine(name: str = "auto") -> Engine:
 
 
 def complete_engine(name: str) -> Engine:
-    """The engine of that name if it decides every query that SMV text can ask, else the best of those that do."""
+    """Return the engine of that name if it decides every SMV query, else the best complete one."""
     row = engine_rows().get(name)
     return get_engine(name if row and row.reader and row.complete else "auto")
 
 
 def get_simulator() -> PynusmvEngine:
-    """The engine that can also simulate.
+    """Return the engine that can also simulate.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _choose_engine() -> Engine:
 
 
 def find_engines() -> list[Availability]:
-    """Every engine, with its version if it decides a small model as it should, else with the reason."""
+    """Return every engine, with its version if it decides a small model correctly, else with the reason."""
     return [_probe(row) for row in engine_rows().values() if not row.asks]
 
 

@@ -1,9 +1,9 @@
 """From relations to rules: each relation replaces one of its monomials by the others.
 
-A rule must make monomials smaller in an order that products keep, or rewriting might not end: the lexicographic one of
-the numbers in them, then that of their bits. In which order the numbers are is for the relations to choose, as long as
-they agree. And the monomial that is replaced, of one number at most, must be there once (or minus once), since nothing
-can be divided by 2 modulo an even N.
+A rule must make monomials smaller in an order that products preserve, or rewriting might not end: lexicographic by
+the numbers in them, then by their bits. The relations choose the order of the numbers, as long as they agree. And
+the monomial that is replaced, of one number at most, must have the coefficient 1 or -1, since nothing can be divided
+by 2 modulo an even N.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Pol
 def as_rules(
     relations: Iterable[Polynomial], known: Mapping[Monomial, Polynomial], generators: Generators, order: Ranking
 ) -> dict[Monomial, Polynomial]:
-    """The known rules, and rules that follow from the relations: what is replaced by which polynomial.
+    """Return the known rules, and rules that follow from the relations, as monomials with their replacements.
 
-    Relations that no monomial of can be replaced are left out; that is sound, and only proves less. What is chosen for
-    the order is added to it.
+    A relation without a replaceable monomial is left out; that is sound, and only proves less. The choices for the
+    order are added to it.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def as_rules(
 
 
 def _replaceable(row: Polynomial, order: Ranking, generators: Generators) -> tuple[Monomial, Polynomial] | None:
-    """A monomial of the row that may be replaced, the fewer generators the better, and by what."""
+    """Return a monomial of the row that may be replaced, with few generators, and its replacement; None if none may."""
     greatest: dict[Monomial, Monomial] = {}
     for monomial in row:
         numbers, bits = generators.split(monomial)
@@ -60,7 +60,7 @@ def _rank(bits: Monomial) -> tuple[int, Monomial]:
 
 
 class Ranking:
-    """Which number is above which others: at first as in another order, if one is given."""
+    """A partial order of numbers, which may start as a copy of another order."""
 
     def __init__(self, like: Ranking | None = None) -> None:
         self._below: dict[int, set[int]] = (
@@ -68,9 +68,9 @@ class Ranking:
         )
 
     def lift(self, numbers: Monomial, others: Sequence[Monomial]) -> bool:
-        """Put a product of numbers above other products, if that is possible.
+        """Put a product of numbers above other products, if that is possible; return whether it was.
 
-        The first is put above all other numbers; where the products have it too, it is left to the rest of them.
+        The first number is put above all others; if some products have it too, the rest of them decides.
         """
         if not numbers:
             return not others

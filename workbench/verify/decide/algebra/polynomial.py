@@ -1,6 +1,6 @@
 """Polynomials with integer coefficients, in generators that stand for numbers or for bits.
 
-A bit is 0 or 1, so it is its own square; of the bits that say which value one variable has, at most one is 1, so the
+A bit is 0 or 1, so it is its own square; of the bits that encode the value of one variable, at most one is 1, so the
 product of any two is 0. Thus every Boolean function is a polynomial, and equal functions of bits are equal polynomials.
 """
 
@@ -13,22 +13,22 @@ from fractions import Fraction
 from typing import TypeVar
 
 Monomial = tuple[int, ...]
-"""Generators, the greatest first; powers are written out. () is 1."""
+"""Generators, the greatest first; powers are repeated generators. () is 1."""
 Polynomial = dict[Monomial, int]
-"""Coefficients, none of them 0."""
+"""Coefficients by monomial, none of them 0."""
 UNIT: Monomial = ()
 
 
 class Exhausted(Exception):
-    """The work or the time that was allowed is used up; the text says which."""
+    """The allowed work or time is used up; the text says which."""
 
 
 class Generators:
-    """The generators there are, and how they are multiplied.
+    """The generators, and their multiplication.
 
     Parameters
     ----------
-    work: how many products of monomials may be made.
+    work: maximum number of products of monomials.
     deadline: when to stop, on the clock of `time.monotonic`.
     """
 
@@ -40,11 +40,11 @@ class Generators:
         self._products: dict[tuple[Monomial, Monomial], Monomial | None] = {}
 
     def number(self, key: Hashable) -> int:
-        """The generator for a number."""
+        """Return the generator for a number."""
         return self._generator(("number", key), bit=False, variable=None)
 
     def bit(self, key: Hashable, variable: Hashable = None) -> int:
-        """The generator for a bit; of those of one variable at most one is 1."""
+        """Return the generator for a bit; of the bits of one variable at most one is 1."""
         return self._generator(("bit", key, variable), bit=True, variable=variable)
 
     def _generator(self, key: Hashable, *, bit: bool, variable: Hashable) -> int:
@@ -55,11 +55,11 @@ class Generators:
         return self._numbers[key]
 
     def split(self, monomial: Monomial) -> tuple[Monomial, Monomial]:
-        """The numbers in a monomial, and the bits."""
+        """Return the numbers in a monomial, and the bits."""
         return tuple(g for g in monomial if not self._bits[g]), tuple(g for g in monomial if self._bits[g])
 
     def product(self, a: Monomial, b: Monomial) -> Monomial | None:
-        """The product of two monomials; None is 0."""
+        """Return the product of two monomials; None is 0."""
         if not a or not b:
             return a or b
         try:
@@ -83,7 +83,7 @@ class Generators:
         return tuple(made)
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """The product of two polynomials.
+        """Return the product of two polynomials.
 
         Raises
         ------
@@ -99,11 +99,11 @@ class Generators:
         return made
 
     def spend(self, work: int) -> None:
-        """Take note of so much work.
+        """Count an amount of work.
 
         Raises
         ------
-        Exhausted: it is too much.
+        Exhausted: the limit of work or time is exceeded.
         """
         self._work -= work
         if self._work < 0:
@@ -116,21 +116,21 @@ class Rules:
     """Monomials, each with the smaller polynomial that replaces it."""
 
     LONGEST = 3
-    """How many generators a monomial that is replaced has at most."""
+    """Maximum number of generators in a monomial that is replaced."""
 
     def __init__(self, generators: Generators, rules: Mapping[Monomial, Polynomial]) -> None:
         self._generators = generators
         self.rules = dict(rules)
 
     def add(self, monomial: Monomial, by: Polynomial) -> list[Polynomial]:
-        """Another rule. Those that it applies to are dropped; they are returned, as polynomials that are 0."""
+        """Add a rule. Rules that it applies to are dropped, and returned as polynomials that are 0."""
         others = [other for other in self.rules if _divides(monomial, other)]
         dropped = [plus({other: 1}, self.rules.pop(other), -1) for other in others]
         self.rules[monomial] = by
         return dropped
 
     def reduce(self, polynomial: Polynomial) -> Polynomial:
-        """The polynomial with the rules applied until none applies.
+        """Return the polynomial with the rules applied until none applies.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Rules:
         return done
 
     def divisor(self, monomial: Monomial) -> Monomial | None:
-        """The part of this monomial that a rule replaces; None if none does."""
+        """Return the part of a monomial that a rule replaces; None if none does."""
         for length in range(1, min(len(monomial), self.LONGEST) + 1):
             for part in itertools.combinations(monomial, length):
                 if part in self.rules:
@@ -169,7 +169,7 @@ def _divides(divisor: Monomial, monomial: Monomial) -> bool:
 
 
 def without(monomial: Monomial, divisor: Monomial) -> Monomial:
-    """A monomial divided by one that divides it."""
+    """Return a monomial divided by one that divides it."""
     rest = list(monomial)
     for generator in divisor:
         rest.remove(generator)
@@ -189,7 +189,7 @@ def accumulate(polynomial: dict[Monomial, Factor], monomial: Monomial, factor: F
 
 
 def plus(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
-    """The sum of a and a multiple of b."""
+    """Return the sum of a and a multiple of b."""
     made = dict(a)
     for monomial, coefficient in b.items():
         accumulate(made, monomial, factor * coefficient)
@@ -197,12 +197,12 @@ def plus(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
 
 
 def constant(value: int) -> Polynomial:
-    """A polynomial that is a number."""
+    """Return a constant polynomial."""
     return {UNIT: value} if value else {}
 
 
 def value_of(polynomial: Polynomial) -> int | None:
-    """The number that the polynomial is; None if it is none."""
+    """Return the value of a constant polynomial; None if it is not constant."""
     if not polynomial:
         return 0
     return polynomial[UNIT] if polynomial.keys() == {UNIT} else None

@@ -1,12 +1,12 @@
-"""Relations between the variables of a state that hold in every reachable one.
+"""Relations between the variables of a state that hold in every reachable state.
 
-A relation is a sum of multiples of monomials that is 0: exactly, or modulo N where it speaks of integers modulo N. At
-first all are taken that hold in the initial state. From these, those are kept that hold after every step from a state
-in which all of them hold, again and again, until none is lost: then they hold for ever. A round is linear algebra.
+A relation is a sum of multiples of monomials that is 0: exactly, or modulo N if it is about integers modulo N. The
+search starts with all relations that hold in the initial state. It repeatedly keeps those that hold after every step
+from a state in which all of them hold, until none is lost: then they hold for ever. A round is linear algebra.
 
 Linear relations: M. Karr, Affine relationships among variables of a program (Acta Informatica 6, 1976); polynomial ones
-and arithmetic of words: M. Müller-Olm, H. Seidl, Analysis of modular arithmetic (TOPLAS 29, 2007). Here guards are part
-of it: a bit for each value of a small variable, and products with such a bit.
+and arithmetic of words: M. Müller-Olm, H. Seidl, Analysis of modular arithmetic (TOPLAS 29, 2007). Here guards are
+included: a bit for each value of a small variable, and products with such a bit.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from workbench.verify.decide.algebra.translate import CoefficientRing, Translati
 from workbench.verify.decide.part import Decision, Part
 
 MOST = 1000
-"""How many monomials relations are looked for among."""
+"""Maximum number of monomials in relations."""
 
 
 class MonomialKind(IntEnum):
-    """Which monomials relations are made of; each kind has those of the ones before."""
+    """The kinds of monomials in relations; each kind includes the ones before."""
 
     LINEAR = 1
     """Variables, and the bits of small ones."""
@@ -56,7 +56,7 @@ class MonomialKind(IntEnum):
 
 
 class Aspect(NamedTuple):
-    """What a generator says of a state variable: its number, or whether it has one value (`code`)."""
+    """The meaning of a generator: the number of a state variable, or whether it has one value (`code`)."""
 
     variable: StateVariable
     code: int | None
@@ -69,11 +69,11 @@ class Relations:
     Parameters
     ----------
     assume: conditions on the inputs that hold at every step.
-    known: relations of the same system, made with the same generators, to which these are added.
+    known: relations of the same system, made with the same generators, to be extended.
 
     Attributes
     ----------
-    aspects: what the generators of the state are.
+    aspects: the meaning of the generators of the state.
     rules: the relations as rules, by ring: each monomial equals the polynomial that replaces it.
 
     Raises
@@ -102,7 +102,7 @@ class Relations:
             self._orient()
 
     def prove(self, term: Term) -> bool:
-        """Whether these relations show that a condition is true at every step.
+        """Whether these relations prove that a condition is true at every step.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Relations:
     # --- monomials
 
     def _aspects_of_state(self) -> dict[int, Aspect]:
-        """What there are generators for."""
+        """Return the generators of the state, with their meaning."""
         found = {}
         for v in self._system.variables:
             initial = int(encode(v.domain, v.initial))
@@ -128,12 +128,12 @@ class Relations:
         return found
 
     def _rings(self) -> list[CoefficientRing]:
-        """Exact relations first, and those modulo each N there is."""
+        """Return the rings: exact (None) first, then modulo each N of the variables."""
         modular = (ring(v.domain) for v in self._system.variables)
         return [None, *dict.fromkeys(over for over in modular if over is not None)]
 
     def _at_first(self, over: CoefficientRing, kind: MonomialKind) -> list[Vector]:
-        """What holds in the initial state."""
+        """Return the relations that hold in the initial state."""
         replaced = Rules(self._generators, self._known.get(over, {}))
         monomials = [monomial for monomial in self._monomials(over, kind) if replaced.divisor(monomial) is None]
         if len(monomials) > MOST:
@@ -141,7 +141,7 @@ class Relations:
         return [self._difference(monomial) for monomial in monomials]
 
     def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:
-        """The monomials of this kind, but for 1."""
+        """Return the monomials of this kind, except 1."""
         bits = [(g,) for g, aspect in self.aspects.items() if aspect.code is not None]
         numbers: dict[CoefficientRing, list[Monomial]] = {}
         for generator, aspect in self.aspects.items():
@@ -161,14 +161,14 @@ class Relations:
         return [product for product in products if product is not None]
 
     def _difference(self, monomial: Monomial) -> Vector:
-        """That a monomial is what it is at first."""
+        """Return the relation that a monomial has its initial value."""
         initial = math.prod(self.aspects[generator].initial for generator in monomial)
         return {monomial: Fraction(1), UNIT: Fraction(-initial)} if initial else {monomial: Fraction(1)}
 
     # --- rounds
 
     def _orient(self) -> None:
-        """Make the relations that there are now the rules of translation."""
+        """Turn the current relations into rules of the translation."""
         self.order: Ranking = Ranking(self._known_order)
         self.rules: dict[CoefficientRing, dict[Monomial, Polynomial]] = {}
         for over, space in self._spaces.items():  # the exact ones come first, and hold in every ring
@@ -178,7 +178,7 @@ class Relations:
         self._translation = Translation(self._generators, rules)
 
     def _refine(self) -> bool:
-        """Drop what a step may break; whether anything was dropped."""
+        """Drop the relations that a step may break; return whether any was dropped."""
         allowed = self._input_polynomial()
         after = {generator: self._after(aspect) for generator, aspect in self.aspects.items()}
         lost = False
@@ -194,14 +194,14 @@ class Relations:
         return lost
 
     def _after(self, aspect: Aspect) -> Polynomial:
-        """What a generator is after a step."""
+        """Return the value of a generator after a step."""
         value = self._translation(self._following[aspect.variable])
         if aspect.code is None or isinstance(aspect.variable.domain, Bool):
             return self._translation.number(value)
         return self._translation.is_equal(value, aspect.code)
 
     def _input_polynomial(self) -> Polynomial:
-        """1 where the inputs are as assumed, else 0."""
+        """Return the polynomial that is 1 where the inputs satisfy the assumptions, else 0."""
         found = constant(1)
         for condition in self._assume:
             found = self._translation.times(found, self._translation.truth(condition), None)
@@ -212,11 +212,11 @@ class Relations:
 
 
 WORK = 1_000_000
-"""How many products of monomials a proof may take: a few seconds."""
+"""Maximum number of products of monomials in a proof: a few seconds."""
 
 
 class AlgebraDecider:
-    """Polynomial relations between the variables of a state. It proves invariants, or does not decide."""
+    """A decider by polynomial relations between the variables of a state. It proves invariants, or does not decide."""
 
     name = "algebra"
 
@@ -235,7 +235,7 @@ class AlgebraDecider:
 
 
 def _prove(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
-    """The simplest relations first, and more where these are not enough."""
+    """Prove invariants by the simplest relations first, and by more if these are not enough."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     found: dict[str, Answer] = {}
     reason = "no relation that was found proves it"

@@ -1,7 +1,7 @@
 """Linear spaces of relations, over the rational numbers.
 
-A relation is a vector: a factor for each of some monomials, such that the sum is 0. Where equations hold modulo N, the
-vectors of integers in a space are relations, all of them: 2x = 2y alone would not make x = y there.
+A relation is a vector: a factor for each of some monomials, such that the sum is 0. If equations hold modulo N, the
+relations are all vectors of integers in a space: 2x = 2y alone would not make x = y there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from fractions import Fraction
 from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, accumulate
 
 Vector = dict[Monomial, Fraction]
-"""Factors, none of them 0."""
+"""Factors by monomial, none of them 0."""
 
 
 def kernel(space: list[Vector], images: Mapping[Monomial, Polynomial], generators: Generators) -> list[Vector]:
-    """The vectors that are mapped to 0 when each monomial is mapped to its image, as a basis.
+    """Return a basis of the vectors that are mapped to 0 when each monomial is mapped to its image.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def _image(row: Vector, images: Mapping[Monomial, Polynomial]) -> Vector:
 
 
 def integral(space: list[Vector], generators: Generators) -> list[Polynomial]:
-    """A basis in reduced echelon form, each vector as integers without a common divisor.
+    """Return a basis in reduced echelon form, each vector as integers without a common divisor.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Terms as polynomials.
+"""The translation of terms into polynomials.
 
-Integers modulo N are a ring, so their sums and products are those of polynomials, and so are those of ranges, which are
-exact. A variable with few values has a bit for each but its default, and what is computed from such is known case by
-case. Every other operation, say a division, makes a new generator, the same for the same arguments.
+Integers modulo N are a ring, so their sums and products are those of polynomials, and so are those of ranges, which
+are exact. A variable with few values has a bit for each but its default, and results of such variables are computed
+case by case. Any other operation, say a division, makes a new generator, the same for the same arguments.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from workbench.verify.decide.algebra.polynomial import (
 )
 
 FEW = 8
-"""How many values a variable has at most that is treated case by case."""
+"""Maximum number of values of a variable that is treated case by case."""
 CASES = 64
-"""How many cases an operation may have to distinguish."""
+"""Maximum number of cases of an operation."""
 
 MANY = 64
-"""From which N on the larger half of the constants is read as negative: N - 1 is -1, but 3 of 4 is 3."""
+"""The least N for which the larger half of the constants is read as negative: N - 1 is -1, but 3 of 4 is 3."""
 
 CoefficientRing = Integer | None
-"""Where equations hold: modulo N, or exactly (None)."""
+"""The ring in which equations hold: modulo N, or exactly (None)."""
 
 
 def ring(domain: Domain) -> CoefficientRing:
-    """Where the equations between values of a domain hold."""
+    """Return the ring in which the equations between values of a domain hold."""
     return domain if isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR else None
 
 
 @dataclass(frozen=True)
 class Cases:
-    """A number by cases: for each value it can have, the bit that says that it does. Exactly one of them is 1."""
+    """A number by cases: for each possible value, the bit whether the number has it. Exactly one bit is 1."""
 
     of: Mapping[int, Polynomial]
 
 
 class Translation(Fold[Polynomial | Cases]):
-    """Terms as polynomials, or by cases; truth values are polynomials that are 0 or 1.
+    """A translation of terms to polynomials, or to cases; truth values are polynomials that are 0 or 1.
 
     Parameters
     ----------
-    rules: what is known, by ring; what is known exactly is among the rules of every ring.
+    rules: the known relations, by ring; exact relations are among the rules of every ring.
     """
 
     def __init__(self, generators: Generators, rules: Mapping[CoefficientRing, Rules]) -> None:
@@ -68,11 +68,11 @@ class Translation(Fold[Polynomial | Cases]):
         self._zeros: dict[int, tuple[CoefficientRing, Polynomial]] = {}
 
     def truth(self, term: Term) -> Polynomial:
-        """A truth value."""
+        """Return a truth value as a polynomial."""
         return _truth(self(term))
 
     def number(self, value: Polynomial | Cases) -> Polynomial:
-        """A value as one polynomial."""
+        """Return a value as one polynomial."""
         if not isinstance(value, Cases):
             return value
         total: Polynomial = {}
@@ -81,13 +81,13 @@ class Translation(Fold[Polynomial | Cases]):
         return total
 
     def is_equal(self, value: Polynomial | Cases, number: int) -> Polynomial:
-        """Whether a value of a range or enumeration is this number."""
+        """Return whether a value of a range or enumeration is this number, as a polynomial."""
         if isinstance(value, Cases):
             return value.of.get(number, {})
         return self._is_zero(plus(value, constant(-number)), None)
 
     def times(self, a: Polynomial, b: Polynomial, over: CoefficientRing) -> Polynomial:
-        """A product, with what is known applied."""
+        """Return a product, reduced by the known relations."""
         return self._reduce(self.generators.times(a, b), over)
 
     def _reduce(self, polynomial: Polynomial, over: CoefficientRing) -> Polynomial:
@@ -158,7 +158,7 @@ class Translation(Fold[Polynomial | Cases]):
             found = self._by_cases(term, a, b)
             if found is not None:
                 return found
-            if isinstance(term.domain, Integer):  # it stops at its ends
+            if isinstance(term.domain, Integer):  # saturates
                 return self._opaque(term, a, b)
         made: Polynomial = exact(self._in(over, a, term.args[0]), self._in(over, b, term.args[1]), over)
         return self._reduce(made, over)
@@ -196,7 +196,7 @@ class Translation(Fold[Polynomial | Cases]):
         return {(generator,): 1}
 
     def under_guards(self, condition: Polynomial) -> Polynomial:
-        """A condition, in which what is 0 wherever the other bits of its monomial are 1 is known to be 0."""
+        """Simplify a condition: a bit for "x is 0" becomes 1 where x is 0 under the other bits of its monomial."""
         todo, done = dict(condition), dict[Monomial, int]()
         while todo:
             monomial, factor = todo.popitem()
@@ -205,7 +205,7 @@ class Translation(Fold[Polynomial | Cases]):
         return done
 
     def _guards(self, monomial: Monomial) -> Iterator[tuple[int, Monomial]]:
-        """The generators in a monomial of bits that say that something is 0, each with the other bits."""
+        """Yield the generators in a monomial of bits that mean that something is 0, each with the other bits."""
         if not self.generators.split(monomial)[0]:
             for place, generator in enumerate(monomial):
                 if generator in self._zeros:
@@ -263,7 +263,7 @@ class Translation(Fold[Polynomial | Cases]):
         return found if found is not None else self._opaque(term, *args)
 
     def _in(self, over: CoefficientRing, value: Polynomial | Cases, arg: Term) -> Polynomial:
-        """A value, as a number of this ring."""
+        """Return a value as a number of this ring."""
         source = ring(arg.domain)
         if source is None or source == over:
             return self.number(value)
@@ -273,7 +273,7 @@ class Translation(Fold[Polynomial | Cases]):
         return {(self.generators.number(("representative", source, _key(self.number(value)))),): 1}
 
     def _by_cases(self, term: Term, *args: Any) -> Polynomial | Cases | None:
-        """The result for each combination of the arguments' values, if all of them have few."""
+        """Return the result for each combination of the arguments' values, if all of them have few; else None."""
         if term.op is None or not (isinstance(term.domain, Bool) or term.domain.numeric):
             return None
         choices = [self._choices(value, arg.domain) for value, arg in zip(args, term.args, strict=True)]
@@ -306,7 +306,7 @@ class Translation(Fold[Polynomial | Cases]):
         return {1: value, 0: plus(constant(1), value, -1)} if isinstance(domain, Bool) else None
 
     def _opaque(self, term: Term, *args: Any) -> Polynomial:
-        """A new generator, the same for the same operation on the same arguments."""
+        """Return a new generator, the same for the same operation on the same arguments."""
         assert term.op is not None, "constants and variables have methods of their own"
         values = ((ring(arg.domain), _key(self.number(value))) for value, arg in zip(args, term.args, strict=True))
         key = (term.op.name, term.domain, tuple(values))
@@ -320,13 +320,13 @@ def by_cases(domain: Domain) -> bool:
 
 
 def codes_of(domain: Domain) -> tuple[int, list[int]]:
-    """The numbers that stand for the values of a domain: that of the default, and those that have a bit."""
+    """Return the codes of the values of a domain: the code of the default, and those that have a bit."""
     usual = int(encode(domain, domain.default))
     return usual, [code for code in (int(encode(domain, value)) for value in domain.values()) if code != usual]
 
 
 def _modulo(over: CoefficientRing, polynomial: Polynomial) -> Polynomial:
-    """A polynomial without what is 0 in its ring."""
+    """Return a polynomial without the monomials that are 0 in its ring."""
     return polynomial if over is None else {m: factor for m, factor in polynomial.items() if factor % over.n}
 
 
@@ -340,5 +340,5 @@ def _key(polynomial: Polynomial) -> tuple[Any, ...]:
 
 
 def _within(inner: Domain, outer: Domain) -> bool:
-    """Whether every number of one domain is one of the other."""
+    """Whether every number of one domain belongs to the other."""
     return isinstance(inner, Range | Integer) and ring(inner) is None and inner.lo in outer and inner.hi in outer

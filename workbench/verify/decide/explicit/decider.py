@@ -1,14 +1,14 @@
-"""Deciding a part by exploring its system.
+"""The explicit-state engine: decides a part by exploring its system.
 
 All questions of a part are goals over labels of the steps of one search:
 
 - `Never`: no step has a label (an invariant);
-- `Soon`: from every step that does not have the label `escape`, some run has the label (AG (p | EF q));
-- `Recurring`: no run has certain labels again and again and from some step on no longer certain others. What is made of
-  GF p and FG p by conjunction and disjunction is that.
+- `Soon`: from every step without the label `escape`, some run has the label (AG (p | EF q));
+- `Recurring`: no run has certain labels infinitely often and lacks certain others from some step on. Conjunctions and
+  disjunctions of GF p and FG p have this form.
 
-The search begins in plain Python, which small models need no longer than a moment for, and starts again as machine code
-when they turn out to be larger and numba is there.
+The search begins in plain Python, which takes only a moment for small models. If the model turns out to be larger and
+numba is installed, it starts again as machine code.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from workbench.verify.decide.part import Asked, Decision, Part
 
 REFUSAL = "the explicit engine decides invariants, AG EF, and what recurs for ever (GF, FG), no other formulas"
 ALWAYS = {"ctl": "AG", "ltl": "G"}
-"""The operator that makes an invariant of a condition."""
+"""The operator that turns a condition into an invariant."""
 MOST_CASES = 64
-"""Most ways in which a formula over GF and FG may be violated."""
+"""Maximum number of ways to violate a formula over GF and FG."""
 
 
 class Never(NamedTuple):
-    """The label that no step may have."""
+    """The goal that no step has a label."""
 
     label: int
 
 
 class Soon(NamedTuple):
-    """The label that can always still come, but for steps with the label `escape`."""
+    """The goal that a label can always still come, except after steps with the label `escape`."""
 
     label: int
     escape: int | None
 
 
 class Recurrence(NamedTuple):
-    """Labels that occur again and again on a run, and labels that do not occur from some step on."""
+    """Labels that occur infinitely often on a run, and labels that do not occur from some step on."""
 
     needed: tuple[int, ...]
     avoided: tuple[int, ...]
 
 
 class Recurring(NamedTuple):
-    """What no run may do."""
+    """The goal that no run has one of these recurrences."""
 
     cases: tuple[Recurrence, ...]
 
@@ -68,7 +68,7 @@ Goal = Never | Soon | Recurring
 
 
 class Agenda:
-    """The questions of a part as goals over labels; `refused` are the roles of those that are none."""
+    """The questions of a part as goals over labels; `refused` are the roles of all other questions."""
 
     def __init__(self, part: Part) -> None:
         self.fair, self.labels = part.fair, list[Term]()
@@ -96,7 +96,7 @@ class Agenda:
         return Recurrence(tuple(dict.fromkeys(needed)), tuple(self._number_label(NOT(term)) for term in finally_))
 
     def _number_label(self, term: Term) -> int:
-        """The number of a label, a new one if need be."""
+        """Return the number of a label, a new one if necessary."""
         for number, label in enumerate(self.labels):
             if label is term:
                 return number
@@ -105,7 +105,7 @@ class Agenda:
 
 
 def _read_recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
-    """The p and q of `p | EF q`, or of `EF q` alone."""
+    """Return the p and q of `p | EF q`, or of `EF q` alone."""
     parts = formula.args if formula.op == "or" else (formula,)
     escapes = [part.term for part in parts if part.term is not None]
     soon = [part.args[0].term for part in parts if part.op == "EF" and part.args[0].term is not None]
@@ -118,7 +118,7 @@ TermTuple = tuple[Term, ...]
 
 
 def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
-    """The cases of a formula in negation normal form over GF p and FG p: the p of each; None where it is another."""
+    """List the cases of a formula in negation normal form over GF p and FG p: the p of each; None for others."""
     if formula.term is TRUE:
         return [((), ())]
     if formula.term is FALSE:
@@ -140,23 +140,23 @@ def _list_violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | No
 
 
 PLAIN_SECONDS = 0.5
-"""How much time the search in Python may use before machine code does: about what the latter needs to get ready, where
-a step has few statements."""
+"""Seconds of the search in Python before it switches to machine code: about the time to prepare that, if a step has
+few statements."""
 FEW_STATEMENTS = 500
 PLAIN_BYTES = 400
-"""Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
+"""Bytes of a state in Python: a word, its entry in the dictionary, and two list entries."""
 REPORTING = 1.0
-"""Seconds between two reports of how far it is."""
+"""Seconds between two progress reports."""
 COMPILE_SECONDS = 2.0
-"""How much time must be left for machine code to be worth while."""
+"""Seconds that must be left for machine code to pay off."""
 
 
 class ExplicitDecider:
-    """The explicit-state engine.
+    """The explicit-state decider.
 
     Parameters
     ----------
-    plain_seconds: how long the search may go on in Python; None: to the end, as without numba.
+    plain_seconds: maximum time of the search in Python; None: unlimited, as without numba.
     """
 
     name = "explicit"
@@ -196,7 +196,7 @@ class _Run:
         self.count: int | None = None
 
     def answers(self, count_states: bool) -> dict[str, Answer]:
-        """The answers by role."""
+        """Return the answers by role."""
         found = dict.fromkeys(self.plan.refused, Answer(None, reason=REFUSAL))
         goals = self.plan.goals
         required = {role: goal for role, goal in goals.items() if not self.part.asked[role].side}
@@ -244,7 +244,7 @@ class _Run:
         return all(role in hit or self.part.asked[role].unless in hit for role in goals)
 
     def _advance(self) -> None:
-        """Some more states, and a look at the limits."""
+        """Explore some more states, and check the limits."""
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:
             raise Stopped(self.too_late)
@@ -264,13 +264,13 @@ class _Run:
         self.search.advance(self._count_states(2000))
 
     def _compiles(self, now: float) -> bool:
-        """Whether it is time for machine code, and there is enough of it."""
+        """Whether to switch to machine code now, with enough time left."""
         if self.switch is None or time.thread_time() < self.switch:
             return False
         return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 
     def _count_states(self, steps: int) -> int:
-        """How many states are about this many steps."""
+        """Return the number of states that have about this many steps."""
         return max(1, steps // len(self.space.moves.chosen))
 
     def _answer(self, goal: Goal, reason: str) -> Answer:
@@ -286,7 +286,7 @@ class _Run:
             return Answer(None, reason=str(error))
 
     def _answer_on_graph(self, goal: Goal) -> Answer:
-        """What the steps between all states say."""
+        """Return the answer by the graph of all states."""
         if isinstance(goal, Soon):
             edge = self.search.graph().dead_end(goal.label, goal.escape)
             if edge is not None:
@@ -309,7 +309,7 @@ class _Run:
         return RawTrace((*first, *(self._show(step) for step in cycle[1:])), len(first) - 1)
 
     def _run_to(self, last: Edge) -> list[SmvState]:
-        """A shortest path that ends with a step."""
+        """Return a shortest path that ends with a step."""
         states = self.search.path(last.state)
         words = [self.search.state(number) for number in states]
         steps = [
@@ -319,7 +319,7 @@ class _Run:
         return [self._show(step) for step in (*steps, last)]
 
     def _show(self, step: Edge) -> SmvState:
-        """A step as the engines of SMV text give it."""
+        """Return a step in the form of the SMV engines."""
         smv = self.part.smv
         values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)
         return {smv.names[name]: smv.constant(name, value) for name, value in values.items()}

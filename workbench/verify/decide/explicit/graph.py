@@ -1,4 +1,4 @@
-"""The reachable states as a graph, and what is decided on it: what can always still come, and what recurs for ever.
+"""The reachable states as a graph, and decisions on it: what can always still come, and what recurs for ever.
 
 The labels of an edge are a bit each. The functions below the class take their arrays from the caller and use nothing
 but indices and integers, so they run on lists as they are, and numba compiles them for arrays. None calls another.
@@ -18,13 +18,13 @@ from workbench.verify.decide.explicit.records import Edges
 
 @dataclass
 class Graph:
-    """The states and edges.
+    """The graph of the states.
 
     Parameters
     ----------
-    zeros: makes an array of so many zeros.
-    functions: those of this module, as they are or compiled.
-    void: the label of edges that do not count.
+    zeros: makes an array of zeros of a given size.
+    functions: the functions of this module, in Python or compiled.
+    void: the label of edges to ignore.
     """
 
     edges: Edges
@@ -34,15 +34,15 @@ class Graph:
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.edges.starts) - 1
 
     def source(self, edge: int) -> int:
-        """The state that an edge leads from."""
+        """Return the state that an edge starts from."""
         return bisect.bisect_right(self.edges.starts, edge) - 1
 
     def dead_end(self, target: int, escape: int | None) -> int | None:
-        """The first edge that has neither label and leads to a state from which no run has the label `target`."""
+        """Return the first edge without either label to a state from which no run has `target`; None: there is none."""
         good, begins, place, todo = (self.zeros(self.size + 1) for _ in range(4))
         into = self.zeros(int(self.edges.starts[self.size]))
         self.functions.transpose(self.edges, begins, into, place)
@@ -52,7 +52,7 @@ class Graph:
         return None if edge < 0 else edge
 
     def recurring(self, needed: Collection[int], avoided: Collection[int]) -> list[int] | None:
-        """The edges of a cycle on which every needed label occurs and no avoided one, if there is such a cycle."""
+        """Return the edges of a cycle on which every needed label occurs and no avoided one; None if there is none."""
         avoid = bits({*avoided, self.void})
         part = self.zeros(self.size)
         self.functions.components(self.edges, avoid, part, *(self.zeros(self.size) for _ in range(5)))
@@ -61,7 +61,7 @@ class Graph:
         return None if here < 0 else self._find_cycle(here, set(needed), avoid, part)
 
     def _find_cycle(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
-        """A cycle from a state through its component that has every needed label."""
+        """Return a cycle from a state through its component that has every needed label."""
         found: list[int] = []
         here = root
         while needed:
@@ -80,12 +80,12 @@ class Graph:
 
 
 def bits(labels: Collection[int | None]) -> int:
-    """The labels as a mask."""
+    """Return the labels as a mask."""
     return sum(1 << label for label in set(labels) if label is not None)
 
 
 def transpose(edges, begins, into, place):
-    """The edges by where they end: state i is reached from `into[begins[i]]` up to `into[begins[i + 1]]`; how many."""
+    """Sort edges by their ends: `into[begins[i]:begins[i + 1]]` are the predecessors of state i; return their count."""
     starts, ends, _ = edges
     size = len(starts) - 1
     for edge in range(starts[size]):
@@ -101,7 +101,7 @@ def transpose(edges, begins, into, place):
 
 
 def spread(edges, target, begins, into, good, todo):
-    """Mark as good every state from which a run has a label of the mask `target`; how many these are."""
+    """Mark every state from which a run has a label of the mask `target` as good; return the number of good states."""
     starts, _, flags = edges
     many = 0
     for i in range(len(starts) - 1):
@@ -125,7 +125,7 @@ def spread(edges, target, begins, into, good, todo):
 
 
 def first_bad(edges, harmless, good):
-    """The first edge that has no label of the mask `harmless` and leads to a state that is not good; -1: none."""
+    """Return the first edge without a label of the mask `harmless` to a state that is not good; -1: none."""
     starts, ends, flags = edges
     for edge in range(starts[len(starts) - 1]):
         if not flags[edge] & harmless and not good[ends[edge]]:
@@ -136,8 +136,8 @@ def first_bad(edges, harmless, good):
 def components(edges, avoid, part, met, low, at, stack, path):
     """Number the strongly connected components of the graph without the edges to avoid, from 1, in `part`.
 
-    R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972; `path` stands for
-    its recursion, and `at` has the next edge of each state on it.
+    R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972; `path` replaces
+    the recursion, and `at` has the next edge of each state on it.
     """
     starts, ends, flags = edges
     clock = parts = piled = 0
@@ -161,7 +161,7 @@ def components(edges, avoid, part, met, low, at, stack, path):
                 if flags[edge] & avoid or part[j]:
                     at[i] += 1
                 elif met[j] == 0:
-                    path[depth] = j  # the edge is looked at again when j is done
+                    path[depth] = j  # the edge is visited again when j is done
                     depth += 1
                     deeper = True
                 else:
@@ -179,7 +179,7 @@ def components(edges, avoid, part, met, low, at, stack, path):
 
 
 def cover(edges, avoid, wanted, part, has):
-    """The first state in a component whose edges have all labels of the mask `wanted`; it has edges; -1: none."""
+    """Return the first state in a component whose edges have all labels of the mask `wanted`; -1: none."""
     starts, ends, flags = edges
     inside = wanted | 1 << 30
     for i in range(len(part)):
@@ -193,9 +193,9 @@ def cover(edges, avoid, wanted, part, has):
 
 
 def walk(edges, avoid, part, here, wanted, goal, came, todo):
-    """The last edge of a shortest walk inside of a component, with a label of `wanted` or to the state `goal`.
+    """Return the last edge of a shortest walk inside of a component, to a label of `wanted` or to the state `goal`.
 
-    `came` gets, per state on the way, the edge by which it was reached, plus 1.
+    `came` gets, for each state on the way, the edge by which it was reached, plus 1.
     """
     starts, ends, flags = edges
     todo[0] = here

@@ -1,8 +1,8 @@
 """The loops of the compiled search. Imports numba.
 
-The rule of this module: nothing here knows a pipeline, so it is compiled once, and kept (`compiled.code.objects`). What
-knows one is called by its address: the function `expand` of `native`. A slot of the set of states is the upper bits of
-a hash.
+The rule of this module: nothing here depends on a pipeline, so it is compiled once, and kept
+(`compiled.code.objects`). What depends on one is called by its address: the function `expand` of `native`. A slot of
+the set of states is the upper bits of a hash.
 """
 
 # mypy: allow-untyped-defs
@@ -25,12 +25,12 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 LOW = np.int64(2**32 - 1)
 
 AHEAD = 32
-"""By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
+"""Number of steps by which the slot of a state is prefetched, which hides the latency of memory."""
 
 
 @intrinsic
 def _call(_, address, arguments):
-    """Call `expand` by its address, with so many numbers; arrays by their addresses."""
+    """Call `expand` by its address with numbers; arrays are passed by their addresses."""
 
     def generate(context, builder, _, args):
         given = cgutils.unpack_tuple(builder, args[1])
@@ -43,9 +43,9 @@ def _call(_, address, arguments):
 
 @numba.njit(nogil=True)
 def expand(address, states, first, count, inputs, after, flags):
-    """Put the steps of `count` states into the buffers; how far apart the moves of a state are there.
+    """Write the steps of `count` states into the buffers; return the distance between two moves of a state there.
 
-    States are taken `LANES` at a time. What lies behind the last one has no meaning, and neither have its steps.
+    States are processed `LANES` at a time. Entries behind the last state have no meaning, nor have their steps.
     """
     apart = (count + LANES - 1) // LANES * LANES
     given = (
@@ -59,7 +59,7 @@ def expand(address, states, first, count, inputs, after, flags):
 
 @numba.njit(nogil=True)
 def _hash(array, column):
-    """The hash of a state of any number of words."""
+    """Return the hash of a state of any number of words."""
     mixed = np.uint64(array[0, column]) * MIX
     for i in range(1, array.shape[0]):
         mixed = ((mixed >> np.uint64(29)) ^ mixed ^ np.uint64(array[i, column])) * MIX
@@ -82,7 +82,7 @@ def _slot(found, states, number):
 
 @numba.njit(nogil=True)
 def _find(index, shift, states, after, k):
-    """The slot of state k of `after` in a table of the kind `INDEX`, or the empty one where it belongs."""
+    """Return the slot of state k of `after` in a table of the kind `INDEX`, or the empty one where it belongs."""
     mask = np.int64(index.size - 1)
     mixed = _hash(after, k)
     upper = np.int64(mixed) & ~LOW
@@ -101,9 +101,9 @@ def _find(index, shift, states, after, k):
 
 @numba.njit(nogil=True)
 def explore(code, found, listed, reach, wanted, hits):
-    """Take the steps of states, as far as there is room for their successors, and add those to what was found.
+    """Take the steps of states while their successors fit, and add these to the states found; return their number.
 
-    The new number of states; `reach` says of how many the steps have been taken. `hits` gets, per label of the mask
+    `reach` counts the states found, and those whose steps have been taken. `hits` gets, per label of the mask
     `wanted`, the first step at which it is true: the number of the state and of the move.
     """
     size, done, moves = reach.counts[0], reach.counts[1], code.inputs.shape[1]
@@ -124,12 +124,12 @@ def explore(code, found, listed, reach, wanted, hits):
     return size
 
 
-# The loops take what they read of a record before they begin: inside, each reading would count references.
+# The loops read the fields of records before they begin: inside, each reading would count references.
 
 
 @numba.njit(nogil=True)
 def _note(steps, wanted, hits):
-    """Write down the first steps at which wanted labels are true; the labels still wanted."""
+    """Record the first steps at which wanted labels are true; return the labels still wanted."""
     flags, count, apart, moves = steps.flags, steps.states, steps.apart, steps.moves
     seen = np.int64(0)
     for m in range(moves):
@@ -223,14 +223,14 @@ def _into_index(steps, found, listed, size):
 
 @numba.njit(nogil=True)
 def fill(found, states, size):
-    """Put all states into an empty hash table."""
+    """Insert all states into an empty hash table."""
     kind, table = found.kind, found.slots
     mask = np.int64(table.size - 1)
     for number in range(-AHEAD, size):
         near = number + AHEAD
         if near < size:
             soon(table, _slot(found, states, near))
-        if number < (0 if kind == INDEX else 1):  # a table of words has no place for the initial state
+        if number < (0 if kind == INDEX else 1):  # a table of words has no entry for the initial state
             continue
         slot = _slot(found, states, number)
         entry = states[0, number] ^ states[0, 0]
@@ -244,7 +244,7 @@ def fill(found, states, size):
 
 @numba.njit(nogil=True)
 def join(steps, index, states, edges):
-    """Add the edges of a block of states to a graph; the new number of edges.
+    """Add the edges of a block of states to a graph; return the new number of edges.
 
     A step with the same end and labels as the one before is the same edge.
     """

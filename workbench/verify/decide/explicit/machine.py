@@ -1,8 +1,8 @@
 """The search as machine code: millions of states a second.
 
-States lie in one array in the order in which they were found, which is the queue of the search as well. A block
-of them is expanded into a buffer that fits the nearest memory of the processor, and the buffer is taken into the set of
-states found. Between calls limits are looked at and Ctrl-C gets through.
+States are stored in one array in the order in which they were found, which is also the queue of the search. A block
+of them is expanded into a buffer that fits the nearest cache of the processor, and the successors are added to the
+set of states found. Limits and Ctrl-C are checked between calls.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from workbench.executors.compiled.code.machine import MachineLoop
 
 _BLOCK = 8192
-"""Steps expanded at a time."""
+"""Number of steps expanded at a time."""
 _BITMAP = 32
-"""Most bits of a state for which every state there can be has a bit in the set of those found."""
+"""Maximum number of bits of a state for which the set of states found has a bit for every possible state."""
 _FULL = 2 / 3
-"""How full a hash table gets."""
+"""Maximum load factor of a hash table."""
 _SMALL = 1 << 16
-"""Size of a hash table at first."""
+"""Initial size of a hash table."""
 _MOST = 2**31 - 1
-"""Most states, and most edges: their numbers have 32 bits."""
+"""Maximum number of states, and of edges: their numbers have 32 bits."""
 
 
 @cache
@@ -52,13 +52,13 @@ def available() -> bool:
 
 
 def version() -> str:
-    """The version of numba."""
+    """Return the version of numba."""
     return version_of("numba")
 
 
 @cache
 def search_loop(name: str, module: str = "kernels") -> MachineLoop:
-    """A function of `kernels`, or of `graph`, as machine code."""
+    """Return a function of `kernels`, or of `graph`, as machine code."""
     from workbench.executors.compiled.code.machine import MachineLoop
     from workbench.executors.compiled.code.objects import code_of
 
@@ -67,7 +67,7 @@ def search_loop(name: str, module: str = "kernels") -> MachineLoop:
 
 @cache
 def graph_functions() -> SimpleNamespace:
-    """Those of `graph`, as machine code."""
+    """Return the functions of `graph` as machine code."""
     names = ("transpose", "spread", "first_bad", "components", "cover", "walk")
     return SimpleNamespace(**{name: search_loop(name, "graph") for name in names})
 
@@ -77,7 +77,7 @@ class CompiledSearch(Exploration):
 
     Parameters
     ----------
-    memory_mb: what its arrays may take.
+    memory_mb: memory limit of its arrays.
     bitmap: whether a bitmap may be used.
     """
 
@@ -98,7 +98,7 @@ class CompiledSearch(Exploration):
         buffers = np.empty((words, steps), np.int64), np.empty(steps, np.int64)
         self._expander = Expander(self._code.expand, inputs, block, *buffers)
         self._state_bytes = 8 * words + 4
-        try:  # memory that nothing was written to takes no room yet, so arrays have their full size at once
+        try:  # untouched memory is not allocated yet, so arrays have their full size at once
             capacity = steps + min(self._budget // self._state_bytes, _MOST, 1 << bits)
             self._listed = StateList(np.empty((words, capacity), np.int64), np.empty(capacity, np.int32))
             self._bitmap = bitmap and bits <= _BITMAP and 1 << bits <= self._budget * 4
@@ -110,7 +110,7 @@ class CompiledSearch(Exploration):
         self._listed.states[:, 0] = [_to_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
         self._counts = np.array([1, 0], np.int64)
-        """How many states were found, and of how many the steps have been taken."""
+        """The number of states found, and of states whose steps have been taken."""
         if self._bitmap:
             self._found = self._make_set(BITMAP, self._reserve)
             self._reserve[space.initial // WORD] = _to_signed(1 << space.initial % WORD)
@@ -128,7 +128,7 @@ class CompiledSearch(Exploration):
         return int(self._counts[1])
 
     def advance(self, states: int) -> None:
-        """Look at the steps of (about) that many more states.
+        """Take the steps of about that many more states.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class CompiledSearch(Exploration):
             search_loop("explore")(self._expander, self._found, self._listed, reach, wanted, self._hits)
 
     def _find_room(self, states: int) -> int:
-        """How many states there is room for, which are at least so many."""
+        """Return the number of states that fit, after making space for at least this many."""
         if self._bitmap:
             states = min(states, 1 << self.space.layout.bits)
             self._afford(self._found.slots.nbytes + states * self._state_bytes)
@@ -162,13 +162,13 @@ class CompiledSearch(Exploration):
         return StateSet(kind, slots, WORD + 1 - int(slots.size).bit_length())
 
     def _fill(self, kind: int, slots: Any) -> StateSet:
-        """The set of all states, in an empty hash table."""
+        """Return the set of all states, in an empty hash table."""
         found = self._make_set(kind, slots)
         search_loop("fill")(found, self._listed.states, self.size)
         return found
 
     def _afford(self, size: int) -> None:
-        """Refuse to take more memory than there may be."""
+        """Stop the search if it would exceed the memory limit."""
         if size > self._budget or self.size > _MOST - self._expander.block * self._many:
             raise Stopped(f"{self.size} states, and no memory for more")
 
@@ -183,7 +183,7 @@ class CompiledSearch(Exploration):
         return [int(count) for count in counts]
 
     def _expand_blocks(self) -> Iterator[BlockSteps]:
-        """The steps of all states, block by block, each in the same buffers."""
+        """Yield the steps of all states, block by block, in the same buffers."""
         address, inputs, block, after, flags = self._expander
         for first in range(0, self.size, block):
             count = min(block, self.size - first)
@@ -223,13 +223,13 @@ class CompiledSearch(Exploration):
 
 
 def _size_table(states: int, size: int) -> int:
-    """The size of a hash table for so many states, at least `size`, which is a power of two."""
+    """Return the size of a hash table for this many states: a power of two, at least `size`, which is one."""
     while states > size * _FULL:
         size *= 2
     return size
 
 
 def _to_signed(word: int) -> int:
-    """The lowest bits as a signed number."""
+    """Return the lowest 64 bits as a signed number."""
     word %= 1 << WORD
     return word - (1 << WORD) if word >> (WORD - 1) else word

@@ -1,9 +1,9 @@
-"""The steps of a space as machine code: what `expand_function` says in Python, for blocks of states.
+"""The steps of a space as machine code: the function of `expand_function`, for blocks of states.
 
 Terms become LLVM instructions in a fraction of a second, without a compiler in between. Every value is a vector of
-`LANES` integers of 64 bits, one for each of as many states that are stepped together. What the integers say is as in
+`LANES` integers of 64 bits, one for each of as many states that are stepped together. The encoding is that of
 compiled pipelines, and a bool is 0 or 1, so that truth is computed like all else. Both sides of a conditional are
-computed and one is selected: the code has no jumps. `refuse_large` says what does not fit.
+computed and one is selected: the code has no jumps. `refuse_large` refuses values that do not fit.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ VECTOR = ir.VectorType(NUMBER, LANES)
 NUMBERS = ir.PointerType()
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_"}
-"""The operators that one instruction computes, but for what is to be fitted, and what llvmlite calls it."""
+"""The operators that are one instruction (apart from fitting the result), and their names in llvmlite."""
 
 
 class MachineCode(NamedTuple):
-    """The function `expand` compiled for this machine: its address, and what it lives as long as."""
+    """The function `expand` compiled for this machine: its address, and the engine that keeps it alive."""
 
     expand: int
     engine: Any
 
 
 def compile_steps(space: Space) -> MachineCode:
-    """Machine code of the function `expand`.
+    """Compile the function `expand` to machine code.
 
     `expand(words, stride, count, inputs, moves, after, plane, flags)` takes a block of `count` states, a multiple of
     `LANES`, whose words lie `stride` apart, through every move. For move m of state j it writes the next state to
@@ -64,7 +64,7 @@ def compile_steps(space: Space) -> MachineCode:
 def _write_loops(space: Space, function: Any) -> None:
     """The two loops of `expand`: over states, as many as a vector has lanes together, and over moves.
 
-    What needs the states only is computed before the loop over moves (`early`).
+    Values that depend on the states only are computed before the loop over moves (`early`).
     """
     early, late, layout = ir.IRBuilder(function.append_basic_block()), ir.IRBuilder(), space.layout
     words, stride, count, inputs, moves, after, plane, flags = function.args
@@ -111,11 +111,11 @@ def _write_loops(space: Space, function: Any) -> None:
 
 
 class Instructions(Fold[Any]):
-    """The instructions that compute terms.
+    """A translation of terms into instructions.
 
     Parameters
     ----------
-    early, late: where they go; late what needs one of the variables in `inputs`.
+    early, late: the builders; `late` is for what needs one of the variables in `inputs`.
     given: the values of the variables.
     """
 
@@ -147,7 +147,7 @@ class Instructions(Fold[Any]):
             domain = term.args[0].domain
             assert isinstance(domain, Integer)
             exact = self._exact(name.removeprefix("escapes_"), *args)
-            above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # as is what is below 0
+            above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # a negative number is above, too
             return self.builder.zext(above, VECTOR)
         return super().default(term, *args)
 
@@ -200,7 +200,7 @@ class Instructions(Fold[Any]):
         return self._divide_floored(a, b)
 
     def _divide_floored(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """Quotient rounded towards minus infinity, and the remainder, with the sign of `b`, which is not 0."""
+        """Return the quotient rounded towards minus infinity, and the remainder with the sign of `b` (not 0)."""
         make = self.builder
         quotient, remainder = make.sdiv(a, b), make.srem(a, b)
         differ = self._compare("<", make.xor(remainder, b), same(0))
@@ -211,7 +211,7 @@ class Instructions(Fold[Any]):
         )
 
     def _fit(self, term: Term, exact: Any) -> Any:
-        """`term.domain.fit(exact)`."""
+        """Return `term.domain.fit(exact)`."""
         domain = term.domain
         if not isinstance(domain, Integer):
             return exact
@@ -228,31 +228,31 @@ class Instructions(Fold[Any]):
         return remainder
 
     def _once_around(self, exact: Any, n: int) -> Any:
-        """`exact` modulo n, where it lies between -n and 2n - 1: a division costs far more."""
+        """Return `exact` modulo n if it lies between -n and 2n - 1: a division costs far more."""
         make = self.builder
         low = make.select(self._compare("<", exact, same(0)), make.add(exact, same(n)), exact)
         return make.select(self._compare(">=", exact, same(n)), make.sub(exact, same(n)), low)
 
 
 def number(value: int) -> Any:
-    """A constant."""
+    """Return a constant."""
     return ir.Constant(NUMBER, value)
 
 
 def same(value: int) -> Any:
-    """A constant in every lane."""
+    """Return a constant in every lane."""
     return ir.Constant(VECTOR, [value] * LANES)
 
 
 def spread(builder: Any, value: Any) -> Any:
-    """One integer in every lane."""
+    """Return one integer in every lane."""
     first = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, number(0))
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
     return builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
 
 
 def loop(builder: Any, count: Any, body: Callable[[Any], None]) -> None:
-    """Append a loop that runs `body` for 0 .. count - 1; the builder goes on behind it."""
+    """Append a loop that runs `body` for 0 .. count - 1; the builder continues behind it."""
     before = builder.block
     head, inside, behind = (builder.append_basic_block() for _ in range(3))
     builder.branch(head)

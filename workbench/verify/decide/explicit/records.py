@@ -1,14 +1,14 @@
-"""What the loops of the compiled search work on, as records of arrays and numbers.
+"""Data of the loops of the compiled search, as records of arrays and numbers.
 
-The rule of this module: it imports nothing, so that searches in Python can use what they need of it; numba takes the
-records as they are.
+The rule of this module: it imports nothing heavy, so that searches in Python can use the records, too; numba takes
+them as they are.
 
 The set of states found is an array of words, of one of three kinds:
 
-- `BITMAP`: a bit for every state that there can be;
+- `BITMAP`: a bit for every possible state;
 - `WORDS`: a hash table with linear probing of states of one word, relative to the initial state, so that 0 is empty;
-- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the hash,
-  so what differs in it need not be looked up.
+- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the
+  hash, so a state with another upper half need not be compared.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Expander(NamedTuple):
 
     Attributes
     ----------
-    address: of the function `expand` (`native`).
+    address: the address of the function `expand` (`native`).
     inputs: the value of each leaf in each move.
-    block: how many states are expanded at a time.
+    block: number of states expanded at a time.
     after, flags: the next states, a row for each of their words, and the labels.
     """
 
@@ -41,8 +41,8 @@ class BlockSteps(NamedTuple):
 
     Attributes
     ----------
-    first, states: the number of its first state, and how many it has.
-    moves: how many moves a state has.
+    first, states: the number of the first state, and the number of states.
+    moves: number of moves of a state.
     """
 
     after: Any
@@ -54,12 +54,12 @@ class BlockSteps(NamedTuple):
 
 
 class StateSet(NamedTuple):
-    """The set of the states that were found.
+    """The set of the states found.
 
     Attributes
     ----------
-    kind: what is in `slots`.
-    shift: by how much a hash is shifted to be a slot.
+    kind: the kind of `slots`.
+    shift: number of bits by which a hash is shifted to give a slot.
     """
 
     kind: int
@@ -68,20 +68,20 @@ class StateSet(NamedTuple):
 
 
 class StateList(NamedTuple):
-    """The states in the order in which they were found, a row for each of their words, and the one before each."""
+    """The states in the order in which they were found, a row for each of their words, and their predecessors."""
 
     states: Any
     parents: Any
 
 
 class SearchProgress(NamedTuple):
-    """How far a search is, and may go.
+    """The progress of a search, and its limits.
 
     Attributes
     ----------
-    counts: how many states were found, and of how many the steps have been taken.
+    counts: the number of states found, and of states whose steps have been taken.
     last: the number of the state before which to stop.
-    room: how many states there is room for.
+    room: maximum number of states.
     """
 
     counts: Any

@@ -1,7 +1,7 @@
-"""Breadth-first search: what both implementations offer, and the one in plain Python.
+"""Breadth-first search: the interface of both implementations, and the one in plain Python.
 
-States are numbered in the order in which they are found, so a state's number says how far it is from the initial
-state (number 0) compared to others, and the first hit of a label has a shortest path.
+States are numbered in the order in which they are found, so they are ordered by their distance from the initial
+state (number 0), and the first hit of a label has a shortest path.
 """
 
 from __future__ import annotations
@@ -16,64 +16,64 @@ from workbench.verify.decide.explicit.space import Space
 
 
 class Stopped(Exception):
-    """A limit was met; the text says which."""
+    """The error that a limit was met; the text says which."""
 
 
 class Edge(NamedTuple):
-    """A step: the number of the state, and of the move made in it."""
+    """A step: the number of a state, and of the move made in it."""
 
     state: int
     move: int
 
 
 class Exploration(ABC):
-    """The reachable states of a space, as far as they are known."""
+    """The reachable states of a space, as far as they are explored."""
 
     _parents: Any
-    """Per state, by its number, the one that it was found from."""
+    """Per state, by its number, its predecessor."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """States found."""
+        """The number of states found."""
 
     @property
     @abstractmethod
     def done(self) -> int:
-        """The number of states whose steps have been looked at."""
+        """The number of states whose steps have been taken."""
 
     @property
     def complete(self) -> bool:
-        """Whether all states are known, and all their steps have been looked at."""
+        """Whether all states are found, and all their steps have been taken."""
         return self.done == self.size
 
     @abstractmethod
     def advance(self, states: int) -> None:
-        """Look at the steps of (about) that many more states."""
+        """Take the steps of about that many more states."""
 
     @abstractmethod
     def hit(self, label: int) -> Edge | None:
-        """The first step at which a label is true, among those looked at."""
+        """Return the first step taken at which a label is true."""
 
     @abstractmethod
     def count_moves(self) -> list[int]:
-        """Per move, in how many states it is not void. Needs a complete search."""
+        """Return, per move, the number of states in which it is not void. Needs a complete search."""
 
     @abstractmethod
     def graph(self) -> Graph:
-        """All states and the steps between them. Needs a complete search."""
+        """Return all states and the steps between them. Needs a complete search."""
 
     @abstractmethod
     def state(self, number: int) -> int:
-        """The packed state of this number."""
+        """Return the packed state of this number."""
 
     @property
     def depth(self) -> int:
-        """The steps of the longest runs of which all have been looked at, where the search is not complete."""
+        """The length of the longest runs that have all been explored, if the search is not complete."""
         return len(self.path(self.done)) - 1
 
     def path(self, state: int) -> list[int]:
-        """The numbers of the states on a shortest path from the initial state."""
+        """Return the numbers of the states on a shortest path from the initial state."""
         found = [state]
         while found[-1]:
             found.append(int(self._parents[found[-1]]))
@@ -81,7 +81,7 @@ class Exploration(ABC):
 
 
 class PlainSearch(Exploration):
-    """The search in plain Python, for models of some ten thousand states and for words of any length."""
+    """A search in plain Python, for models of some ten thousand states and for words of any length."""
 
     def __init__(self, space: Space) -> None:
         self.space = space

@@ -1,8 +1,8 @@
-"""What is explored: states packed into words, and the steps out of them.
+"""State spaces: states packed into words, and the steps out of them.
 
 A state is one integer, a field of bits per variable. A move is one choice of all inputs that the environment's
-assumptions allow in some state; an input that is absent carries the default of its domain, since nothing looks at it.
-A move that they do not allow in a certain state is void there: it leads back to the state, with no label but `void`.
+assumptions allow in some state; an absent input carries the default of its domain, since nothing reads it.
+A move that they forbid in a certain state is void there: it leads back to the state, with no label but `void`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from workbench.executors.compiled.code.plain import plain_function
 from workbench.ir.system import StateVariable, System
 
 MOST_MOVES = 2**16
-"""Most moves per state; with more of them, sets of states (BDDs) are the better means."""
+"""Maximum number of moves per state; beyond it, sets of states (BDDs) are better suited."""
 MOST_CASES = 64
-"""Most values of what the assumptions look at in a state."""
+"""Maximum number of combinations of values in a state that the assumptions read."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Moves:
     Attributes
     ----------
     names: the input leaves.
-    chosen: per move, the value of each leaf.
-    valuations: per move, in how many ways NuSMV can choose the inputs: with any values of absent ones.
+    chosen: the value of each leaf, per move.
+    valuations: per move, the number of ways in which NuSMV can choose the inputs, with any values of absent ones.
     """
 
     names: tuple[str, ...]
@@ -53,20 +53,20 @@ class Moves:
     valuations: tuple[int, ...]
 
     def columns(self) -> list[list[int]]:
-        """Per leaf, its number in each move."""
+        """Return the encoded value of each leaf in each move, per leaf."""
         return [[encode(domain, move[i]) for move in self.chosen] for i, domain in enumerate(self.domains)]
 
     def values(self, move: int) -> dict[str, Value]:
-        """The value of each leaf in a move."""
+        """Return the value of each leaf in a move."""
         return dict(zip(self.names, self.chosen[move], strict=True))
 
 
 def list_moves(system: System, assume: Sequence[Term]) -> Moves:
-    """Every move that the assumptions allow in some state, reachable or not.
+    """List every move that the assumptions allow in some state, reachable or not.
 
     Raises
     ------
-    Refused: there are too many.
+    Refused: there are too many moves.
     """
     choices, other = [], dict(system.free)
     for source in system.inputs:
@@ -89,9 +89,9 @@ def list_moves(system: System, assume: Sequence[Term]) -> Moves:
 
 
 def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
-    """Whether a move is allowed in some state, by the values of what the assumptions look at there.
+    """Return a test whether a move is allowed in some state, by the values there that the assumptions read.
 
-    Those that look at definitions, which each step makes anew, forbid none here: they make moves void where they fail.
+    Assumptions about definitions, which each step makes anew, forbid none here: they make moves void where they fail.
     """
     made = {definition.name for definition in system.definitions}
     assume = [each for each in assume if not made & variables([each]).keys()]
@@ -108,7 +108,7 @@ def _find_allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Val
 
 
 class _Choice:
-    """One choice of the environment: whether an event is `present`, if that is looked at, and the values of leaves."""
+    """One choice of the environment: whether an event is `present`, if that is read, and the values of leaves."""
 
     def __init__(self, present: str | None, values: Mapping[str, Domain]) -> None:
         self.present, self.values = present, values
@@ -116,7 +116,7 @@ class _Choice:
         self.count = self.size + (present is not None)
 
     def options(self) -> Iterator[tuple[dict[str, Value], int]]:
-        """Each choice, and the number of valuations that it stands for."""
+        """Yield each option, and the number of valuations that it stands for."""
         there = {} if self.present is None else {self.present: True}
         if self.present is not None:
             absent = {name: domain.default for name, domain in self.values.items()}
@@ -126,11 +126,11 @@ class _Choice:
 
 
 WORD = 64
-"""Bits of a word of the machine."""
+"""Bits of a machine word."""
 
 
 class StateLayout:
-    """Where each variable lies in a packed state. No field crosses the border between two words of the machine."""
+    """The layout of variables in a packed state. No field crosses the border between two machine words."""
 
     def __init__(self, stored: Sequence[StateVariable]) -> None:
         self.variables = tuple(stored)
@@ -146,18 +146,18 @@ class StateLayout:
 
     @property
     def words(self) -> int:
-        """How many words of the machine a state takes."""
+        """The number of machine words of a state."""
         return max(1, math.ceil(self.bits / WORD))
 
     def pack(self, values: Sequence[Value]) -> int:
-        """The number of a state."""
+        """Pack the values of a state into a number."""
         word = 0
         for variable, value, (shift, _, low) in zip(self.variables, values, self.fields, strict=True):
             word |= (encode(variable.domain, value) - low) << shift
         return word
 
     def unpack(self, word: int) -> dict[str, Value]:
-        """The value of each variable in a state."""
+        """Return the value of each variable in a state."""
         return {
             variable.name: decode(variable.domain, (word >> shift & mask) + low)
             for variable, (shift, mask, low) in zip(self.variables, self.fields, strict=True)
@@ -165,12 +165,12 @@ class StateLayout:
 
 
 class Space:
-    """A system, ready to be explored.
+    """A system prepared for exploration.
 
     Parameters
     ----------
     assume: conditions on the inputs that hold at every step.
-    labels: terms to look at in each step.
+    labels: terms to evaluate in each step.
 
     Attributes
     ----------
@@ -192,11 +192,11 @@ class Space:
         self.layout = StateLayout(system.variables)
         self.initial = self.layout.pack([v.initial for v in system.variables])
         self.code = expand_function(self)
-        """The steps in plain Python."""
+        """The steps as a function, which `steps` compiles to plain Python."""
 
     @cached_property
     def steps(self) -> Callable[[int], list[tuple[int, int]]]:
-        """Given a state: per move, the next state and the labels, one bit each; in plain Python."""
+        """A function that gives, for a state, the next state and the labels (one bit each) per move; in Python."""
         expand, columns, count = plain_function(self.code), self.moves.columns(), len(self.moves.chosen)
         after, flags = [0] * count, [0] * count
 
@@ -207,7 +207,7 @@ class Space:
         return steps
 
     def move(self, word: int, after: int, labels: int | None = None) -> int:
-        """The first move from one state to another that is not void; with exactly these labels, if they are given."""
+        """Return the first move from one state to another that is not void; with exactly these labels, if given."""
         return next(
             move
             for move, (found, flags) in enumerate(self.steps(word))
@@ -216,7 +216,7 @@ class Space:
 
 
 def expand_function(space: Space) -> ir.CodeFunction:
-    """`expand(inputs..., w, after, flags)`: for each move the state after w, and the labels, one bit each.
+    """Build `expand(inputs..., w, after, flags)`: for each move the state after w, and the labels, one bit each.
 
     `inputs` has an array per leaf, with an entry per move; `after` and `flags` are filled.
     """
@@ -259,7 +259,7 @@ def expand_function(space: Space) -> ir.CodeFunction:
 
 
 def _join_fields(fields: Sequence[ir.Expr]) -> ir.Expr:
-    """The bits of all fields, as a balanced expression: Python refuses source that is nested 200 deep."""
+    """Join the bits of all fields in a balanced expression: Python refuses source that is nested 200 deep."""
     if len(fields) < 2:
         return fields[0] if fields else ir.integer(0)
     middle = len(fields) // 2
