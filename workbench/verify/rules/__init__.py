@@ -1,7 +1,7 @@
 """Questions about rule sets that have an answer rather than a truth value, each shown by a shortest stream of events.
 
-Each module answers one, from verdicts on models of the rules, and says which of its parts are proved, within which
-bounds; `verify.analysis` lists them.
+Each module answers one question, from verdicts on models of the rules, and states which parts are proved, within
+which bounds; `verify.analysis` lists them.
 """
 
 from workbench.verify.rules.capacities import capacities, effects

@@ -1,9 +1,9 @@
-"""How much rules have to keep: the smallest capacity of each column, proved on both sides, or a stream it grows on.
+"""Capacities of rules: the smallest capacity of each column, proved on both sides, or a stream that makes it grow.
 
-That a capacity is enough is told by counting, from the rates at which events come, or by the model; that less is not by
-a stream on which the running rules keep so many. Columns of which no rate bounds the events grow without end.
+A capacity is proved to be enough by counting, from the rates of events, or by the model; a smaller one is refuted by
+a stream on which the running rules retain that many events. A column whose events no rate bounds grows without end.
 
-The same is asked of the composites that one event causes, in one step: what rules make of the event, what that causes,
+The same is computed for the composites that one event causes in one step: what rules make of it, what that causes,
 and so on. Source: design of rules in the model, "how many events must be kept", "how many composites can one event
 cause".
 """
@@ -41,37 +41,37 @@ from workbench.verify.rules.subject import RuleSubject
 from workbench.verify.rules.variants import count_true
 
 PATIENCE = 20.0
-"""How many seconds a question to the model has where there is no other limit."""
+"""Seconds for a question to the model, if there is no other limit."""
 MOST_MODELLED = 24
-"""The most events that columns have room for together in models that are asked."""
+"""Maximum total capacity of columns in models."""
 MOST_RICHER = 4
-"""How many events are put into a stream at most to reach more."""
+"""Maximum number of events that are added to a stream to reach more."""
 MOST_KEPT = 64
-"""The largest capacity that is asked about when nothing else is said."""
+"""Default of the largest capacity to check."""
 VALUED = ", with these values"
 COUNTED = "counting: no more come in so much time, by their rates and what rules make of them"
 FEW_KINDS = "counting: the kinds of events that are retained, one event of each"
 
 
 CAPACITY = {**RULES, **{name: name for name in ("capacity", "at_least", "growth")}}
-"""The form of how much is kept at most: `capacity` is the least that is enough, None where there is none, or it is not
-known; no less than `at_least` is, None where none at all is; `growth`: where it grows without end, how much each
-further event of the stream has added at least."""
+"""The form of a maximum: `capacity` is the smallest that is enough, None if there is none or it is unknown; it is not
+below `at_least`, which is None if nothing is enough; `growth`: if it grows without end, the least number that each
+further event of the stream adds."""
 
 
 @dataclass(kw_only=True)
 class RuleMost(Most):
-    """What is known of something that rules hold or cause, and how it is measured and asked about.
+    """What is known of the maximum that rules hold or cause, and how to measure it and ask about it.
 
     Attributes
     ----------
-    about, unit: what it is, and what is counted.
-    surely: what not even a stream exceeds that brings other values than the model has.
-    measure: how much of it there is after a step.
-    more_than: that there is more than so much, as a property.
-    causing: the rules that make it more; `looking`: others that are asked about with them.
-    queue: the column that it is in, if it is in one.
-    grows: whether it is looked for a stream that makes it grow.
+    about, unit: the subject, and what is counted.
+    surely: a bound that no stream exceeds, even with values that the model does not have.
+    measure: the quantity after a step.
+    more_than: makes the property that the quantity exceeds a number.
+    causing: the rules that increase it; `looking`: other rules to include in the model.
+    queue: its column, if it is in one.
+    grows: whether to search for a stream that makes it grow.
     """
 
     about: str
@@ -87,7 +87,7 @@ class RuleMost(Most):
     reason: str = "no more were asked about"
 
     def finding(self, model: ModelledRules) -> Finding:
-        """What is reported of it."""
+        """Report what is known."""
         if self.growth is not None and self.growth.endless:
             free = f"nothing bounds how often {self.growth.types} come{'s' if self.growth.length == 1 else ''}"
             says, stream = f"grows without end, with each further {self.growth.round}", self.growth.repeat()
@@ -109,13 +109,13 @@ class RuleMost(Most):
 
 
 def capacities(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
-    """The smallest capacity of each column, and of what waits; with a stream that needs it, or makes it grow.
+    """Return the smallest capacity of each column and waiting list, with a stream that needs it, or makes it grow.
 
-    The rates of the bounds say how often events come.
+    The rates of the bounds limit how often events come.
 
     Parameters
     ----------
-    most: the largest capacity to ask about, in events.
+    most: the largest capacity to check, in events.
 
     Raises
     ------
@@ -131,9 +131,9 @@ class CapacitySearch:
 
     Attributes
     ----------
-    subject: the rules; without a limit of time each question to the model has `PATIENCE` seconds.
-    most: the largest room that is tried; 0: none but those of the bounds.
-    proved: what no stream exceeds, by column.
+    subject: the rules; without a time limit each question to the model has `PATIENCE` seconds.
+    most: the largest capacity to try; 0: only those of the bounds.
+    proved: proved capacities, by column.
     """
 
     subject: RuleSubject
@@ -154,12 +154,12 @@ class CapacitySearch:
 
     @property
     def columns(self) -> Sequence[str]:
-        """What has a capacity: columns of events from outside first, then those of composites, and what waits."""
+        """The names with a capacity: columns of events from outside first, then composites, then waiting lists."""
         outside = set(self.rules.primitives)
         return sorted(self.model.rooms, key=lambda name: name not in outside)
 
     def find_column(self, queue: str) -> Iterator[Finding]:
-        """What is known of one of them."""
+        """Find the maximum of a column."""
         searched = RuleMost(
             about=(about := f"{self.rules.name}.{queue}"), unit="event", queue=queue,
             at_most=self.counted[queue], surely=self.surely[queue],
@@ -174,7 +174,7 @@ class CapacitySearch:
             self.blocked.add(queue)
 
     def find(self, searched: RuleMost) -> Iterator[Finding]:
-        """What is known of something: by streams that are tried, then by the model."""
+        """Find the maximum of a quantity: by trying streams, then by the model."""
         if searched.queue in self.rules.primitives:
             self._measure_outside(searched)
         else:
@@ -187,7 +187,7 @@ class CapacitySearch:
         yield searched.finding(self.model)
 
     def _measure_outside(self, searched: RuleMost) -> None:
-        """A column of events from outside: what is kept of them depends on them alone."""
+        """Measure a column of events from outside, which depends on these events alone."""
         type = searched.queue
         values, whole = self.measured.distinct_events(type)
         column = self.model.frame.layout.columns[type]
@@ -202,7 +202,7 @@ class CapacitySearch:
         searched.learn(self.measured.measure_column(type, inputs), inputs)
 
     def _fill(self, searched: RuleMost) -> None:
-        """Streams on which rules fire as often as rates let them, which may be all that is to be found."""
+        """Try streams on which rules fire as often as rates allow; that may be the maximum."""
         bounded = searched.at_most != WITHOUT_END
         most = int(min(searched.at_most, self.most or MOST_KEPT)) if bounded else measurement.MOST_IN_TURN
         firings = [each for each in map(self._find_firing, searched.causing) if each]
@@ -223,13 +223,13 @@ class CapacitySearch:
             searched.learn(*self._run(each, searched.measure))
 
     def _run(self, inputs: InputSteps, measure: StepMeasure) -> tuple[int, InputSteps]:
-        """The most that is reached on a stream, and the part of it up to there."""
+        """Return the maximum that is reached on a stream, and the part of the stream up to there."""
         values = list(map(measure, self.measured.run(inputs)))
         most = max(values, default=0)
         return most, inputs[: values.index(most) + 1] if values else ()
 
     def _enrich(self, inputs: InputSteps, measure: StepMeasure) -> InputSteps:
-        """A stream like one, with more events, on which more is reached with each of them."""
+        """Add events to a stream as long as each of them reaches more."""
         reached, found = self._run(inputs, measure)
         for _ in range(MOST_RICHER):
             tried = (self._run(each, measure) for each in self.measured.neighbours(found))
@@ -240,14 +240,14 @@ class CapacitySearch:
         return found
 
     def _is_too_late(self, queue: str) -> bool:
-        """Whether the model knows how much a column holds only behind steps in which it may need more."""
+        """Whether the model bounds a column only after steps in which it may need more."""
         column = self.model.frame.layout.columns.get(queue)
         return (
             column is not None and bool(column.apart and self.model.frame.absences) and queue in self.rules.composites
         )
 
     def _find_growth(self, searched: RuleMost) -> Growth | None:
-        """A stream on which a rule fires and something grows; one of which that is proved, if there is."""
+        """Return a stream on which a rule fires and something grows, preferably one proved to go on for ever."""
         found: Growth | None = None
         for rule in searched.causing:
             for each in growths(self.measured, self.rules, rule, self._find_firing(rule), searched.measure):
@@ -259,7 +259,7 @@ class CapacitySearch:
     # --- the model ---
 
     def _find_firing(self, rule: t.Rule) -> InputSteps:
-        """A stream on which a rule fires, if one is found among those that can be tried, or by the model."""
+        """Return a stream on which a rule fires, found by trying streams, or by the model; empty if none is found."""
         if rule.name not in self.firings:
             self.firings[rule.name] = self.measured.firing(rule) or self._model_firing(rule)
         return self.firings[rule.name]
@@ -272,7 +272,7 @@ class CapacitySearch:
         return ()
 
     def _ask(self, searched: RuleMost) -> None:
-        """Let the model find streams that reach more, until there are none; of a column, until it is never too full."""
+        """Let the model find streams that reach more, until there are none; for a column, until it never overflows."""
         about = {rule.name for rule in (*searched.causing, *searched.looking)}
         subject = self.subject.about(about)
         seen = {name for rule in subject.rules.rules for name in (*rule.types, waiting_of(rule))}
@@ -283,17 +283,17 @@ class CapacitySearch:
         def exceeds(_: int, numbers: Sequence[int]) -> list[bool | None]:
             roomy = replace(subject.bounds, rooms={**subject.bounds.rooms, **rooms})
             try:
-                prop = searched.more_than(searched.at_least)  # which is the first of the numbers
+                prop = searched.more_than(searched.at_least)  # the first of the numbers
                 larger = replace(subject, bounds=roomy, deepen=False)
                 verdict = growing_problem(larger, prop, subject.rules.rule_names).decide()
-            except Refused as error:  # with so much room there are too many values
+            except Refused as error:  # a larger capacity may mean too many values
                 raise GivenUp(error.what) from error
             return [self._learn(searched, verdict, rooms), *[None] * (len(numbers) - 1)]
 
         find_most(Counted(searched, exceeds, searched.unit, WITHOUT_END, 0))
 
     def _learn(self, searched: RuleMost, verdict: Verdict, rooms: dict[str, int]) -> bool | None:
-        """Whether there is more: a run of the model shows it, or to where the column itself is full."""
+        """Whether the quantity exceeds the known value: by a run of the model, or one up to where the column fills."""
         queue = searched.queue
         run = verdict.counterexample or (verdict.witness if queue and queue in _find_full(verdict) else None)
         more = run is not None and searched.learn(*self._run(tuple(s.inputs for s in run.steps), searched.measure))
@@ -312,20 +312,20 @@ class CapacitySearch:
         return None
 
     def _give_room(self, rooms: dict[str, int], queue: str, room: int) -> bool:
-        """Give a column so much room, if models may have so much."""
+        """Raise the capacity of a column, if models may have as much; return whether they may."""
         fits = sum(rooms.values()) + max(0, room - rooms[queue]) <= min(self.most, MOST_MODELLED)
         if fits:
             rooms[queue] = max(rooms[queue], room)
         return fits
 
     def _find_room(self, name: str) -> int:
-        """How much room the model has for a column at first."""
+        """Return the initial capacity of a column in the model."""
         if self.proved.get(name, MOST_MODELLED) < MOST_MODELLED:
             return self.proved[name]
         return self.model.rooms[name] or 0
 
     def _double_room(self, verdict: Verdict, rooms: dict[str, int]) -> bool:
-        """Whether columns that were full have more room now; one that grows without end will be full again."""
+        """Whether full columns could get a larger capacity; a column that grows without end would be full again."""
         names = _find_full(verdict)
         more = rooms | {name: max(1, 2 * rooms[name]) for name in names}
         if not names or self.blocked.intersection(names) or sum(more.values()) > min(self.most, MOST_MODELLED):
@@ -344,7 +344,7 @@ class CapacitySearch:
 
 
 def _find_full(verdict: Verdict) -> list[str]:
-    """The columns that are full where a run of the model ends."""
+    """Return the columns that are full at the end of a run of the model."""
     full = verdict.witness.steps[-1].overflows if verdict.witness else ()
     return [name.partition(".")[2] for name in full]
 
@@ -359,9 +359,9 @@ STATIC = "counting: a rule makes no more of a trigger than there are matches of 
 
 
 def effects(subject: RuleSubject, *, most: int = MOST_KEPT) -> tuple[Finding, ...]:
-    """For each type of events from outside that triggers rules how many composites one of them causes at most.
+    """Return the maximum number of composites that one event causes, for each type from outside that triggers rules.
 
-    Where rules wait for something not to come, the same of a moment at which that is known. Parameters and errors are
+    For rules with `absent`, return the same for a moment at which an absence is decided. Parameters and errors are
     those of `capacities`.
     """
     search, rules = CapacitySearch(subject, most), subject.rules

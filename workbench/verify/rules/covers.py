@@ -1,6 +1,6 @@
-"""Which of the rules that emit the same type covers another: whatever that one emits, it emits at the same step.
+"""Which rules that emit the same type cover another: they emit, at the same step, whatever the other one emits.
 
-What both emit equally often is compared as it is: each event of the one is among those of the other. Source: design of
+Composites are compared as multisets: each event of one rule is among those of the other. Source: design of
 rules in the model, "does one cover the other".
 """
 
@@ -26,7 +26,7 @@ from workbench.verify.rules.variants import all_among, read_output
 
 
 def covers(subject: RuleSubject) -> tuple[Finding, ...]:
-    """For each two rules that emit the same type whether one covers the other, or both are equal, with streams if not.
+    """Return, for each two rules that emit the same type, whether one covers the other, or both are equal, or a stream.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def covers(subject: RuleSubject) -> tuple[Finding, ...]:
 
 
 def _decide_cover(subject: RuleSubject, one: Rule, other: Rule) -> Verdict:
-    """Whether whatever the one emits is emitted by the other, too; vacuous where it emits nothing."""
+    """Whether one rule emits whatever another one emits; vacuous if that emits nothing."""
     names = output_of(one), output_of(other)
     prop = invariant(
         f"covers({other.name}, {one.name})",
@@ -87,7 +87,7 @@ def _compare_both_ways(
 
 
 def _decide_by_streams(one: Rule, other: Rule, verdict: Verdict, stream: RuleStream | None) -> Finding | None:
-    """That a rule emits what another one does not, if the shortest stream on which it emits anything tells."""
+    """Report that a rule emits what another one does not, if the shortest stream on which it fires shows that."""
     if stream is None:
         return None
     for caused in stream.caused():

@@ -1,10 +1,10 @@
-"""Which rules can fire, what nothing can emit, and whether composites cause composites without end.
+"""Which rules can fire, which types nothing can emit, and whether composites cause composites without end.
 
-A rule whose model has room for all that is ever kept, and on no run emits anything, never fires; else nothing is known
-of it.
+A rule never fires if its model has capacity for all retained events, and it emits nothing on any run; otherwise
+nothing is known of it.
 
-Where there is no circle of triggers, chains of causes are no longer than the rules that lead from one type to the next.
-Else a chain of a given length is looked for; an engine, which stops at 1000, says of the stream whether it goes on.
+Without a cycle of triggers, chains of causes are no longer than the rules that lead from one type to the next.
+Otherwise the model looks for a chain of a given length; an engine, which stops at 1000, decides whether it goes on.
 Source: design of rules in the model, "can it fire", "does a cascade end".
 """
 
@@ -26,7 +26,7 @@ from workbench.verify.rules.subject import RuleSubject, can_fire
 
 
 def fires(subject: RuleSubject) -> tuple[Finding, ...]:
-    """For each rule whether it can fire, with the shortest stream on which it does; then types that nothing emits.
+    """Return, for each rule, whether it can fire, with the shortest such stream; then the types that nothing emits.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def fires(subject: RuleSubject) -> tuple[Finding, ...]:
 
 
 def firing(subject: RuleSubject, rule: Rule) -> Verdict:
-    """Whether a rule can fire, asked without the rules that do not matter; its run is one of a model of these."""
+    """Decide whether a rule can fire, without the rules that do not matter; the run is one of a model of the others."""
     own = subject.about([rule.name])
     own = own.within(replace(own.bounds, by_rule=True))
     return growing_problem(own, can_fire(rule), own.rules.rule_names, about=[rule.name], itself=True).decide()
 
 
 def find_firing(subject: RuleSubject, rule: Rule) -> tuple[Verdict, RuleStream | None]:
-    """Whether a rule can fire, and the shortest stream on which it does."""
+    """Return whether a rule can fire, and the shortest stream on which it does."""
     verdict = firing(subject, rule)
     stream = stream_of(verdict) if verdict.outcome is Outcome.HOLDS else None
     return verdict, stream and stream.made_by(subject.rules)
@@ -73,9 +73,9 @@ CHAINS = "chains of causes"
 
 
 def cascade(subject: RuleSubject) -> tuple[Finding, ...]:
-    """Whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
+    """Return whether chains of causes are bounded; if a long one is found, whether it ends, with the shortest stream.
 
-    A chain of one more composite than the `depth` of the bounds is long.
+    A chain is long if it has more composites than the `depth` of the bounds.
 
     Raises
     ------
@@ -106,6 +106,6 @@ def _find_long_chain(subject: RuleSubject) -> Iterator[Finding]:
 
 
 def _chain(length: int) -> Property:
-    """A chain has so many composites; one that goes on leaves the model at the same step, and counts."""
+    """Return the property that a chain has this length; one that goes on leaves the model at that step, and counts."""
     long = can(lambda system: pipe_named(system, CHAIN).present, f"a chain of {length} composites")
     return Property(str(long), lambda system: replace(long.question(system), about_overflow=True))

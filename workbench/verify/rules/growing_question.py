@@ -1,7 +1,7 @@
-"""Questions about rules that are asked of larger models, until something is known of them that is not vacuous.
+"""Questions about rules, put to larger and larger models until the answer is not vacuous.
 
-The rule of this module: what is said of a model in which nothing happens that a question is about is said of nothing.
-Where no run decides it, models with more room are asked, or with more values and moments where there is room enough.
+The rule of this module: an answer is vacuous if nothing happens in the model that the question is about. If no run
+decides it, models with larger capacities are tried, or, if capacities suffice, with more values and moments.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from workbench.verify.answer.verdict import Outcome, Vacuity, Verdict, deeper
 from workbench.verify.rules.subject import RuleSubject
 
 ROOMIER, VARIED = ((2, 1), (1, 2), (4, 1), (8, 1), (4, 4), (16, 1)), ((1, 2), (1, 4))
-"""How many times as much room, and as many values larger models have: where a bound is met, and where none is."""
+"""Factors of capacity and of values of larger models: if a bound is met, and if none is."""
 ALWAYS = 3
-"""So many of the first are asked even where something happens in the first model."""
+"""Number of larger models that are tried even if something happens in the first model."""
 LOOKING = 2.0
-"""The least number of seconds for whether anything happens."""
+"""Minimum time in seconds for deciding whether anything happens."""
 ENOUGH = 4
-"""How many times as much room as at first is asked about where people have given less."""
+"""Factor of capacity that is tried if the user has chosen a smaller one."""
 RELEASED: Mapping[str, tuple[str, Any]] = {
     "values": ("--values", {}), "tick": ("--tick", None), "count": ("-N", None), "rates": ("--rate", {}),
     "room": ("-Q", None),
 }  # fmt: skip
-"""Bounds that people give, the options that do, and what they are where nobody does."""
+"""Bounds that users give, their options, and their defaults."""
 
 
 @dataclass(frozen=True)
 class GrowingQuestion:
-    """A question about rules, asked of larger and larger models.
+    """A question about rules, put to larger and larger models.
 
     Attributes
     ----------
-    ask: the verdict of the model with these bounds.
+    ask: decides it in the model with these bounds.
     subject: the rules, or the first of two rule sets, with the bounds of the first model.
-    happens: whether anything that it is about happens in the model with these bounds; None where that is not known.
-    never: in words, that nothing does; empty where it is about nothing that might not.
-    itself: it asks whether that happens.
-    wanted: a run is asked for, not that there is none.
-    computes: the rules compute with values, so that others may do what those of the model do not.
+    happens: whether anything the question is about happens in the model with these bounds; None if unknown.
+    never: the words for that nothing happens; empty if the question cannot be vacuous.
+    itself: whether the question is whether that happens.
+    wanted: whether a run is wanted, not its absence.
+    computes: whether the rules compute with values, so that values outside the model may behave differently.
     """
 
     ask: Callable[[RuleBounds], Verdict]
@@ -56,11 +56,11 @@ class GrowingQuestion:
     computes: bool = True
 
     def decide(self, first: Verdict | None = None) -> tuple[Verdict, RuleBounds]:
-        """The verdict of the largest model that is decided, and its bounds; unknown where it is vacuous.
+        """Return the verdict of the largest model that is decided, and its bounds; unknown if it is vacuous.
 
         Parameters
         ----------
-        first: that of the first model, if it is known.
+        first: the verdict of the first model, if it is known.
         """
         verdict, bounds = self.ask(self.subject.bounds) if first is None else first, self.subject.bounds
         if self._open(verdict) and self.subject.deepen and self.subject.settings.grow:
@@ -72,14 +72,14 @@ class GrowingQuestion:
         return verdict, bounds
 
     def _open(self, verdict: Verdict) -> bool:
-        """Whether there is no run that decides it, nor its text, and no limit was met."""
+        """Whether neither a run nor the text decides the question, and no limit was met."""
         if verdict.trivial:
             return False
         shown = Outcome.HOLDS if self.wanted else Outcome.FAILS
         return verdict.within_bounds or verdict.outcome not in (shown, Outcome.UNKNOWN)
 
     def _larger(self, verdict: Verdict, bounds: RuleBounds) -> Iterator[tuple[Verdict, RuleBounds]]:
-        """The verdicts of larger models that say more: where nothing happens in the first, of those in which it may."""
+        """Yield the verdicts of larger models that say more; if nothing happens in the first, of those where it may."""
         roomier = verdict.within_bounds
         quiet = bool(self.never) and not self._happens(bounds)
         for number, (growth, variety) in enumerate(ROOMIER if roomier else VARIED):
@@ -93,21 +93,21 @@ class GrowingQuestion:
                 part = phase(f"larger model {number + 1}", part=True)
                 with share(1 if number or not speaks else 2), part:
                     found = self.ask(larger)
-            except (LimitMet, Refused):  # with so much room there are too many values
+            except (LimitMet, Refused):  # a larger capacity may mean too many values
                 continue
             if not self._open(found) and found.outcome is Outcome.UNKNOWN:  # a limit was met
-                if not speaks:  # of a model in which nothing happens less is known
+                if not speaks:  # less is known if nothing happens in the model
                     verdict, bounds = found, larger
                 elif verdict.outcome is Outcome.UNKNOWN:
                     verdict = replace(verdict, depth=deeper(verdict.depth, found.depth))
-            elif roomier or not found.within_bounds:  # else less is known than before
+            elif roomier or not found.within_bounds:  # otherwise less is known than before
                 verdict, bounds, quiet = found, larger, quiet and self.itself
             yield verdict, bounds
             if not self._open(verdict) or verdict.within_bounds is not roomier:
                 return
 
     def _happens(self, bounds: RuleBounds) -> bool | None:
-        """Whether anything happens that it is about; nothing, if that is what is asked. None: it is not known."""
+        """Whether anything happens that the question is about; False if that is the question. None: not known."""
         if self.itself:
             return False
         with suppress(LimitMet, Refused), Budget(max(self.subject.settings.grow, LOOKING)):
@@ -115,7 +115,7 @@ class GrowingQuestion:
         return None
 
     def vacuous(self, verdict: Verdict, happens: bool | None = None) -> Verdict:
-        """The verdict, where nothing happens that it is about, or that is not known."""
+        """Return the verdict marked as vacuous, if nothing the question is about happens, or that is not known."""
         if not self.never or not self._open(verdict):
             return verdict
         never = self.never if happens is False else f"as far as is known {self.never}"
@@ -128,7 +128,7 @@ class GrowingQuestion:
         return verdict if self.itself else verdict.mark_vacuous(Vacuity(never))
 
     def _find_preventing(self) -> str:
-        """What was given without which something happens; empty if that is not known."""
+        """Return the option without which something happens; empty if that is not known."""
         facts = {name: 2 * most for name, most in self.subject.bounds.any_facts.items()}
         for name, (option, value) in {**RELEASED, "any_facts": ("--facts-any", facts)}.items():
             growth = ENOUGH if name == "room" else self.subject.bounds.growth
@@ -140,7 +140,7 @@ class GrowingQuestion:
 
 
 def _name_bound(verdict: Verdict) -> str:
-    """The bound at which a run of the model ends."""
+    """Name the bound at which a run of the model ends."""
     run = verdict.witness
     if run is None:
         return "the time for larger models"

@@ -1,12 +1,12 @@
-"""What running rules hold and make: how much columns need on a stream, and streams that fill them as fast as rates let.
+"""Measurements of running rules: the capacity that columns need on a stream, and streams that fill them quickly.
 
-Streams on which a column, or what one event causes, grows without end, have an event, or all of them, again and again:
-where nothing bounds how often an event comes, the clock may stand still meanwhile. That each further one adds something
-is measured, up to `ROUNDS` times; that it goes on is concluded where the rule looks at nothing else that changes, or
-finds only what is last. Source: design of rules in the model: without an assumption on rates columns are unbounded.
+A stream on which a column, or the effect of one event, grows without end repeats one event, or all of them. If no
+rate bounds how often an event comes, the clock may stand still meanwhile. Growth by each repetition is measured, up
+to `ROUNDS` times; that it goes on is concluded only if the rule reads nothing else that changes, or finds only the
+latest events. Source: design of rules in the model: without an assumption on rates columns are unbounded.
 
-The rule of this module: all is measured on the engine that runs rules, by the processor of their model, which has as
-much room as it asks for; nothing else is concluded.
+The rule of this module: everything is measured on the engine that runs rules, by the processor of their model with
+unlimited capacities; nothing else is concluded.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.trace import ROUNDS, Growth, InputSteps
 
 MOST_TRIED = 512
-"""The most events of a type that are tried."""
+"""Maximum number of events of a type that are tried."""
 MOST_SHORT, LONGEST_SHORT = 2048, 4
-"""The most streams of a length that are tried, and the greatest such length."""
+"""Maximum number of streams of a length that are tried, and the maximum length."""
 MOST_ALIKE = 16
-"""How many equal events streams begin with that are tried."""
+"""Number of equal events that tried streams begin with."""
 ELAPSED = "elapsed"
-"""The input on which time passes."""
+"""The input that carries the passing of time."""
 MOST_IN_TURN = 8
-"""Up to which number each is tried when parts of a stream come several times; more are tried by doubling."""
+"""Number of repetitions up to which each number is tried; beyond it, numbers are doubled."""
 MOST_PAIRED = 64
-"""The most kinds of events of which each two are tried."""
+"""Maximum number of kinds of events of which all pairs are tried."""
 
 
 class MeasuredStep(NamedTuple):
-    """After a step, on one input: how much room each column has needed, and the composites that the step has caused.
+    """The measurements of a step on one input: the capacity that each column has needed, and the composites caused.
 
-    Within a step a column may need more than it holds in the end: what composites ask for is gone behind them.
+    Within a step a column may need more than it holds in the end: the last composites no longer need everything.
     """
 
     name: str
@@ -54,21 +54,21 @@ class MeasuredStep(NamedTuple):
 
     @property
     def caused(self) -> int:
-        """How many these are."""
+        """The number of composites."""
         return len(self.made)
 
     @property
     def rules(self) -> set[str]:
-        """The rules that have made them."""
+        """The rules that have emitted the composites."""
         return {each.rule for each in self.made}
 
 
 class MeasuredRules:
-    """Running rules of which is measured what they hold.
+    """Running rules with measurements.
 
     Parameters
     ----------
-    model: the processor of their model.
+    model: the processor of the rules' model.
     """
 
     def __init__(self, model: ModelledRules) -> None:
@@ -78,7 +78,7 @@ class MeasuredRules:
         self.model = replace(model, frame=frame.with_rooms(dict.fromkeys(model.rooms, sys.maxsize)))
 
     def run(self, inputs: Sequence[Mapping[str, Value]]) -> list[MeasuredStep]:
-        """What is measured at each step, up to one whose composites have no end."""
+        """Return the measurements of each step, up to one with an endless chain of composites."""
         model, found, needed = self.model, list[MeasuredStep](), dict.fromkeys(self.model.rooms, 0)
         state = model.initial()
         for step in inputs:
@@ -92,13 +92,13 @@ class MeasuredRules:
         return found
 
     def measure_column(self, queue: str, inputs: Sequence[Mapping[str, Value]]) -> int:
-        """How much room a column needs."""
+        """Return the capacity that a column needs on a stream."""
         return max((each.lengths[queue] for each in self.run(inputs)), default=0)
 
     def distinct_events(self, type: str) -> tuple[list[Value], bool]:
-        """Events of a type that are kept beside each other, one of each kind; and whether these are all that there are.
+        """Return events of a type that are retained beside each other, one of each kind; and whether these are all.
 
-        Where only the newest with the same values is kept, there are as many kinds as such values; else one.
+        If only the newest with the same values is retained, there are as many kinds as such values; otherwise one.
         """
         column, domain = self.model.frame.layout.columns[type], self.model.shapes[self.model.ports.index(type)]
         tried, found = list(islice(domain.values(), MOST_TRIED + 1)), list[Value]()
@@ -110,7 +110,7 @@ class MeasuredRules:
         return found, len(tried) <= MOST_TRIED
 
     def pace(self, inputs: Iterable[Mapping[str, Value]]) -> InputSteps:
-        """The same, waiting where rates do not let an event come yet."""
+        """Return the stream with pauses where rates do not allow an event yet."""
         now, times, found = 0, dict[str, list[int]](), list[Mapping[str, Value]]()
         for step in inputs:
             ((name, given),) = step.items()
@@ -126,7 +126,7 @@ class MeasuredRules:
         return tuple(found)
 
     def with_more_events(self, inputs: InputSteps, count: int) -> Iterator[InputSteps]:
-        """Streams like one on which something happens at the last step, on which more may: parts come several times."""
+        """Yield variants of a stream, with an effect at the last step, in which parts are repeated."""
         *before, last = inputs
         numbers = {*range(2, min(count, MOST_IN_TURN) + 1), *(2**each for each in range(count.bit_length())), count}
         for number in sorted(numbers - {0, 1}):
@@ -136,14 +136,14 @@ class MeasuredRules:
                 yield self.pace([*before[:place], *[before[place]] * number, *before[place + 1 :], last])
 
     def neighbours(self, inputs: InputSteps) -> Iterator[InputSteps]:
-        """Streams like one, with one event more, or with another one in place of the last events."""
+        """Yield variants of a stream with one more event, or with another event in place of the last ones."""
         for event in self.events():
             for place in range(len(inputs)):
                 yield self.pace([*inputs[:place], event, *inputs[place:]])
                 yield self.pace([*inputs[:place], *[event] * (len(inputs) - place)])
 
     def firing(self, rule: t.Rule) -> InputSteps:
-        """A stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
+        """Return a stream on which a rule fires at the last step: of few events and pauses, or of equal events."""
         for inputs in itertools.chain(self._list_short(), self.streams_of_one_kind()):
             place = next((i for i, step in enumerate(self.run(inputs), 1) if rule.name in step.rules), None)
             if place is not None:
@@ -151,7 +151,7 @@ class MeasuredRules:
         return ()
 
     def _list_short(self) -> Iterator[InputSteps]:
-        """All streams of the same few events and pauses, as far as they are not too many."""
+        """Yield all streams of few events and pauses, by length, unless a length has too many."""
         pauses = [{ELAPSED: each} for each in sorted(self.model.shapes[0].values(), key=ticks_of) if ticks_of(each)]
         steps = [*self.events(), *pauses[:1], *pauses[1:][-1:]]
         for length in range(1, LONGEST_SHORT + 1):
@@ -159,24 +159,24 @@ class MeasuredRules:
                 yield from map(self.pace, itertools.product(steps, repeat=length))
 
     def streams_of_one_kind(self) -> Iterator[InputSteps]:
-        """Streams of events of one kind."""
+        """Return streams of events of one kind."""
         return (self.pace([one] * MOST_ALIKE) for one in self.events())
 
     def streams_of_two_kinds(self) -> Iterator[InputSteps]:
-        """Streams of events of one kind, and then one of another."""
+        """Yield streams of events of one kind, followed by one of another."""
         events = list(self.events())
         if len(events) <= MOST_PAIRED:
             for one, other in itertools.permutations(events, 2):
                 yield self.pace([*[one] * MOST_ALIKE, other])
 
     def events(self) -> Iterator[Mapping[str, Value]]:
-        """An event of each kind that may come from outside."""
+        """Yield an event of each kind that may come from outside."""
         for name, domain in zip(self.model.ports[1:], self.model.shapes[1:], strict=True):
             if name not in self.model.frame.fact_inputs:
                 yield from ({name: value} for value in islice(domain.values(), MOST_PAIRED))
 
     def _choose_pauses(self, ticks: int) -> list[Value]:
-        """Pauses that the model has, of so many ticks together."""
+        """Return pauses that the model has, which add up to a number of ticks."""
         found = list[Value]()
         for each in sorted(self.model.shapes[0].values(), key=ticks_of, reverse=True):
             while ticks_of(each) <= ticks:
@@ -188,13 +188,13 @@ class MeasuredRules:
 # --- streams that make something grow ---------------------------------------------------------------------------------
 
 StepMeasure = Callable[[MeasuredStep], int]
-"""What is to be great, of what was measured at a step."""
+"""The quantity to maximise, from the measurements of a step."""
 
 
 def growths(
     measured: MeasuredRules, rules: RuleSet, rule: t.Rule, inputs: InputSteps, measure: StepMeasure
 ) -> Iterator[Growth]:
-    """The events of a stream on which a rule fires last that make more of it the more often they come, or all of it."""
+    """Yield parts of a stream, on which a rule fires last, whose repetition makes more: single events, or all of it."""
     free = set(rules.primitives) - set(measured.model.frame.rates)
     whole = [Growth(inputs, 0, 0, length=len(inputs))] if len(inputs) > 1 else []
     for found in (*(Growth(inputs, place, 0) for place in range(len(inputs))), *whole):
@@ -218,9 +218,9 @@ def growths(
 
 
 def by_triggers(rules: RuleSet, rule: t.Rule, type: str) -> bool:
-    """Whether a rule makes the same of each further trigger of this type, of one time.
+    """Whether a rule has the same effect for each further trigger of this type at the same time.
 
-    It does where it looks for nothing that a trigger is or causes, so that it finds what it has found before.
+    It has if the rule reads nothing that a trigger is or causes, so that it finds what it has found before.
     """
     others = {part.type for part in rule.predicates}
     consumes = set(rule.consuming) - {rule.trigger.name}
@@ -235,7 +235,7 @@ def by_triggers(rules: RuleSet, rule: t.Rule, type: str) -> bool:
 def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
     """Whether each further event of this type, beside one that a rule has found, gives it a further match.
 
-    It does where the rule selects each of them, and nothing else in it looks at what they are or cause.
+    It does if the rule selects each of them, and nothing else in it reads what they are or cause.
     """
     parts = [part for part in rule.predicates if part.type in rules.graph.find_effects([type])]
     each = [part for part in parts if part.policy.many]
@@ -244,11 +244,11 @@ def by_copies(rules: RuleSet, rule: t.Rule, type: str) -> bool:
 
 
 def by_rounds(measured: MeasuredRules, rules: RuleSet, rule: t.Rule, growth: Growth) -> bool:
-    """Whether a rule, and those that it depends on, make the same composites in each further round of a whole stream.
+    """Whether a rule, and the rules it depends on, emit the same composites in each further round of a whole stream.
 
-    They do where they ask only for the last event of a kind, or whether there is one, no time passes, and as many
-    rounds as a rule has predicates, and two, have made the same: what a predicate finds, or does not, in a history with
-    so many equal rounds behind each other, it finds, or does not, in one with a round more.
+    They do if they ask only for the last event of a kind, or whether there is one, no time passes, and as many rounds
+    as a rule has predicates, plus two, have had the same effect: what a predicate finds, or not, in a history with that
+    many equal rounds, it finds, or not, in one with a round more.
     """
     names = rules.graph.sources([rule.name])
     asked = [each for each in rules.rules if each.name in names]
@@ -272,5 +272,5 @@ def _last_only(rules: RuleSet, rule: t.Rule) -> bool:
 
 
 def _plain(rule: t.Rule) -> bool:
-    """Whether a rule has no memory of what it has emitted, and no window that counts events."""
+    """Whether a rule has no memory of its own composites, and no window that counts events."""
     return rule.pause is None and rule.absence is None and not rule.counts_events

@@ -1,6 +1,6 @@
-"""Questions about rules: those about pipelines, of models with as much room as it takes.
+"""Questions about rules as questions about pipelines, in models with as much capacity as needed.
 
-The rule of this module: a run that is looked for and needs more room than a model has is looked for with more.
+The rule of this module: if the search for a run needs more capacity than a model has, a larger model is tried.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.verify.rules.growing_question import GrowingQuestion
 from workbench.verify.rules.subject import WITH_TIME, RuleSubject, can_any_fire, rules_asked_of, slice_difference
 
 SHORTER = 2.0
-"""Seconds for each other rule, where one is known to emit something, to do it on a shorter stream."""
+"""Seconds for each other rule to fire on a shorter stream, once one rule is known to fire."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +39,8 @@ class RuleProblem(Problem):
 
     Attributes
     ----------
-    growing: the same of larger models.
-    source: the rules themselves; None of two that are compared.
+    growing: the same question about larger models.
+    source: the rules themselves; None for a comparison of two rule sets.
     """
 
     growing: GrowingQuestion | None = None
@@ -51,19 +51,19 @@ class RuleProblem(Problem):
         return self.subject if self.source is None else self.source.rules
 
     def decide(self) -> Verdict:
-        """The verdict; where no run decides it, that of larger models."""
+        """Return the verdict; if no run decides the question, the verdict of larger models."""
         verdict = self.make_undecided()
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 verdict = super().decide()
                 return verdict if self.growing is None else self.growing.decide(verdict)[0]
-        except LimitMet as met:  # what was decided stays so, but for what may be vacuous
+        except LimitMet as met:  # what was decided stays, unless it may be vacuous
             if self.growing is None or verdict.outcome is Outcome.UNKNOWN:
                 return verdict.give_up(met)
             return self.growing.vacuous(verdict)
 
     def is_opposite_of(self, other: Problem) -> bool:
-        """Whether this is `never(P)`, and the other one `can(P)` of the same rules, in a model with the same bounds."""
+        """Whether this is `never(P)`, and the other one is `can(P)` of the same rules, with the same bounds."""
         if not (isinstance(other, RuleProblem) and self.growing and other.growing and super().is_opposite_of(other)):
             return False
         one, two = self.growing, other.growing
@@ -72,27 +72,27 @@ class RuleProblem(Problem):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SplitProblem(RuleProblem):
-    """Whether composites of a type can come, asked of each of the rules that emit them, with what it depends on.
+    """The problem whether composites of a type can come, put to each rule that emits them, with what it depends on.
 
-    They can where one of the rules can emit some, and a shortest stream is the shortest of those. Where nothing
-    follows, since it is not known of one of them, it is asked of all together.
+    They can if one of the rules can emit some, and a shortest stream is the shortest of all rules. If nothing follows,
+    since one of the rules is undecided, all rules are checked together.
 
     Attributes
     ----------
-    names: of these rules.
+    names: the names of these rules.
     """
 
     names: tuple[str, ...] = ()
 
     def decide(self) -> Verdict:
-        """The verdict; it rests on what that about one of the rules rests on."""
+        """Return the verdict; it rests on the grounds of the verdict on one of the rules."""
         assert self.source is not None
         assert self.syntax is not None
         start, parts, grow = time.monotonic(), list[Verdict](), self.settings.grow / (len(self.names) + 1)
         shows = Outcome.HOLDS if PROPERTIES[self.syntax.name].wanted else Outcome.FAILS
         with Budget(self.settings.seconds, self.settings.memory_mb):
             for number, name in enumerate(self.names):
-                seconds = share(len(self.names) - number + 1).seconds  # as much is left for all of them together
+                seconds = share(len(self.names) - number + 1).seconds  # as much is left for all rules together
                 if any(each.outcome is shows for each in parts):
                     seconds = SHORTER if seconds is None else min(SHORTER, seconds)
                 own = replace(self.source, settings=replace(self.settings, seconds=seconds, grow=grow))
@@ -107,7 +107,7 @@ class SplitProblem(RuleProblem):
 
 
 def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
-    """What verdicts on parts say of all: that of the shortest run, if one has this outcome; None if nothing follows."""
+    """Combine verdicts on parts: return that with the shortest run, if one has this outcome; None if inconclusive."""
     known = all(each.outcome is not Outcome.UNKNOWN for each in found)
     shown = [(each, each.counterexample) for each in found if each.outcome is shows]
     if shown:
@@ -118,7 +118,7 @@ def shortest_of(found: Sequence[Verdict], shows: Outcome) -> Verdict | None:
 
 
 def depth_of_all(found: Sequence[Verdict]) -> Depth | None:
-    """For how many steps all of these say something, none of which has a run that is looked for."""
+    """Return the number of steps for which all parts are decided; none of them has a wanted run."""
     depths = [each.depth for each in found if each.outcome not in (Outcome.HOLDS, Outcome.FAILS)]
     known = [each for each in depths if each is not None]
     if not known or len(known) < len(depths):
@@ -135,16 +135,16 @@ def rule_problem(
     *,
     deepen: bool = True,
 ) -> RuleProblem:
-    """A property of rules, not decided yet: `can(Fire)`, `never(Fire)`, `always (Fire.value > 45)`, ...
+    """Make the problem of a property of rules: `can(Fire)`, `never(Fire)`, `always (Fire.value > 45)`, ...
 
     Parameters
     ----------
-    settings: their environment lets one event come at a step; capacities are those of `bounds`.
-    deepen: whether a run that is looked for is looked for in larger models, too.
+    settings: the environment must admit one event per step; capacities are those of `bounds`.
+    deepen: whether to search for a run in larger models, too.
 
     Raises
     ------
-    Refused: the rules have no finite model. LanguageError: the text is no property.
+    Refused: the rules have no finite model. LanguageError: the text is not a property.
     """
     if isinstance(prop, str):
         prop = parse_property(prop)
@@ -169,12 +169,12 @@ def growing_problem(
     about: Collection[str] = (),
     itself: bool = False,
 ) -> RuleProblem:
-    """A property of the rules of these names and those that they depend on, to be asked of larger models, too.
+    """Make the problem of a property of these rules and those they depend on, also put to larger models.
 
     Parameters
     ----------
-    about: of a property that is not written, rules without which it is about nothing.
-    itself: it asks whether these fire.
+    about: for a property that is not text, the rules without which it is vacuous.
+    itself: whether the property is that these rules fire.
     """
     rules, settings, bounds = subject.rules, subject.settings, subject.bounds
 
@@ -198,7 +198,7 @@ def growing_problem(
 
 
 def _is_typed(found: Problem) -> bool:
-    """Whether attributes have the values that they are compared with; those of what never comes have none."""
+    """Whether attributes have the values that they are compared with; attributes of types that never come have none."""
     try:
         found.validate()
     except TypingError:
@@ -207,13 +207,13 @@ def _is_typed(found: Problem) -> bool:
 
 
 def _never(rule_sets: Sequence[RuleSet], names: Collection[str]) -> str:
-    """In words, that none of these rules fires; empty if there are none."""
+    """Return the words that none of these rules fires; empty if there are no rules."""
     types = dict.fromkeys(rule.emits for rules in rule_sets for rule in rules.rules if rule.name in names)
     return f"no {' and no '.join(types)} comes" if types else ""
 
 
 def _type_asked(rules: RuleSet, prop: PropertySyntax) -> bool:
-    """Whether it is asked of a type of composites, or what its attributes are."""
+    """Whether a property is about the presence of a type of composites."""
     type = prop.argument.name if isinstance(prop.argument, Identifier) else ""
     return PROPERTIES[prop.name].presence and type in rules.composites
 
@@ -234,13 +234,13 @@ def rule_comparison(
     *,
     deepen: bool = True,
 ) -> RuleProblem:
-    """Whether two rule sets emit the same composites at the same steps, not decided yet.
+    """Make the problem whether two rule sets emit the same composites at the same steps.
 
-    Where they are the same but for some rules, models are made of these and what they depend on.
+    If they differ in some rules only, the models contain these and what they depend on.
 
     Raises
     ------
-    InputError: they are not about the same types (`align_types`). Refused: one of them has no finite model.
+    InputError: they are not about the same types (`align_types`). Refused: a rule set has no finite model.
     """
     sides = dict(zip(("left", "right"), align_types(left, right), strict=True))
     rule_sets = tuple(sides.values())
@@ -261,11 +261,11 @@ def rule_comparison(
 def growing_comparison(
     ask: Callable[[RuleBounds], Verdict], rule_sets: Sequence[RuleSet], subject: RuleSubject
 ) -> GrowingQuestion:
-    """The comparison of two rule sets; it says nothing where none of the differing rules fires.
+    """Return the question that compares two rule sets; it is vacuous if none of the differing rules fires.
 
     Parameters
     ----------
-    subject: the first of them, with the bounds of both.
+    subject: the first rule set, with the bounds of both.
     """
     pairs, trex = zip_longest(*(rules.rules for rules in rule_sets)), subject.bounds.trex
     others = (pair for pair in pairs if trex or len({f"{each and each.name} {each}" for each in pair}) > 1)

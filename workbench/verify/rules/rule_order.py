@@ -1,7 +1,7 @@
-"""Whether what comes of rules depends on an order: of rules in the file, or of events of the same time.
+"""Whether the effect of rules depends on an order: of rules in the file, or of events of the same time.
 
-Composites of a step, and of the two events that change places, are compared as multisets: which of them comes first is
-no outcome. Source: design of rules in the model, "does the outcome depend on the order".
+Composites of a step, and of the two exchanged events, are compared as multisets: their order is not part of the
+outcome. Source: design of rules in the model, "does the outcome depend on the order".
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ ANSWERS = "depends", "does not depend"
 EVENTS = "simultaneous events"
 OBSERVER = "exchanged"
 EXPLICIT = 20.0
-"""Seconds for which states are searched one by one first: sets of states of two copies side by side are large."""
+"""Seconds for the explicit search, which comes first: sets of states of two copies side by side are large."""
 
 
 def order(subject: RuleSubject) -> tuple[Finding, ...]:
-    """For each two neighbours among the rules whether their order matters, and whether that of events of one time does.
+    """Return, for each two neighbouring rules, and for simultaneous events, whether their order matters.
 
     Raises
     ------
@@ -78,10 +78,10 @@ def _exchange_rules(subject: RuleSubject, place: int) -> Iterator[Finding]:
 
 
 def _exchange_events(subject: RuleSubject) -> list[Finding]:
-    """What is found of each part of the rules, where that is the same of all; else of a part where it tells of all.
+    """Return the findings of each part of the rules, if all agree; otherwise those of a part that is conclusive.
 
-    What parts emit in both orders is emitted by all in both. Where a part does not, others may make up for it: then it
-    is the stream that tells, run on all rules.
+    What parts emit in both orders is emitted by all in both. If a part differs, others may compensate for it: then the
+    stream, run on all rules, decides.
     """
     found = list[Finding]()
     parts = list(subject.parts())
@@ -121,7 +121,7 @@ def _exchange_in_part(subject: RuleSubject) -> Finding:
 
 
 def _decide_order(subject: RuleSubject) -> Verdict:
-    """Whether two events of a time, in whichever order, have one outcome in the model with these bounds."""
+    """Decide whether two simultaneous events have the same effect in either order, in the model with these bounds."""
     model, settings = subject.model(), subject.settings
     both_ways = _put_both_ways(model)
     same = _same_outcome([name for name, _ in model.outputs if name != ALL])
@@ -139,7 +139,7 @@ def _decide_order(subject: RuleSubject) -> Verdict:
 
 
 def _find_two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Value]]]:
-    """Two events that cause something else the other way round, with nothing before, and in both orders, if any do."""
+    """Return two events in both orders, with nothing before, if their effects differ; empty if there are none."""
     measured = MeasuredRules(model)
     events = [] if model.frame.fact_inputs else list(measured.events())
     for pair in combinations(events, 2):
@@ -151,12 +151,12 @@ def _find_two_events(model: ModelledRules) -> Sequence[Sequence[Mapping[str, Val
 
 
 def _without_exchange(depth: Depth | None) -> Depth | None:
-    """For how many steps of a stream: a run that exchanges two of its events has two more."""
+    """Return the depth in steps of a stream: a run that exchanges two of its events has two more."""
     return replace(depth, steps=depth.steps - 2) if depth is not None and depth.steps > 2 else None
 
 
 def _put_both_ways(model: Pipeline) -> Pipeline:
-    """Two copies of a model, of which the second gets two events the other way round."""
+    """Return two copies of a model, of which the second gets two events in the opposite order."""
     names = tuple(name for name, _ in model.inputs)
     swapped = SwappedEvents(names, len(find_modelled(model).frame.fact_inputs))
     nodes = [Node("exchange", swapped, ("swap", *names), swapped.results_named)]
@@ -175,7 +175,7 @@ def _name_output(side: str, output: str) -> str:
 
 
 def _same_outcome(outputs: list[str]) -> Property:
-    """Both copies emit the same: at each step, but of the two events that change places in all."""
+    """Return the property that both copies emit the same: at each step, but for the two exchanged events in total."""
 
     def question(system: System) -> Question:
         (turn,) = system.pipes["turn"].slots
@@ -196,7 +196,7 @@ def _same_outcome(outputs: list[str]) -> Property:
 
 
 def _remember(name: str, slots: list[Maybe], when: Any, stays: Any, variables: list[StateVariable]) -> list[Maybe]:
-    """What a pipe carried at a step, in variables of an observer; `stays`: at which steps it is not forgotten."""
+    """Store what a pipe carried at a step in variables of an observer; `stays`: the steps at which it is kept."""
     found = []
     for number, slot in enumerate(slots):
         terms = []

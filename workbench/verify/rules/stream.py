@@ -1,7 +1,7 @@
-"""Streams that show something about rules: a run of their model as events of a log, run on what rules mean and engines.
+"""Streams that show a finding about rules: a run of their model as events of a log, run on the meaning and on engines.
 
-The rule of this module: a stream is run on `meaning` and on engines that share nothing with it, and says who agrees;
-what the model said of it does not count here.
+The rule of this module: a stream is run on `meaning` and on engines that share nothing with it, and lists those that
+agree; the result of the model does not count here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.verify.answer.verdict import Verdict
 
 ENGINES = ("cdp", "aip", "compiled")
-"""The engines that streams are run on. What `compiled` would compile is run by Python, which starts at once."""
+"""The engines that streams are run on. Python runs the code of `compiled`, without compiling it."""
 
 
 GAP = "DEFECT OF WORKBENCH: it finds something else. Please report this."
@@ -33,14 +33,14 @@ GAP = "DEFECT OF WORKBENCH: it finds something else. Please report this."
 
 @dataclass(frozen=True)
 class RuleStream:
-    """A stream of events, and what rules make of it.
+    """A stream of events, and the effect of rules on it.
 
     Attributes
     ----------
-    rules: windows are numbers of the unit of times.
-    steps: events, times that the clock has reached, and facts that are others from then on, in their order.
-    unit: `us` where times are microseconds, None where they are bare numbers.
-    chosen: those of the facts that the model has chosen.
+    rules: the rules; windows are numbers of the unit of times.
+    steps: events, times that the clock has reached, and changed facts, in their order.
+    unit: `us` if times are microseconds, None if they are bare numbers.
+    chosen: the facts that the model has chosen.
     """
 
     rules: RuleSet
@@ -51,14 +51,14 @@ class RuleStream:
 
     @classmethod
     def of(cls, model: ModelledRules, inputs: Iterable[Mapping[str, Value]]) -> RuleStream:
-        """The stream that the inputs of a model are, step by step."""
+        """Return the stream of the inputs of a model, step by step."""
         inputs = list(inputs)
         facts = model.with_facts(inputs).frame.facts
         chosen = tuple(_list_facts(facts, model.frame.given))
         return cls(model.scaled, tuple(model.happenings(inputs)), model.unit, facts, chosen)
 
     def made_by(self, rules: RuleSet) -> RuleStream:
-        """The same stream, with what these rules make of it."""
+        """Return the same stream for other rules."""
         unit = "us" if has_units(rules) else self.unit
         return replace(self, rules=in_units(rules, unit), unit=unit)
 
@@ -71,7 +71,7 @@ class RuleStream:
         return tuple(each for each in self.steps if isinstance(each, Occurrence))
 
     def caused(self, engine: str = ENGINES[0]) -> list[list[Occurrence]]:
-        """The composites of each step, as an engine publishes them, up to one that causes some without end."""
+        """Return the composites of each step, as an engine publishes them, up to the first endless chain."""
         running, found = self._start(engine, self.facts), list[list[Occurrence]]()
         for each in self.steps:
             if isinstance(each, Mapping):
@@ -91,7 +91,7 @@ class RuleStream:
 
     @cached_property
     def meant(self) -> tuple[Occurrence, ...] | None:
-        """The composites that the rules mean, in the order of publication; None where there is no end of them."""
+        """The composites by the meaning of the rules, in the order of publication; None if they have no end."""
         from workbench.tesla.meaning import meaning
 
         try:
@@ -101,7 +101,7 @@ class RuleStream:
 
     @cached_property
     def unconfirmed(self) -> Mapping[str, str]:
-        """The engines that do not find what the rules mean, and why: they refuse them, or are at fault."""
+        """The engines that do not find what the rules mean, and why: they refuse the rules, or are defective."""
         found, meant = dict[str, str](), _outline(self.meant)
         for name in ENGINES:
             try:
@@ -116,16 +116,16 @@ class RuleStream:
 
     @property
     def confirmed(self) -> tuple[str, ...]:
-        """Who finds what the rules mean: `meaning`, and the engines that take the rules and agree with it."""
+        """What finds the meaning of the rules: `meaning`, and the engines that accept the rules and agree."""
         return ("meaning", *(name for name in ENGINES if name not in self.unconfirmed))
 
     def differs_from(self, other: RuleStream) -> bool:
-        """Whether other composites are made of another stream, whatever their order, and whichever rules make them."""
+        """Whether two streams cause different composites, regardless of their order and of the rules that emit them."""
         one, two = (_outline(each.meant, 3) for each in (self, other))
         return (one is None) != (two is None) or Counter(one) != Counter(two)
 
     def text(self) -> str:
-        """The stream, and under each event what it causes."""
+        """Return the stream as text, with the effect of each event below it."""
         lines = [f"there is {self._name(each)}" for each in self.chosen]
         changed = {number: names for number, names, _ in self._list_changes()}
         for number, (step, caused) in enumerate(zip_longest(self.steps, self.caused())):
@@ -140,7 +140,7 @@ class RuleStream:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: rows as in a log."""
+        """Return plain data: rows as in a log."""
         changes = [
             {
                 "behind": sum(isinstance(each, Occurrence) for each in self.steps[:number]),
@@ -162,7 +162,7 @@ class RuleStream:
         }
 
     def _list_changes(self) -> Iterator[tuple[int, list[str], Facts]]:
-        """Behind how many steps facts are others, of which types, and what they are from then on."""
+        """Yield each change of facts: the number of steps before it, the changed types, and the facts from then on."""
         facts = self.facts
         for number, step in enumerate(self.steps):
             if isinstance(step, Mapping):
@@ -186,7 +186,7 @@ class RuleStream:
 
 
 def _list_facts(facts: Facts, names: Iterable[str]) -> list[Occurrence]:
-    """The facts of these types."""
+    """Return the facts of these types."""
     return [Occurrence(name, 0, row) for name in names for row in facts[name]]
 
 
@@ -195,14 +195,14 @@ def _time(step: HappensOrFacts) -> int:
 
 
 def _outline(composites: Iterable[Occurrence] | None, parts: int = 4) -> list[Any] | None:
-    """Type, time, values and rule of each, or the first of these; None where there is no end of them."""
+    """Return type, time, values and rule of each composite, or the first of these parts; None if they have no end."""
     if composites is None:
         return None
     return [(each.type, each.time, tuple(map(repr, each.values)), each.rule)[:parts] for each in composites]
 
 
 def find_modelled(model: Any) -> ModelledRules:
-    """The processor of a model of rules."""
+    """Return the processor of a model of rules."""
     (node,) = model.nodes
     found = model.typed[node.name]
     assert isinstance(found, ModelledRules)
@@ -210,7 +210,7 @@ def find_modelled(model: Any) -> ModelledRules:
 
 
 def stream_of(verdict: Verdict) -> RuleStream | None:
-    """The stream that shows a verdict, on the rules whose model it is about."""
+    """Return the stream that shows a verdict, on the rules of its model."""
     if verdict.counterexample is None or verdict.problem is None:
         return None
     return RuleStream.of(
@@ -219,6 +219,6 @@ def stream_of(verdict: Verdict) -> RuleStream | None:
 
 
 def list_confirming(streams: Iterable[RuleStream]) -> str:
-    """Who agrees on what comes of all of them."""
+    """Return the names of those that confirm all of these streams."""
     found = [each.confirmed for each in streams]
     return ", ".join(name for name in ("meaning", *ENGINES) if all(name in each for each in found))

@@ -1,12 +1,12 @@
-"""Rules that are checked: the bounds of their models, how these are decided, and the part a question is about.
+"""Rules to check: the bounds and settings of their models, and the part that a question is about.
 
-A rule sees another one only by what that emits: so what it emits itself is decided by it and by those that emit, in one
-step or several, what it looks at. They are checked as if they were in a file of their own.
+A rule depends on another one only by what that emits. So what it emits is decided by the rule itself and by the rules
+that emit, in one step or several, what it reads. They are checked as if they were in a file of their own.
 
-A comparison is about the rules that differ, a property about those that emit what it asks about.
+A comparison is about the rules that differ, a property about the rules that emit the events it mentions.
 
-The rule of this module: all rules are kept where one could matter in another way: where chains of causes may have no
-end, or windows count the events of all types, or where their text does not tell.
+The rule of this module: keep all rules if a rule could matter in another way: if chains of causes may have no end, if
+windows count the events of all types, or if the text of the rules is inconclusive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.properties import Property, can, pipe_named
 
 WITH_TIME = Settings({}, environment=Environment("one"))
-"""How models of rules are checked: at each step one event comes, or time passes."""
+"""The settings for models of rules: at each step one event comes, or time passes."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class RuleSubject:
 
     Attributes
     ----------
-    settings: their environment lets one event come at a step; capacities are those of `bounds`.
-    deepen: whether to try larger models where bounds are met.
+    settings: the environment must admit one event per step; capacities are those of `bounds`.
+    deepen: whether to try larger models if bounds are met.
     """
 
     rules: RuleSet
@@ -49,15 +49,15 @@ class RuleSubject:
     deepen: bool = True
 
     def within(self, bounds: RuleBounds) -> Self:
-        """The same with other bounds."""
+        """Return the same subject with other bounds."""
         return replace(self, bounds=bounds)
 
     def settle(self) -> Self:
-        """The same with bounds that say which tick and values models have, so that those of parts have them, too."""
+        """Return the same subject with fixed ticks and values, so that models of its parts have them, too."""
         return self.within(settle_bounds([self.rules], self.bounds))
 
     def about(self, names: Collection[str]) -> Self:
-        """The rules of these names and all that they depend on, without the types that only others emit."""
+        """Return the rules of these names and all that they depend on, without the types that only other rules emit."""
         rules, bounds = self.rules, self.bounds
         kept = rules.graph.sources(names) if self.is_separable else set(rules.rule_names)
         left_out = [rule for rule in rules.rules if rule.name not in kept]
@@ -74,11 +74,11 @@ class RuleSubject:
 
     @property
     def is_separable(self) -> bool:
-        """Whether rules matter to others by what they emit only."""
+        """Whether rules affect others by what they emit only."""
         return self.rules.graph.longest_chain is not None and not any(rule.counts_events for rule in self.rules.rules)
 
     def parts(self) -> Iterator[Self]:
-        """For each rule of which no other one looks at what it emits: the rule, and all that it depends on."""
+        """Yield, for each rule whose composites no other rule reads, the rule and all that it depends on."""
         rules = self.rules
         emitted = {name for rule in rules.rules for name in rule.types}
         ends = [rule.name for rule in rules.rules if rule.emits not in emitted]
@@ -89,22 +89,22 @@ class RuleSubject:
             yield self
 
     def model(self) -> Pipeline:
-        """Their model.
+        """Build the model of the rules.
 
         Raises
         ------
-        Refused: they have no finite model.
+        Refused: the rules have no finite model.
         """
         (found,) = build_models([self.rules], self.bounds)
         return found
 
     def problem(self, prop: Property | PropertySyntax) -> Problem:
-        """A property of their model, not decided yet."""
+        """Return the problem of a property of the model."""
         return problem(self.model(), prop, self.settings)
 
 
 def can_fire(rule: t.Rule) -> Property:
-    """That a rule fires, of a model with outputs by rule."""
+    """Return the property that a rule fires, for a model with outputs by rule."""
     name = output_of(rule)
     return can(lambda system: pipe_named(system, name).present, name)
 
@@ -112,7 +112,7 @@ def can_fire(rule: t.Rule) -> Property:
 def can_any_fire(
     rule_sets: Sequence[RuleSet], names: Collection[str], settings: Settings, bounds: RuleBounds
 ) -> bool | None:
-    """Whether a rule of these names fires in the model of the rule sets with these bounds; None: it is not known."""
+    """Whether one of these rules fires in the model of the rule sets with these bounds; None: not known."""
     known, bounds = True, replace(settle_bounds(rule_sets, bounds), by_rule=True)
     for number, rules in enumerate(rule_sets):
         own = RuleSubject(rules, replace(bounds, trex=[0] if number in bounds.trex else []), settings)
@@ -127,11 +127,11 @@ def can_any_fire(
 def slice_difference(
     sides: Mapping[str, RuleSet], bounds: RuleBounds, *, ordered: bool
 ) -> tuple[dict[str, RuleSet], RuleBounds]:
-    """Of two rule sets, the parts that differ in what they emit if and only if they do; all where that is not clear.
+    """Return the parts of two rule sets that differ in what they emit if and only if the rule sets do; all if unclear.
 
     Parameters
     ----------
-    sides: by what they are called.
+    sides: the rule sets by name.
     ordered: whether the order counts in which composites of a step are published.
     """
     one, other = sides.values()
@@ -148,8 +148,8 @@ def slice_difference(
         same = all(a.emits == b.emits for a, b in pairs)
         if not (changed and seen and same):
             return dict(sides), bounds
-        behind = changed  # each composite more or less is seen at once
-    elif ordered:  # names say which rules are the same
+        behind = changed  # each additional or missing composite is seen at once
+    elif ordered:  # names determine which rules are the same
         return dict(sides), bounds
     whole = [RuleSubject(each, bounds) for each in (one, other)]
     names = {name for each in whole for name in each.about(behind).rules.rule_names}
@@ -158,7 +158,7 @@ def slice_difference(
 
 
 def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
-    """The rules whose composites a condition of single steps is about; all where it may look at something else."""
+    """Return the rules whose composites a condition on single steps is about; all if it may be about something else."""
     if PROPERTIES[syntax.name].one_step and isinstance(syntax.argument, Expression):
         inside = list(walk(syntax.argument))
         types = {each.name for each in inside if isinstance(each, Identifier)}
@@ -170,10 +170,10 @@ def rules_asked_of(rules: RuleSet, syntax: PropertySyntax) -> tuple[str, ...]:
 
 
 def _is_seen_at_once(rules: RuleSet, rule: t.Rule, behind: Collection[str], *, ordered: bool) -> bool:
-    """Whether what a rule emits besides, or less, cannot be made up for by others.
+    """Whether other rules cannot compensate for what a rule emits in addition, or no longer.
 
-    It could be by those that look at what it emits and emit the same type; and where it is triggered more than once in
-    a step, in what order its composites come among those of others.
+    They could if they read what it emits and emit the same type; if a rule is triggered more than once in a step, the
+    order of its composites among those of others matters, too.
     """
     once = rule.trigger.type in rules.primitives and rule.absence is None
     return (once or not ordered) and all(

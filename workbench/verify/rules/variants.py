@@ -1,10 +1,10 @@
-"""Rules beside a variant of them: whether they differ, and the shortest stream that tells them from each other.
+"""Rules beside a variant: whether they differ, and the shortest stream that distinguishes them.
 
-Three questions are asked so: what rules can do without (predicates, aggregates, constraints and conditions, each left
-out alone: that two of them can be left out does not say that both can at once); whether the triggers of one rule
-compete, so that it emits something else than it would if it consumed nothing; and whether the order of two rules
-matters (`rule_order`). Source: design of rules in the model, "which rules, predicates and constraints can be dropped",
-"do triggers of one rule compete for an event that it consumes".
+This answers three questions: what rules can do without (predicates, aggregates, constraints and conditions, each
+left out alone: that two of them can be left out does not imply that both can at once); whether the triggers of one
+rule compete, so that it emits something else than it would if it consumed nothing; and whether the order of two
+rules matters (`rule_order`). Source: design of rules in the model, "which rules, predicates and constraints can be
+dropped", "do triggers of one rule compete for an event that it consumes".
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from workbench.verify.rules.subject import RuleSubject, slice_difference
 
 @dataclass(frozen=True)
 class Variation:
-    """How rules are compared with variants of them.
+    """How to compare rules with variants of them.
 
     Attributes
     ----------
-    names: what the rules are called, and the variant.
-    answers, says: where they differ, and where they do not.
+    names: the names of the rules, and of the variant.
+    answers, says: the texts if they differ, and if they do not.
     ordered: whether the order counts in which composites of a step are published.
     """
 
@@ -52,7 +52,7 @@ class Variation:
     ordered: bool = True
 
     def compare(self, whole: RuleSubject, variant: RuleSet, about: str) -> Iterator[Finding]:
-        """Whether both emit the same at each step; `about`: the part of the rules of which that tells something."""
+        """Compare both at each step; `about` names the part of the rules that the answer is about."""
         sides = dict(zip(self.names, (whole.rules, variant), strict=True))
         parts, bounds = slice_difference(sides, whole.bounds, ordered=self.ordered)
         subject = replace(whole, rules=parts[self.names[0]], bounds=bounds)
@@ -79,7 +79,7 @@ class Variation:
 
 
 def with_rule(rules: RuleSet, number: int, rule: t.Rule) -> RuleSet:
-    """The rules with another one in this place."""
+    """Return the rules with one rule replaced."""
     return replace(rules, rules=(*rules.rules[:number], rule, *rules.rules[number + 1 :]))
 
 
@@ -91,7 +91,7 @@ DROPPED = Variation(
 
 
 def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
-    """For each part of a rule that it could be written without, whether it then emits the same; a stream if not.
+    """Return, for each part that a rule could be written without, whether it then emits the same; a stream if not.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def droppable(subject: RuleSubject) -> tuple[Finding, ...]:
 
 
 def shorter_rules(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
-    """The rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
+    """Yield the rule without one of its parts, constraints or conditions, as it is written, and what is left out."""
     return ((what, unresolve(each)) for what, each in _shorten(rule))
 
 
@@ -140,7 +140,7 @@ def _is_read(rest: t.Rule, part: t.Predicate | t.Aggregate, place: int) -> bool:
 
 
 def competition(subject: RuleSubject) -> tuple[Finding, ...]:
-    """For each rule that consumes whether its triggers compete, with the shortest stream on which they do.
+    """Return, for each rule that consumes, whether its triggers compete, with the shortest stream on which they do.
 
     Raises
     ------
@@ -180,25 +180,25 @@ def _compare_unordered(variant: RuleSet, subject: RuleSubject) -> Verdict:
 
 
 def read_output(system: System, output: str) -> list[Maybe]:
-    """What an output may carry in a step."""
+    """Return the slots that an output may carry in a step."""
     return [slot for slot in pipe_named(system, output).slots if slot.present is not FALSE]
 
 
 def all_among(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
-    """Whether each event of some is among the others, as often as there."""
+    """Return whether each event of some is among the others, at least as often."""
     found = [either(negate(each.present), GE(_times(others, each.value), _times(some, each.value))) for each in some]
     every: Term = conjunction(found)
     return every
 
 
 def same_events(some: Sequence[Maybe], others: Sequence[Maybe]) -> Term:
-    """Whether they are the same, whatever the order."""
+    """Return whether two multisets of events are equal."""
     found: Term = both(all_among(some, others), all_among(others, some))
     return found
 
 
 def _times(slots: Sequence[Maybe], value: Any) -> Term:
-    """How often there is an event with this value."""
+    """Return the number of events with this value."""
 
     def equal(slot: Maybe) -> Any:
         return conjunction(EQ(a, b) for a, b in zip(leaves(slot.value), leaves(value), strict=True))
@@ -207,7 +207,7 @@ def _times(slots: Sequence[Maybe], value: Any) -> Term:
 
 
 def count_true(conditions: Iterable[Any]) -> Term:
-    """How many of the conditions are true."""
+    """Return the number of true conditions."""
     total: Term = const(0, Range(0, 0))
     for each in conditions:
         total = ADD(total, ite(each, 1, 0))
