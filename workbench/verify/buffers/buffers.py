@@ -1,8 +1,8 @@
 """Buffers: the smallest capacity of each queue of a pipeline, with a proof on both sides.
 
-A capacity c is proven to be enough by a model checker, and not to be more than enough by a shortest input stream that
-overflows c - 1 on the reference executor. Of a queue that no capacity bounds a pumping stream is given. How long a
-queue gets in a run with unbounded queues depends on the input alone, so the smallest capacities of the queues do not
+A capacity c is proven to be enough by a model checker, and to be the smallest by a shortest input stream that
+overflows c - 1 on the reference executor. For a queue without a bound there is a pumping stream. The length of a
+queue in a run with unbounded queues depends on the input alone, so the smallest capacities of the queues do not
 depend on each other (docs/reference/buffers.md has the proofs).
 """
 
@@ -36,11 +36,11 @@ from workbench.verify.buffers.search import QueueMost, QueueQuestion, QueueSearc
 from workbench.verify.finding import Finding
 
 MOST = 64
-"""The largest capacity that is asked about when nothing else is said."""
+"""Default of the largest capacity to check."""
 
 
 class QueueStatus(StrEnum):
-    """What is known of a queue."""
+    """The result for a queue."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
@@ -48,7 +48,7 @@ class QueueStatus(StrEnum):
 
     @property
     def outcome(self) -> Outcome:
-        """That of the property that some capacity is enough."""
+        """The outcome of the property that some capacity is enough."""
         return {QueueStatus.BOUNDED: Outcome.HOLDS, QueueStatus.UNBOUNDED: Outcome.FAILS}.get(self, Outcome.UNKNOWN)
 
 
@@ -59,22 +59,22 @@ BUFFER = {
     **{name: name for name in ("bits", "growth", "engine", "seconds")},
     "assumptions": "rests_on", "witness": "witness", "reason?": "reason",
 }  # fmt: skip
-"""The form of what is known of a queue."""
+"""The form of the findings about a queue."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Buffer(Finding):
-    """What is known of one queue: what it needs is the answer.
+    """The finding about one queue: the capacity that it needs.
 
     Attributes
     ----------
-    capacity: the smallest one that never overflows, in events; None where there is none or it is not known.
-    at_least: no smaller capacity is enough; None where none at all is.
-    for_every_n: the answer does not depend on the size of the domain that `int` stands for.
+    capacity: the smallest one that never overflows, in events; None if there is none or it is not known.
+    at_least: a lower bound of the capacity; None if no capacity is enough.
+    for_every_n: whether the answer does not depend on the size of the domain that stands for `int`.
     event_bits: bits of one event.
-    growth: by how many events each round of the cycle makes an unbounded queue longer.
+    growth: number of events by which each round of the cycle makes an unbounded queue longer.
     reason: why the status is unknown.
-    inside: it is inside a processor, which counts what waits and keeps none of it.
+    inside: whether it is inside a processor, which counts what waits and stores none of it.
     """
 
     capacity: int | None
@@ -95,17 +95,17 @@ class Buffer(Finding):
 
     @property
     def status(self) -> QueueStatus:
-        """Whether there is a capacity that is enough."""
+        """The status of the queue."""
         return QueueStatus(self.data["status"])
 
     @property
     def witness(self) -> Trace | None:
-        """A run that overflows `at_least` - 1; of an unbounded queue one whose `loop` makes it longer for ever."""
+        """A run that overflows `at_least` - 1; for an unbounded queue one whose `loop` makes it longer for ever."""
         return cast("Trace | None", self.runs.get(""))
 
     @property
     def transient_capacity(self) -> int | None:
-        """What an executor without steps needs: it holds an event while it passes, so one slot more."""
+        """The capacity for an executor without steps: it stores an event while it passes, so one slot more."""
         return None if self.capacity is None else self.capacity + (not self.inside)
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Buffer(Finding):
 
     @property
     def bits(self) -> int | None:
-        """Memory of the queue in bits."""
+        """The memory of the queue in bits."""
         return None if self.capacity is None else self.capacity * self.event_bits
 
 
@@ -138,13 +138,13 @@ class Buffers(Displayed):
 
     @property
     def total_bits(self) -> int | None:
-        """Memory of all queues in bits; None when the capacity of one is not known or not bounded."""
+        """The memory of all queues in bits; None if the capacity of one is not known or not bounded."""
         sizes = [b.bits for b in self.queues]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def gap(self) -> str:
-        """Where model and execution disagree, which is a defect of workbench; else empty."""
+        """A disagreement of model and execution, which is a defect of workbench; else empty."""
         return next(
             (
                 f"{b.queue}: {b.reason or (b.witness.replay if b.witness else '')}"
@@ -156,15 +156,15 @@ class Buffers(Displayed):
 
     @property
     def exit_code(self) -> int:
-        """3 when nothing can be trusted (a model gap), 1 when a queue is unbounded, 3 when one is unknown, else 0."""
+        """The exit code: 3 for a model gap, else 1 if a queue is unbounded, 3 if one is unknown, else 0."""
         return 3 if self.gap else worst_exit_code(b.status.outcome.exit_code for b in self.queues)
 
     def bounding(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with the proven capacities, which executors then enforce; it keeps its own for other queues."""
+        """Return the pipeline with the proven capacities, which executors enforce; other queues keep their own."""
         return pipeline.with_capacities({**pipeline.capacities, **self.capacities})
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "pipeline": self.pipeline,
             "queues": [b.to_json() for b in self.queues],
@@ -177,14 +177,14 @@ class Buffers(Displayed):
 
 
 def buffers(pipeline: Program | str | Path, settings: Settings | None = None, most: int = MOST) -> Buffers:
-    """The smallest capacity of each queue of a pipeline.
+    """Find the smallest capacity of each queue of a pipeline.
 
     Parameters
     ----------
     pipeline: a program, or the file that it is in: `FILE` or `FILE:NAME`.
-    settings: domain, inputs, engine and limits, of which each queue gets its share; its `q` plays no part, nor do
-        capacities that the pipeline has.
-    most: the largest capacity to ask about, in events.
+    settings: domain, inputs, engine and limits, of which each queue gets its share; `q`, and the capacities of the
+        pipeline, are ignored.
+    most: the largest capacity to check, in events.
 
     Raises
     ------
@@ -215,17 +215,17 @@ def _find_buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
 
 
 class _BufferSearch:
-    """The search for all queues of a flat pipeline, each asked about with what is proven of those before it."""
+    """The search for all queues of a flat pipeline, each with the proven capacities of those before it."""
 
     def __init__(self, flat: Pipeline, settings: Settings, most: int) -> None:
         self.flat, self.settings, self.most = flat, settings, most
         self.regions = Regions(flat)
         self.queues = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
-        """All queues with their processors, those inside them too."""
+        """All queues with their processors, also the queues inside processors."""
         self.found: list[Buffer] = []
 
     def run(self) -> list[Buffer]:
-        """What is known of each, within the limits."""
+        """Return the findings about all queues, within the limits."""
         try:
             with Budget(self.settings.seconds, self.settings.memory_mb):
                 refuse_full_columns(self.flat, self.settings)
@@ -237,7 +237,7 @@ class _BufferSearch:
 
     def _find(self, node: Node, queue: str) -> None:
         inside = queue == node.pending
-        if not inside and node.boundless:  # its queues do not depend on it
+        if not inside and node.boundless:  # the queues of the processor do not depend on it
             self.regions = Regions(with_room(self.flat, {node.pending: 1}))
         start = time.monotonic()
         try:
@@ -258,7 +258,7 @@ class _BufferSearch:
         return QueueQuestion(pipeline, queue, proven, self.settings, self.most)
 
     def _search(self, queue: str) -> QueueMost:
-        """What is known of a queue in front of a processor."""
+        """Find the capacity of a queue in front of a processor."""
         question = self._ask(self.regions.pipeline, queue)
         boundless = [node.pending for node in question.upstream().nodes if node.boundless]
         if boundless:
@@ -270,7 +270,7 @@ class _BufferSearch:
 
 
 def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) -> Buffer:
-    """What is reported of a queue; the positions that wait inside a processor need no memory but their number."""
+    """Report what is known of a queue; positions that wait inside a processor need no memory but their number."""
     pipeline, queue, settings = question.pipeline, question.queue, question.settings
     pipe = pipeline.sources.get(queue)
     every_n = bool(found.argument) or (found.model is not None and depends_on_no_n(found.model, settings.domain))
@@ -301,7 +301,7 @@ def _report(question: QueueQuestion, found: QueueMost, start: float = math.inf) 
 
 
 def _show(pipeline: Pipeline, queue: str, found: QueueMost) -> Trace | None:
-    """A run that makes the queue longer and longer, or overflows the next smaller capacity."""
+    """Return a run that makes the queue longer and longer, or overflows the next smaller capacity."""
     if found.growth:
         room = (ROUNDS + 1) * (found.at_least + found.growth.by)
         return show_growth(with_room(found.part, {queue: room}) if found.part else pipeline, queue, found.growth)
@@ -311,7 +311,7 @@ def _show(pipeline: Pipeline, queue: str, found: QueueMost) -> Trace | None:
 
 
 def event_bits(domain: Domain) -> int:
-    """Bits that hold one event of a finite domain, each scalar part on its own."""
+    """Return the number of bits of one event of a finite domain, each scalar part on its own."""
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 

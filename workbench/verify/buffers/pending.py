@@ -1,8 +1,8 @@
 """The smallest capacity of a queue inside a processor: of the positions that wait in `until`, `globally`, ...
 
-Such a queue is a counter, and it is asked about as a property is: does it overflow? A run in which no position gets
-its verdict, that makes it longer and otherwise comes back to where it was, can be repeated for ever. What a quantifier
-keeps of positions (its copies) has to come back as far as it was there: then the first never gets its verdict.
+Such a queue is a counter, and whether it overflows is checked like a property. A run in which no position gets its
+verdict, and which makes it longer and otherwise returns to an earlier state, can be repeated for ever. The copies
+that a quantifier keeps must return as far as the queue reached: then the first position never gets its verdict.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEFT = "a number can leave its checked domain, and nothing is concluded from wha
 
 
 def search_waiting(question: QueueQuestion) -> QueueMost:
-    """The smallest capacity of a queue inside a processor; other queues have their proven ones."""
+    """Find the smallest capacity of a queue inside a processor; other queues have their proven capacities."""
     part, queue, proven = question.upstream(), question.queue, question.proven
     found = QueueMost(at_least=1, part=part)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
@@ -60,7 +60,7 @@ def search_waiting(question: QueueQuestion) -> QueueMost:
 
 
 def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
-    """Whether never more positions wait than this."""
+    """Decide whether never more positions wait than this."""
     text = f"more than {capacity} positions wait in queue({queue})"
     room = invariant(
         f"{queue} has capacity left", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True
@@ -69,7 +69,7 @@ def _decide_room(part: Pipeline, queue: str, capacity: int, settings: Settings) 
 
 
 def _find_growth(part: Pipeline, queue: str, q: Mapping[str, int], run: Trace) -> Growth | None:
-    """The first moments of a run between which the queue only gets longer, and all else comes back."""
+    """Return the first part of a run in which the queue only gets longer, and all else returns to its state."""
     inputs = tuple(step.inputs for step in run.steps if not step.ends)
     widest = max(width or 1 for width in part.widths.values() if width)
     system = outline(part, {**q, queue: widest * len(inputs)}).whole()

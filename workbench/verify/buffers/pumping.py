@@ -4,11 +4,11 @@ A pumping stream is a prefix and a cycle of input steps; each round of the cycle
 number of events. Found on a run of the system, it is a proof (docs/reference/buffers.md, "Why a pumping stream is a
 proof"):
 
-- what decides the length of the queue (its cone of influence) is the same before and after the cycle, except
-  that some queues in it have grown;
+- the state that decides the length of the queue (its cone of influence) is the same before and after the cycle,
+  except that some queues in it have grown;
 - a queue that has grown held an event for every front that a step can take (one, mostly) when a step of the cycle
   began, so more events in it change nothing for a join, which only asks whether an event waits;
-- where the values in a queue that has grown matter, those that each round takes from it are the same again.
+- if the values in a queue that has grown matter, each round takes the same values from it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from workbench.ir.system import System, instance_of
 from workbench.verify.answer.trace import Growth, InputSteps
 
 SeenEvents = tuple[tuple[Value, ...], ...]
-"""Events as what the cone sees of them; an empty tuple each where it sees nothing."""
+"""Events as the cone sees them; an empty tuple each if it sees nothing."""
 
 
 class Moment(NamedTuple):
-    """A queue between two steps, and how many events arrive at it in the step that follows."""
+    """A queue between two steps, and the number of events that arrive at it in the next step."""
 
     length: int
     content: SeenEvents
@@ -48,7 +48,7 @@ class RecordedRun(NamedTuple):
 
 
 def record_run(system: System, labels: Sequence[Term], inputs: InputSteps) -> RecordedRun:
-    """Run a system, up to the first step at which a queue overflows, or the first of the labels is true."""
+    """Run a system up to the first step at which a queue overflows, or the first of the labels is true."""
     simulator = Simulator(system, labels)
     run = RecordedRun([simulator.state], {name: [0] for name in system.queues}, [])
     for step in simulator.trace_before(inputs):
@@ -60,16 +60,16 @@ def record_run(system: System, labels: Sequence[Term], inputs: InputSteps) -> Re
 
 
 class Course:
-    """A run of what decides the length of one queue.
+    """A run of the cone that decides the length of one queue.
 
-    It ends before the first step for which there is no room, or in which a number leaves its checked domain.
+    It ends before the first step that exceeds a capacity, or in which a number leaves its checked domain.
 
     Parameters
     ----------
     pipeline: flat and resolved.
     queue: the queue in question.
     inputs: the run, from the first step on.
-    room: how many events fit in each queue, at least one.
+    room: the capacity of each queue, at least one event.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class Course:
         joins = {instance_of(brim.level) for brim in heads.values()}
         control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
         self.control = [tuple(state[i] for i in control) for state in run.states]
-        """Before each step, and after the last: the state of the cone without its queues."""
+        """The state of the cone without its queues, before each step and after the last."""
         self.moments: dict[str, list[Moment]] = {}
         index, first = {v.name: i for i, v in enumerate(cut.variables)}, 1
         for name, brim in heads.items():
             arriving = [sum(map(bool, labels[first : first + len(slots[name])])) for labels in run.labels]
             first += len(slots[name])
-            # what the cone sees of an event: nothing, all, or some fields
+            # the part of an event that the cone sees: nothing, all, or some fields
             seen = [
                 [i for own, i in index.items() if own == store or own.startswith(f"{store}.")] for store in brim.stores
             ]
@@ -104,17 +104,17 @@ class Course:
 
     @property
     def lengths(self) -> list[int]:
-        """The length of the queue before each step, and after the last."""
+        """The length of the queue before each step and after the last."""
         return [moment.length for moment in self.moments[self.queue]]
 
     # --- pumping ------------------------------------------------------------------------------------------
 
     def find_growth(self) -> Growth | None:
-        """The part of the run that can be repeated for ever, the earliest and shortest; None if there is none."""
+        """Return the earliest and shortest part of the run that can be repeated for ever; None if there is none."""
         return find_growth(self._inputs, self.control, self.lengths, self._repeats)
 
     def _repeats(self, start: int, end: int) -> bool:
-        """Whether all queues let the steps between these moments be repeated for ever."""
+        """Whether all queues allow the steps between these moments to be repeated for ever."""
         return all(_repeats(m[start : end + 1], self._rounds[name]) for name, m in self.moments.items())
 
 
@@ -124,12 +124,12 @@ def find_growth(
     lengths: Sequence[int],
     repeats: Callable[[int, int], bool],
 ) -> Growth | None:
-    """The earliest and shortest part of a run that leaves a queue longer, and can be repeated for ever.
+    """Return the earliest and shortest part of a run that leaves a queue longer, and can be repeated for ever.
 
     Parameters
     ----------
-    control, lengths: before each step, and after the last: what is to be the same again, and the length of the queue.
-    repeats: whether all else lets the steps between two such moments be repeated.
+    control, lengths: before each step and after the last: the state that must return, and the length of the queue.
+    repeats: whether everything else allows the steps between two such moments to be repeated.
     """
     before: dict[tuple[Value, ...], list[int]] = {}
     for end, state in enumerate(control):
@@ -142,7 +142,7 @@ def find_growth(
 
 
 def cone(system: System, queue: str) -> System:
-    """What decides the length of a queue, with the lengths of the other queues that matter for it."""
+    """Return the subsystem that decides the length of a queue, with the lengths of the other queues that matter."""
     asked = system.queues[queue]
     inside = {instance_of(name) for name in system.cone(asked.length)}
     roots = tuple((q.length, q.overflow) for q in system.queues.values() if instance_of(q.length.name) in inside)
@@ -151,23 +151,23 @@ def cone(system: System, queue: str) -> System:
 
 
 def _repeats(moments: Sequence[Moment], rounds: int) -> bool:
-    """Whether a queue, of which a step takes at most `rounds` events, lets these steps be repeated for ever."""
+    """Whether a queue, from which a step takes at most `rounds` events, allows these steps to be repeated for ever."""
     first, last = moments[0], moments[-1]
     growth = last.length - first.length
     if growth == 0:
         return first.content == last.content
     if growth < 0 or any(moment.length < rounds for moment in moments[:-1]):
         return False
-    # it held enough for the step, so whatever arrived was last in line when the step was over
+    # the queue held enough for the step, so the arrivals were last in line at its end
     arrived = tuple(event for now, after in pairwise(moments) for event in after.content[after.length - now.arriving :])
     return _same_events_taken(first.content, arrived, len(arrived) - growth)
 
 
 def _same_events_taken(waiting: SeenEvents, arrived: SeenEvents, taken: int) -> bool:
-    """Whether each round takes the same events, when `arrived` come again in each.
+    """Whether each round takes the same events, if the same `arrived` events come in each.
 
     Together the rounds take what waits and then `arrived` over and over, `taken` events each. Whether an event of
-    that sequence equals the one `taken` places on repeats with the length of `arrived`, so one such length is enough.
+    that sequence equals the one `taken` positions later repeats with the length of `arrived`: one length is enough.
     """
     if taken == 0:
         return True

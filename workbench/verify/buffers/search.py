@@ -1,16 +1,16 @@
 """The search for the smallest capacity of one queue, with a model checker.
 
-A queue is asked about on a model of its own: what decides its length, with every other queue that matters at a capacity
-proven before, or open (`ir.relax`) where none is. Nothing therefore overflows but the queue in question, and what
-the model rules out is ruled out for unbounded queues. A run that the engine finds is run again with room for
-everything; only what then happens counts.
+The model of a queue is the system that decides its length; every other queue that matters has a proven capacity, or
+is open (`ir.relax`) if it has none. So nothing overflows but the queue in question, and what the model rules out is
+ruled out for unbounded queues. A run that the engine finds is repeated with unbounded queues; only the result of
+that counts.
 
-In a long pipeline a queue is asked about on a part: what lies between it and a pipe that all its events come from. If
+In a long pipeline the model has only the part between the queue and a pipe from which all its events come. If
 nothing but the events of that pipe decides what a queue holds, then a capacity that is enough for any events on it is
 enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event on each
-input at every step: where that reaches the capacity, both sides are proven, at a cost for the model checker that does
-not depend on how long the pipeline is. Where it does not, all that lies before the queue is asked about. Capacities
-proven of queues in the part may be too small for some events on the pipe, but not for those that come.
+input at every step: if that reaches the capacity, both sides are proven, at a cost for the model checker that does
+not depend on the length of the pipeline. Otherwise the model has everything before the queue. Proven capacities of
+queues in the part may be too small for some events on the pipe, but not for those that come.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from workbench.verify.most import Counted, GivenUp, Most, find_most
 
 @dataclass(kw_only=True)
 class QueueMost(Most):
-    """What is known of the length of one queue.
+    """What is known of the maximum length of one queue.
 
     Attributes
     ----------
     shortest: whether no shorter run reaches it.
-    model: the last model that was asked.
-    wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
-    region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
-    witness: of a queue inside a processor, the run that overflows the next smaller capacity.
-    part: of such a queue, the pipeline up to that processor.
+    model: the last model that an engine got.
+    wraps: whether arithmetic that decides the length can wrap; None if undecided.
+    region: the pipe where the model begins, for any events on it; empty: it begins at the inputs.
+    witness: for a queue inside a processor, the run that overflows the next smaller capacity.
+    part: for such a queue, the pipeline up to that processor.
     """
 
     shortest: bool = True
@@ -75,9 +75,9 @@ class QueueQuestion:
     Attributes
     ----------
     pipeline: flat and resolved.
-    proven: capacities known to be enough, of other queues.
-    settings: how to ask; what is left to the work that this belongs to limits it.
-    most: the largest capacity to ask about.
+    proven: capacities of other queues known to be enough.
+    settings: how to decide it; the budget of the calling work limits it.
+    most: the largest capacity to check.
     """
 
     pipeline: Pipeline
@@ -87,9 +87,9 @@ class QueueQuestion:
     most: int
 
     def upstream(self, source: str = "") -> Pipeline:
-        """The part of the pipeline that ends with the processor of this queue, and begins with `source` if it is given.
+        """Return the part of the pipeline that ends with the processor of this queue; it begins with `source` if given.
 
-        That is a pipe, which becomes the input.
+        `source` is a pipe, which becomes the input.
         """
         pipeline = self.pipeline
         last = next(node for node in pipeline.nodes if self.queue in (*node.queues, node.pending))
@@ -101,12 +101,12 @@ class QueueQuestion:
 
 
 def depends_on(queues: list[str]) -> str:
-    """Why nothing is known of a queue."""
+    """Return the reason why nothing is known of a queue."""
     return f"it depends on queues that have no proven capacity: {', '.join(queues)}"
 
 
 GROWTH = 4
-"""By how much the next capacity that is asked about is larger than the last one."""
+"""Factor by which the next capacity to check is larger than the last one."""
 
 
 NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
@@ -115,7 +115,7 @@ NEVER_AHEAD = "its events derive one by one from those that they meet, so none o
 def never_ahead(pipeline: Pipeline, queue: str) -> bool:
     """Whether counting shows that no event ever waits in this queue of a flat pipeline.
 
-    A processor that emits at most one event for each front makes no more events than it takes. So no pipe carries
+    A processor that emits at most one event for each front emits no more events than it takes. So no pipe carries
     more events than one that it derives from through such processors. A join takes as many fronts as its slowest
     input has events: if a queue's pipe derives from the pipes of all other inputs, it is the slowest. This needs no
     bound on any queue in between.
@@ -134,7 +134,7 @@ def never_ahead(pipeline: Pipeline, queue: str) -> bool:
 
 
 def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> bool:
-    """Whether a processor emits an event on a pipe only when it takes a front, and then not more than one."""
+    """Whether a processor emits an event on a pipe only when it takes a front, and then at most one."""
     if any(pipeline.widths[each] != 1 for each in (pipe, *maker.inputs)):
         return False
     takes: Term = system.pipes[maker.inputs[0]].slots[0].present
@@ -145,7 +145,7 @@ def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> 
 
 
 class QueueSearch:
-    """The search for one queue."""
+    """The search for the capacity of one queue."""
 
     def __init__(self, question: QueueQuestion) -> None:
         self.pipeline, self.queue = question.upstream(), question.queue
@@ -154,11 +154,11 @@ class QueueSearch:
         self.open = {name for name in self.pipeline.queues if name not in self.proven and name != self.queue}
         self.taken = look_ahead(self.pipeline)
         self.room = 1
-        """The capacity of open queues: with more, the model allows fewer runs that there are not."""
+        """The capacity of open queues: the larger it is, the fewer spurious runs the model has."""
         self.found = QueueMost()
 
     def run(self) -> QueueMost:
-        """Everything that can be found out within the limits."""
+        """Return everything that can be found within the limits."""
         try:
             with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
                 find_most(Counted(self.found, self._exceeds, "events", self.most, GROWTH))
@@ -167,7 +167,7 @@ class QueueSearch:
         return self.found
 
     def _exceeds(self, capacity: int, lengths: Sequence[int]) -> list[bool | None]:
-        """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
+        """Return whether the queue can get longer than each of these lengths, none of them above `capacity`."""
         found = list[bool | None]()
         for length, inputs in zip(lengths, self._ask(capacity, lengths), strict=True):
             known = inputs is None or (length < capacity and length < self.found.at_least)
@@ -175,9 +175,9 @@ class QueueSearch:
         return found
 
     def _learn(self, length: int, inputs: InputSteps) -> bool | None:
-        """Take in a run on which the model says the queue gets longer than `length`; whether it really does.
+        """Record a run on which the model says the queue gets longer than `length`; return whether it really does.
 
-        If not, there is more room in the model, or it is known that none waits.
+        If not, the capacities of the model are raised, or it is known that no event waits.
         """
         sizes = {name: max(size, 1) for name, size in self.proven.items()}
         widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
@@ -204,9 +204,9 @@ class QueueSearch:
     # --- the engine ---------------------------------------------------------------------------------------
 
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[InputSteps | None]:
-        """The inputs of runs of the model on which the queue gets longer than these lengths; None: there are none."""
+        """Return the inputs of runs of the model on which the queue gets longer than these lengths; None: no run."""
         system, asked = self._make_system(capacity, lengths)
-        # no other queue overflows, so none needs the flag, but those inside processors, whose room is given
+        # no other queue overflows, so none needs the flag, except those inside processors, whose capacity is given
         inside = {name: system.queues[name] for name in self.pipeline.rooms}
         model = focus(replace(system, queues=inside), asked)
         self.found.model = model
@@ -265,7 +265,7 @@ class QueueSearch:
 
 
 LONG = 12
-"""From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
+"""Number of processors before a queue from which a part is tried; with fewer, the whole gives a shortest run."""
 
 
 class Regions:
@@ -275,7 +275,7 @@ class Regions:
         self.pipeline = pipeline
 
     def find(self, question: QueueQuestion) -> QueueMost | None:
-        """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
+        """Find the capacity by the part between a pipe and the queue; None if it is not proven for every N."""
         before = question.upstream()
         if len(before.nodes) < LONG or before.late or before.oracles:
             return None
@@ -296,13 +296,13 @@ class Regions:
         return replace(found, at_least=capacity, reaching=reaching, shortest=False, region=source)
 
     def _find_source(self, last: Node) -> str | None:
-        """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""
+        """Return the nearest pipe, not read by the processor itself alone, that every path to this processor passes."""
         common = set.intersection(*(self._through[pipe] for pipe in last.inputs))
         return next((pipe for pipe in reversed(list(self.pipeline.domains)) if pipe in common), None)
 
     @cached_property
     def _through(self) -> dict[str, set[str]]:
-        """Per pipe, itself and the pipes that every path to it goes through."""
+        """Per pipe, itself and the pipes that every path to it passes."""
         found = {name: {name} for name, _ in self.pipeline.inputs}
         for node in self.pipeline.nodes:
             shared = set.intersection(*(found[pipe] for pipe in node.inputs))
