@@ -1,6 +1,6 @@
 """Analyses: questions about a whole pipeline that have an answer rather than a truth value.
 
-Each module answers one, from verdicts of `verify.check`, and says which of its parts are proved, within which bounds.
+Each module answers one, from verdicts of `verify.check`, and states which parts are proved, within which bounds.
 """
 
 from workbench.verify.analyses.constants import constants

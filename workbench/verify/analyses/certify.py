@@ -1,7 +1,7 @@
-"""Whether a processor may be pipelined (Multiple Threads, section 4.4): asked of its machine, or the model checker.
+"""Whether a processor may be pipelined (Multiple Threads, section 4.4): decided by its machine, or by a model checker.
 
-A pipeline whose every event is given to a copy of its own computes the `History` of what it is. So the claim is that
-the two are equivalent. It is established in one of three ways, and the certificate says which:
+A pipeline in which a copy of its own processes every event computes the `History` of the original. So the claim is
+that the two are equivalent. It is established in one of three ways, and the certificate names which:
 
 - by structure, for all values of its domains: no symbol of an earlier front survives n fronts (`ir.lookback`);
 - by structure from some state on: nothing changes that state any more (*adaptive*);
@@ -31,7 +31,7 @@ from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 
 LONGEST = 3
-"""The longest history that the model checker is asked about, where none is claimed."""
+"""The longest history that the model checker tries, if none is claimed."""
 
 
 class NotCertified(Refused):
@@ -39,7 +39,7 @@ class NotCertified(Refused):
 
     Attributes
     ----------
-    verdict: of the last question, with its counterexample; None where the pipeline has no finite model.
+    verdict: the verdict on the last question, with its counterexample; None if the pipeline has no finite model.
     """
 
     def __init__(self, what: str, verdict: Verdict | None = None, hint: str = "") -> None:
@@ -48,16 +48,16 @@ class NotCertified(Refused):
 
 
 def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings | None = None) -> Certificate:
-    """That a pipeline (of one input, or of one processor) may be pipelined.
+    """Certify that a pipeline (of one input, or of one processor) may be pipelined.
 
     Parameters
     ----------
-    history: the claim that it depends on so many of the last events at most, the present one included; None: find out.
-    settings: of the model checker, where it is needed.
+    history: the claimed maximum number of last events that it depends on, the present one included; None: find out.
+    settings: settings of the model checker, if it is needed.
 
     Raises
     ------
-    NotCertified: it is not so, with the counterexample; or it could not be decided.
+    NotCertified: the claim is false, with the counterexample; or it could not be decided.
     """
     pipeline = graph_of(program_of(pipeline))
     node, processor = as_processor(pipeline)
@@ -76,7 +76,7 @@ def certify(pipeline: AnyProgram, history: int | None = None, settings: Settings
 
 
 def certify_nodes(pipeline: AnyProgram) -> dict[str, Certificate]:
-    """The processors of a pipeline, groups opened, that may be pipelined for reasons of structure, by name."""
+    """Return the certificates by structure of the processors of a pipeline, with groups expanded, by name."""
     flat = flatten(program_of(pipeline))
     found: dict[str, Certificate] = {}
     for node in flat.nodes:
@@ -89,10 +89,10 @@ def certify_nodes(pipeline: AnyProgram) -> dict[str, Certificate]:
 
 
 def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
-    """Whether the pipeline is stepwise equivalent to its history."""
+    """Decide whether the pipeline is stepwise equivalent to its history."""
     own = Node("pipelined", History(events, node.processor), node.inputs, node.outputs)
     other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(list_outputs(pipeline, node)))
-    if pipeline.in_arity > 1:  # a copy is given complete fronts
+    if pipeline.in_arity > 1:  # a copy gets complete fronts
         settings = replace(settings, environment=Environment("synchronised"))
     try:
         return equiv(pipeline, other, "stepwise", settings)
@@ -108,9 +108,9 @@ def _check_pipelined(pipeline: Pipeline, node: Node, events: int, settings: Sett
 def _make_certificate(
     processor: Processor, inputs: tuple[Domain, ...], events: int, verdict: Verdict, settings: Settings
 ) -> Certificate:
-    """What the model checker has found, over the domains that it has looked at."""
+    """Make the certificate of the model checker's result, over the domains that it has checked."""
     domains = domains_of(processor, inputs)
-    scope = settings.scope()  # what a processor names besides makes no certificate wider
+    scope = settings.scope()  # values that a processor names in addition make no certificate wider
     checked = tuple(resolve(domain, scope) for domain in domains)
     over = "over its domains"
     if checked != domains and verdict.for_every_n:
@@ -137,7 +137,7 @@ def _make_refusal(processor: Processor, events: int, verdict: Verdict) -> NotCer
 
 
 def _describe(run: Trace) -> str:
-    """What comes on the inputs, and what both sides carry at the last step."""
+    """Describe the events on the inputs, and what both sides carry at the last step."""
 
     def text(pipe: str, step: TraceStep) -> str:
         value = step.pipes.get(pipe)

@@ -1,7 +1,7 @@
-"""Constant pipes: those that carry the same value whenever they carry one, and those that never carry any.
+"""Constant pipes: pipes that always carry the same value, and pipes that never carry any.
 
-Random runs show for most pipes that they vary. What is left is proved, one invariant for each pipe: it never carries
-an event, or all its events are equal.
+Random runs show that most pipes vary. For the others one invariant per pipe is proved: it never carries an event, or
+all its events are equal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 
 class PipeBehaviour(StrEnum):
-    """What a pipe does."""
+    """The behaviour of a pipe."""
 
     CONSTANT = "constant"
     SILENT = "never speaks"
@@ -41,18 +41,18 @@ CONSTANT = {
     "pipe": "about", "outputs": "outputs", "kind": "answer", "value": "value", "verdict": "outcome",
     "assumptions": "rests_on", "witness": "witness",
 }  # fmt: skip
-"""The form of what a pipe carries: `outputs` show it; `value` is that of a constant one."""
+"""The form of a finding about a pipe: `outputs` of the pipe; `value` of a constant one."""
 
 
 def never_speaks(pipe: str) -> Property:
-    """The pipe never carries an event."""
+    """Return the property that a pipe never carries an event."""
     return invariant(
         f"{pipe} never speaks", lambda s: negate(pipe_named(s, pipe).present), f"'{pipe}' carries an event"
     )
 
 
 def always_carries(pipe: str, value: Value) -> Property:
-    """Every event of the pipe has this value."""
+    """Return the property that every event of a pipe has this value."""
 
     def term(system: System) -> Any:
         terms = []
@@ -66,9 +66,9 @@ def always_carries(pipe: str, value: Value) -> Property:
 
 
 def constants(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
-    """What every pipe carries that a processor feeds, in topological order: its `PipeBehaviour`.
+    """Find the `PipeBehaviour` of every pipe that a processor feeds, in topological order.
 
-    A witness is a run on which it carries two values.
+    A witness is a run on which a pipe carries two values.
     """
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
@@ -95,7 +95,7 @@ def _decide_constant(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: 
 def _report(
     pipeline: Pipeline, pipe: str, verdict: Verdict | None, values: Sequence[Value] = (), witness: Trace | None = None
 ) -> Finding:
-    """What is known of a pipe that carries no other values, unless there is a witness."""
+    """Report on a pipe that carries no other values, unless there is a witness."""
     kind = PipeBehaviour.VARIES
     if verdict is not None and verdict.outcome is not Outcome.FAILS:
         settled = PipeBehaviour.CONSTANT if values else PipeBehaviour.SILENT
@@ -117,7 +117,7 @@ def _report(
 
 
 def constant_lines(found: Sequence[Finding]) -> Iterator[str]:
-    """A line for each pipe that does not vary, and one for all others."""
+    """Yield a line for each pipe that does not vary, and one for all others."""
     lines = [each.says for each in found if each.says]
     varying = [each.about for each in found if not each.says]
     yield from lines
@@ -126,7 +126,7 @@ def constant_lines(found: Sequence[Finding]) -> Iterator[str]:
 
 
 def _sample_values(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:
-    """The value that random runs saw on a pipe, as a list of at most one; or a run on which there are two."""
+    """Return the value of a pipe in random runs, as a list of at most one; or a run with two values."""
     known: list[Value] = []
     for sample in sampled.samples:
         here: list[Value] = []

@@ -3,12 +3,12 @@
 A truncation of a pipeline P is a pipeline T with some of the processors. It is as good as P
 - stepwise, if both emit the same events at every step. Equivalently: their outputs are equal for all finite input
   streams, since what was emitted up to a step is the output on the input up to it;
-- up to pace, if T only speaks earlier: on every input the output of T begins with that of P; it is at most `lead`
+- up to pace, if T only emits earlier: on every input the output of T begins with that of P; it is at most `lead`
   events longer; and whenever it is longer, some continuation of the input makes P emit what it lacks.
-The paper's sequence equivalence alone would not do: a pipeline that never speaks is sequence equivalent to all.
+The paper's sequence equivalence alone is too weak: a pipeline that never emits is sequence equivalent to all.
 
 Truncations are short cuts (`truncate`), the removal of processors that no output depends on, and of those on which
-only outputs depend that never speak. Random runs refute most short cuts; the others are given to the engine.
+only outputs depend that never emit. Random runs refute most short cuts; an engine decides the others.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from workbench.verify.finding import BEFORE_OVERFLOW, Finding
 
 @dataclass(frozen=True)
 class Dead:
-    """A short cut that changes nothing, in the sense of `mode`, which `verdict` is about."""
+    """A short cut that changes nothing, in the sense of `mode`; `verdict` proves it."""
 
     truncation: Truncation
     mode: PathMode
@@ -60,10 +60,10 @@ class Needed:
 
     Attributes
     ----------
-    verdict: of the short cut from one of its inputs where there is one of its type; else that its outputs speak, which
-        they would not do without it. The counterexample shows the difference.
-    without: what would be different, in words.
-    reason: why it is not known whether some short cut could do without it; empty if every one was refuted.
+    verdict: on the short cut from one of its inputs, if one has its type; else on whether its outputs emit, which they
+        would not do without it. The counterexample shows the difference.
+    without: the difference, in words.
+    reason: why it is not known whether some short cut could replace it; empty if every one was refuted.
     """
 
     node: str
@@ -79,18 +79,18 @@ class Needed:
 
 @dataclass(frozen=True)
 class DeadPaths:
-    """What can be deleted from a pipeline.
+    """The processors that can be deleted from a pipeline.
 
     Attributes
     ----------
-    pipeline: flat and resolved; everything else speaks of its processors.
+    pipeline: flat and resolved; everything else refers to its processors.
     unread: processors that no output depends on.
-    silent: output that never speaks to its verdict.
+    silent: outputs that never emit, with their verdicts.
     unheard: processors on which only such outputs depend.
     dead: the short cuts that change nothing, each on its own.
     needed: the processors that cannot be deleted.
-    reduced: the pipeline after short cuts taken together, one after the other and the largest first, as long as nothing
-        changes; not always the smallest there is. None where nothing can be deleted.
+    reduced: the pipeline after a sequence of short cuts, the largest first, as long as nothing changes; not always the
+        smallest possible. None if nothing can be deleted.
     """
 
     pipeline: Pipeline
@@ -103,7 +103,7 @@ class DeadPaths:
 
     @property
     def deletable(self) -> tuple[str, ...]:
-        """The processors of which each can be deleted, alone or with others, in the pipeline's order."""
+        """The processors that can be deleted, alone or with others, in the pipeline's order."""
         found = {*self.unread, *self.unheard, *(name for dead in self.dead for name in dead.truncation.removed)}
         return tuple(node.name for node in self.pipeline.nodes if node.name in found)
 
@@ -111,14 +111,14 @@ class DeadPaths:
         return f"<dead paths of {self.pipeline.name}: {', '.join(self.deletable) or 'nothing'} can be deleted>"
 
     def best(self, node: str) -> Dead | None:
-        """The short cut that deletes a processor: stepwise if there is one, and with the fewest others."""
+        """Return the short cut that deletes a processor: stepwise if there is one, and with the fewest others."""
         able = [dead for dead in self.dead if node in dead.truncation.removed]
         return min(able, key=lambda d: (MODES.index(d.mode), len(d.truncation.removed)), default=None)
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """A pipeline with less in it, and the verdict that it is as good; None where no engine was needed."""
+    """A smaller pipeline, and the verdict that it is as good; None if no engine was needed."""
 
     pipeline: Pipeline
     removed: tuple[str, ...]
@@ -127,7 +127,7 @@ class Reduced:
 
 
 def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
-    """What `dead_paths` finds, as an analysis."""
+    """Return the findings of `dead_paths`, as an analysis."""
     found = dead_paths(pipeline, settings)
     needed = tuple(_report_needed(each) for each in found.needed)
     dead = [_report_dead(each, each.truncation.node) for each in found.dead]
@@ -144,12 +144,12 @@ def dead_path_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
 
 
 def dead_path_lines(found: Sequence[Finding]) -> list[str]:
-    """What can be deleted, what is needed, and what would do together."""
+    """Return lines on what can be deleted, what is needed, and what would do together."""
     return found[0].says.splitlines()
 
 
 def _report_dead(dead: Dead, name: str) -> Finding:
-    """That a short cut deletes a processor."""
+    """Report that a short cut deletes a processor."""
     cut = dead.truncation
     others = [f"'{other}'" for other in cut.removed if other != name]
     also = f" (and {', '.join(others)} with it)" if others else ""
@@ -189,9 +189,9 @@ def _list_lines(found: DeadPaths, needed: Sequence[Finding]) -> Iterator[str]:
 
 
 def dead_paths(pipeline: AnyProgram, settings: Settings | None = None) -> DeadPaths:
-    """Everything that can be deleted without changing the output, and a counterexample for everything that cannot.
+    """Find everything that can be deleted without changing the output, and a counterexample for everything else.
 
-    Where bounds that nobody has chosen leave that open, larger ones are tried, as in `check`.
+    If the default bounds leave that open, larger ones are tried, as in `check`.
     """
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
@@ -229,8 +229,8 @@ class _Search:
 
     Attributes
     ----------
-    pipeline: flat and resolved; all of it is read.
-    silent, speaking: the outputs that are known never to speak, and the others, each with its verdict.
+    pipeline: flat and resolved, without unread processors.
+    silent, speaking: the outputs that are known never to emit, and the others, each with its verdict.
     """
 
     def __init__(self, pipeline: Pipeline, settings: Settings) -> None:
@@ -241,7 +241,7 @@ class _Search:
         self.speaking = {name: verdict for name, verdict in verdicts.items() if name not in self.silent}
 
     def short_cuts(self) -> tuple[tuple[Dead, ...], dict[str, str]]:
-        """The short cuts that change nothing, and for processors of which it is not known, why."""
+        """Return the short cuts that change nothing, and the reasons why processors are undecided."""
         sampled = Sampled(self.pipeline, self.settings)
         found: list[Dead] = []
         undecided: dict[str, str] = {}
@@ -261,7 +261,7 @@ class _Search:
         return Truncated(self.pipeline, truncated, self.settings)
 
     def find_needed(self, name: str, reason: str) -> Needed:
-        """What is different without a processor; `reason`: why it is not known whether a short cut can do without."""
+        """Find the difference without a processor; `reason`: why it is not known whether a short cut can replace it."""
         for cut in truncations(self.pipeline):
             if cut.node == name and cut.direct:
                 verdict = self._put_beside(cut.pipeline).compare("up to pace")
@@ -271,12 +271,12 @@ class _Search:
         outputs = find_reached_outputs(self.pipeline, self.pipeline.node(name))
         output = next(output for output in outputs if output in self.speaking)
         verdict = self.speaking[output]
-        if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
+        if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever emits
             reason = reason or verdict.reason or BOUNDS_EARLY
         return Needed(name, verdict, f"without it '{output}' would not speak{_name_last_step(verdict)}", reason)
 
     def reduce(self, dead: Sequence[Dead]) -> Reduced | None:
-        """Short cuts one on top of the other, as long as the whole stays as good."""
+        """Apply short cuts one after the other, as long as the whole stays as good."""
         best: Reduced | None = None
         for found in sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed))):
             current, cut = self.pipeline if best is None else best.pipeline, found.truncation
@@ -291,7 +291,7 @@ class _Search:
 
 
 def _find_unrefuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
-    """The modes that no random run refutes. Stepwise equivalence is the stronger one."""
+    """Return the modes that no random run refutes. Stepwise equivalence is the stronger one."""
     other = Sampled(truncated, settings)
     able = list(MODES)
     for sample in sampled.samples:
@@ -306,7 +306,7 @@ def _find_unrefuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -
 
 
 def _begins_with(longer: Iterable[list[Any]], shorter: Iterable[list[Any]]) -> bool:
-    """Whether the events of one begin with those of the other, at no step later."""
+    """Whether the events of one begin with those of the other, at no later step."""
     emitted, wanted = itertools.accumulate(longer), itertools.accumulate(shorter)
     return all(a[: len(b)] == b for a, b in zip(emitted, wanted, strict=True))
 

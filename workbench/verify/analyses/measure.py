@@ -1,16 +1,16 @@
-"""The most steps that something takes, with the run that shows it: from an event to what it causes, and in silence.
+"""Measures in steps, with the run that shows each: latency from an event to its effect, and the longest silence.
 
 Latency: an output event is caused by the input events from which a chain of firings leads to it, each firing consuming
-what the one before has emitted (`tagged` says why memories do not count). Latency is therefore the time that events
-spend in queues. Steps are counted that carry an input event; an output in the same step has latency 0. Where an event
+what the one before has emitted (`tagged` explains why memories do not count). Latency is therefore the time that
+events spend in queues. Only steps with an input event count; an output in the same step has latency 0. If an event
 causes several outputs, the last one counts. One tagged event, chosen freely by the environment, stands for all.
 
 Silence: a silent step carries an input event and no output. The longest silence is the smallest k for which
 `bounded-liveness(k)` holds.
 
 Both are longest paths inside a set of states, found in one search: the states from which a tagged output is still to
-come, and those in which a silent step begins. The engine peels states off round by round; a set of which nothing peels
-off any more is one in which a run can stay for ever.
+come, and those in which a silent step begins. The engine peels states off round by round; if nothing peels off any
+more, a run can stay in the set for ever.
 """
 
 from __future__ import annotations
@@ -52,16 +52,15 @@ MEASURE = {
     "what": "about", "steps": "steps", "unbounded": "unbounded", "verdict": "outcome", "reason": "reason",
     "seconds": "seconds", "assumptions": "rests_on", "witness": "witness",
 }  # fmt: skip
-"""The form of what is measured: `steps` is the greatest number, None where there is none, or it was not found."""
+"""The form of a measure: `steps` is the maximum, None if there is none, or it was not found."""
 
 
 def find_longest(
     pipeline: Program, longest: Property, fewer: Callable[[int], Property], settings: Settings
 ) -> tuple[Verdict, Trace | None]:
-    """The verdict on how many steps in a row something can last, and a run that shows it.
+    """Return the verdict on the maximum number of consecutive steps of something, and a run that shows it.
 
-    Where there is a greatest number, the run is from another algorithm: a shortest one that refutes a counter of
-    `fewer` steps.
+    If there is a maximum, the run is from another algorithm: a shortest one that refutes a counter of `fewer` steps.
     """
     verdict = check(pipeline, longest, settings)
     if not verdict.length:
@@ -70,16 +69,16 @@ def find_longest(
 
 
 def measure(what: str, verdict: Verdict, steps: int | None, witness: Trace | None, **between: str) -> Finding:
-    """The largest number of steps of something.
+    """Make the finding of a maximum number of steps.
 
     Parameters
     ----------
-    verdict: of the search: `holds`: there is a largest number, `steps`; `holds-within-bounds`: `steps` is the largest
+    verdict: of the search: `holds`: there is a maximum, `steps`; `holds-within-bounds`: `steps` is the maximum
         before a queue overflows (or a checked number leaves its domain), and a lower bound beyond; `fails`: there is
         none, and the counterexample is a lasso on which it grows for ever.
-    steps: the number; None where there is none, or it was not found.
+    steps: the number; None if there is none, or it was not found.
     witness: a run that reaches the number, or the lasso.
-    between: what else JSON has, before all.
+    between: further entries of JSON, before all others.
     """
     data = {
         "steps": steps, "unbounded": verdict.outcome is Outcome.FAILS, "reason": verdict.reason,
@@ -107,11 +106,11 @@ def _words(verdict: Verdict, steps: int | None) -> str:
 
 
 WATCH = "latency"
-"""The observer that knows whether the tagged event has come."""
+"""The name of the observer that stores whether the tagged event has come."""
 
 
 def _watch(system: System, source: str) -> tuple[System, Term]:
-    """The system with an observer, and whether the tagged event comes at this step or came before."""
+    """Return the system with an observer, and whether the tagged event comes at this step or came before."""
     entry = system.pipes[f"{source}.{FIRST}"]
     before = var(f"{WATCH}:before", BOOL)
     since = var(f"{WATCH}:since", BOOL)
@@ -120,25 +119,25 @@ def _watch(system: System, source: str) -> tuple[System, Term]:
 
 
 def _is_caused(system: System, output: str) -> Term:
-    """An event that the tagged one causes comes out."""
+    """Return the condition that an output carries an event which the tagged one causes."""
     slots = pipe_named(system, output).slots
     found: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
     return found
 
 
 def _counts(system: System) -> Term:
-    """Steps that carry an input event, and those that a delayed event waits for."""
+    """Return the condition that a step carries an input event, or that a delayed event waits for it."""
     found: Term = disjunction([*arrivals(system), system.waits])
     return found
 
 
 def waiting(source: str, output: str) -> Property:
-    """How many steps in a row it takes until the last output that the tagged event causes, both ends included."""
+    """Return the property of how many consecutive steps it takes until the last output that the tagged event causes."""
 
     def question(system: System) -> Question:
         watched, since = _watch(system, source)
         to_come = build("EF", atom(_is_caused(system, output)))
-        # every step counts, so every input is in the model
+        # every step counts (both ends included), so every input is in the model
         some = atom(both(since, _counts(system)))
         text = f"an event of '{source}' waits, and what it causes on '{output}' can come later and later"
         return Question(watched, "longest", build("and", some, to_come), failure=text)
@@ -147,7 +146,7 @@ def waiting(source: str, output: str) -> Property:
 
 
 def latency_below(source: str, output: str, k: int) -> Property:
-    """No output comes `k` steps or more after the tagged event that causes it."""
+    """Return the property that no output comes `k` steps or more after the tagged event that causes it."""
 
     def question(system: System) -> Question:
         watched, since = _watch(system, source)
@@ -163,7 +162,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
 
 
 def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings | None = None) -> Finding:
-    """The most steps from an event of an input to an output event that it causes: `measure`."""
+    """Measure the maximum number of steps from an event of an input to an output event that it causes."""
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
@@ -182,14 +181,14 @@ def latency(pipeline: AnyProgram, source: str, output: str, settings: Settings |
 
 
 def _untag(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
-    """The run of the pipeline itself."""
+    """Return the run of the pipeline itself."""
     inputs = [{n: v[0] if n == source else v for n, v in step.inputs.items()} for step in trace.steps]
     found = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
     return replace(found, replay=trace.replay) if trace.gap else found
 
 
 def latencies(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
-    """The latency from every input to every output that pipes lead to from it."""
+    """Measure the latency from every input to every output that depends on it."""
     pipeline = program_of(pipeline).pipeline
     before = {
         output: {pipe, *(read for node in pipeline.upstream([pipe]) for read in node.inputs)}
@@ -207,7 +206,7 @@ def latencies(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[F
 
 
 def silent_steps() -> Property:
-    """How many silent steps in a row there can be; it `fails` where there can be any number."""
+    """Return the property of how many consecutive silent steps there can be; it `fails` if there is no maximum."""
 
     def falls_silent(system: System) -> Formula:
         if system.pending:
@@ -221,11 +220,11 @@ def silent_steps() -> Property:
 
 
 def longest_silence(pipeline: AnyProgram, settings: Settings | None = None, output: str | None = None) -> Finding:
-    """The most steps in a row that carry an input event and no output event: `measure`.
+    """Measure the maximum number of consecutive steps that carry an input event and no output event.
 
     Parameters
     ----------
-    output: listen to this output only; None: a step on which any output speaks is not silent.
+    output: the only output to consider; None: a step on which any output emits is not silent.
     """
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
@@ -239,12 +238,12 @@ def longest_silence(pipeline: AnyProgram, settings: Settings | None = None, outp
 
 
 def silences(pipeline: Pipeline, settings: Settings) -> list[Finding]:
-    """The longest silence, of all outputs together and of each."""
+    """Measure the longest silence, of all outputs together and of each."""
     names = [name for name, _ in pipeline.outputs] if pipeline.out_arity > 1 else []
     return [longest_silence(pipeline, settings, name) for name in (None, *names)]
 
 
 def _with_output(pipeline: Program, output: str) -> Pipeline:
-    """The pipeline with one of its outputs only."""
+    """Return the pipeline with one of its outputs only."""
     flat = flatten(pipeline)
     return replace(flat, outputs=((output, flat.pipe(output)),))

@@ -1,10 +1,10 @@
 """Whether the outputs depend on the order in which events of several inputs arrive.
 
-They do not, where every processor waits for a complete front. Then a processor's i-th firing consumes the i-th event of
+They do not if every processor waits for a complete front. Then a processor's i-th firing consumes the i-th event of
 each of its inputs, whenever these came, so its output streams are a function of its input streams; and so are, by
 induction over the acyclic graph, those of the pipeline (G. Kahn, The semantics of a simple language for parallel
-programming, IFIP 1974; docs/reference/analyses.md has the proof). What can depend on the order is at which step an
-event comes out, events of different outputs relative to each other, and which queues overflow. The last is asked here.
+programming, IFIP 1974; docs/reference/analyses.md has the proof). What can depend on the order is the step at which
+an event is emitted, the order of events of different outputs, and which queues overflow. This module decides the last.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ARGUMENT = "every processor waits for a complete front, so its outputs are a fun
 
 
 def fits(queue: str) -> Property:
-    """No event ever arrives at this queue when it is full."""
+    """Return the property that no event ever arrives at this queue when it is full."""
     failure = f"an event arrives at the full queue '{queue}'"
     return invariant(
         f"no overflow of {queue}", lambda s: negate(overflow_of([queue_named(s, queue)])), failure, about_overflow=True
@@ -46,11 +46,11 @@ def fits(queue: str) -> Property:
 
 
 def order(pipeline: Program, settings: Settings | None = None) -> Finding:
-    """What depends on the order in which the inputs' events arrive.
+    """Find what depends on the order in which the inputs' events arrive.
 
-    It has the open inputs, whether the sequence on every output is a function of those on the inputs, the processors
-    that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue when it
-    `Overflows`, with a run to it; no queue where there is one input only.
+    The finding has the open inputs, whether the sequence on every output is a function of those on the inputs, the
+    processors that do not wait for a complete front (`unsure`: nothing is known of what they feed), and for each queue
+    when it `Overflows`, with a run to it; no queue if there is one input only.
     """
     settings = (settings or Settings()).fit(pipeline)
     flat = settings.flat(pipeline)
@@ -77,7 +77,7 @@ def order(pipeline: Program, settings: Settings | None = None) -> Finding:
 
 
 def _decide_queue(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[Verdict, Verdict | None]:
-    """That a queue does not overflow, whatever the order, and with all inputs in the same steps."""
+    """Decide whether a queue never overflows, in any order, and with all inputs in the same steps."""
     free = check(pipeline, fits(queue), replace(settings, environment=Environment("free")))
     if free.outcome is not Outcome.FAILS:
         return free, None
@@ -85,7 +85,7 @@ def _decide_queue(pipeline: Pipeline, queue: str, settings: Settings) -> tuple[V
 
 
 def _report_queue(queue: str, free: Verdict, together: Verdict | None, *, others: bool) -> Finding:
-    """When a queue overflows; where another one can, nothing is known of what follows."""
+    """Report when a queue overflows; if another one can, nothing is known of what follows."""
     overflows = Overflows.SOME_ORDERS
     if Outcome.UNKNOWN in (free.outcome, together and together.outcome):
         overflows = Overflows.UNKNOWN
@@ -99,12 +99,12 @@ def _report_queue(queue: str, free: Verdict, together: Verdict | None, *, others
 
 
 def order_findings(pipeline: Program, settings: Settings) -> tuple[Finding]:
-    """What `order` finds, as an analysis."""
+    """Return the finding of `order`, as an analysis."""
     return (order(pipeline, settings),)
 
 
 def order_lines(found: Sequence[Finding]) -> Iterator[str]:
-    """What depends on the order, and a line for each queue."""
+    """Yield what depends on the order, and a line for each queue."""
     (whole,) = found
     unsure = whole["unsure"] and len(whole["inputs"]) > 1
     yield f"{'?' if unsure else ' '} {whole.says}"

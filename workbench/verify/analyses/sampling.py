@@ -1,4 +1,4 @@
-"""Random runs of a pipeline's model: they refute quickly what an engine need then not be asked."""
+"""Random runs of a pipeline's model: they quickly refute claims, which then need no engine."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from workbench.verify.answer.settings import Settings
 from workbench.verify.ask.environment import Environment
 
 RUNS, STEPS = 12, 24
-"""How many runs there are, and how long each is at most: a few milliseconds together."""
+"""The number of runs, and their maximum length: a few milliseconds together."""
 
 
 class SampledRun(NamedTuple):
-    """One run up to its first overflow: the events on the inputs, and what each step shows."""
+    """One run up to its first overflow: the events on the inputs, and the steps."""
 
     inputs: list[dict[str, Value]]
     steps: list[Step]
 
 
 def fitting(pipeline: Pipeline, settings: Settings) -> Settings:
-    """The settings without the capacities of queues that are gone."""
+    """Return the settings without the capacities of queues that no longer exist."""
     if isinstance(settings.q, int):
         return settings
     return replace(settings, q={queue: size for queue, size in settings.q.items() if queue in pipeline.queues})
 
 
 class Sampled:
-    """A flat, resolved pipeline, run on the same random inputs every time."""
+    """A flat, resolved pipeline that is run on the same random inputs every time."""
 
     def __init__(self, pipeline: Pipeline, settings: Settings) -> None:
         self.pipeline = pipeline
@@ -46,14 +46,14 @@ class Sampled:
 
     @cached_property
     def samples(self) -> list[SampledRun]:
-        """Runs on random inputs."""
+        """The runs on random inputs."""
         chosen = random.Random(0)
         return [
             self.run(list(_draw_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)
         ]
 
     def run(self, inputs: list[dict[str, Value]]) -> SampledRun:
-        """The run on these inputs, up to the last step before something overflows."""
+        """Return the run on these inputs, up to the last step before something overflows."""
         steps = list(self._simulator.trace_before(inputs))
         return SampledRun(inputs[: len(steps)], steps)
 
@@ -61,9 +61,9 @@ class Sampled:
 def _draw_inputs(
     pipeline: Pipeline, env: Environment, chosen: random.Random, length: int
 ) -> Iterator[dict[str, Value]]:
-    """Steps as the environment allows them, each with some event."""
+    """Yield steps that the environment allows, each with some event."""
     names = list(pipeline.ports.arrivals)
-    # every run has its own habit, so that a rare order of events is not rare in all of them
+    # every run has its own probability, so that a rare order of events is not rare in all of them
     weight = chosen.choice((0.3, 0.6, 0.9))
     for _ in range(length):
         present = env.row.draw(chosen, names, weight)
@@ -72,7 +72,7 @@ def _draw_inputs(
 
 
 def _draw_value(domain: Any, chosen: random.Random) -> Value:
-    """A value of a finite domain, without listing a large one."""
+    """Draw a value of a finite domain, without listing a large one."""
     fields = getattr(domain, "fields", None)
     if fields is not None:
         return tuple(_draw_value(field, chosen) for field in fields)

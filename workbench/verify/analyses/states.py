@@ -1,7 +1,7 @@
-"""The states of machines: which are reached, which may follow which, and which are for ever.
+"""The states of machines: which are reached, which may follow which, and which are final.
 
-Each transition that a machine declares, and that it stays where it is, is asked about: an invariant says that it never
-happens. What refutes it is a shortest run on which it does.
+Each declared transition, and staying in each state, is checked: an invariant says that it never happens. A
+counterexample is a shortest run on which it does.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ MACHINE = {"machine": "about", **{name: name for name in ("states", "final", "un
 
 
 def has_machines(pipeline: Program) -> bool:
-    """Whether there is a state machine in a pipeline, in groups too."""
+    """Whether there is a state machine in a pipeline, also in groups."""
     return any(isinstance(node.processor, Moore) for node in flatten(pipeline).nodes)
 
 
 def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Finding, ...]:
-    """What the machines of a pipeline can do, those in groups too; not those that slices and the like hold.
+    """Find what the machines of a pipeline can do, also in groups; not machines inside slices and the like.
 
-    Of each it has the `states`, the first being where it begins; those that are `unreached`, and those that are reached
-    and never left (`final`); and all the `steps` that it may declare: whether there is a run with one, None where that
-    was not decided.
+    Each finding has the `states`, the initial one first; those that are `unreached`, and those that are reached and
+    never left (`final`); and all `steps` that the machine may take: whether some run has it, None if undecided.
     """
     pipeline = program_of(pipeline)
     settings = (settings or Settings()).fit(pipeline)
@@ -58,7 +57,7 @@ def states(pipeline: AnyProgram, settings: Settings | None = None) -> tuple[Find
 
 
 def _step(source: str, target: str, never: Verdict) -> Finding:
-    """What is known of a step from one state to another, or to the same, by the verdict that it never happens."""
+    """Report on a step from one state to another, or to the same, by the verdict that it never happens."""
     happens = None if never.outcome is Outcome.UNKNOWN else never.outcome is Outcome.FAILS
     says = {True: "happens", False: "never happens", None: f"unknown: {never.reason}"}[happens]
     data = {"source": source, "target": target, "happens": happens}
@@ -80,12 +79,12 @@ def _report_machine(name: str, names: tuple[str, ...], steps: tuple[Finding, ...
 
 
 def following(machine: Finding, state: str) -> tuple[str, ...]:
-    """The states that may follow a state of a machine."""
+    """Return the states that may follow a state of a machine."""
     return tuple(step["to"] for step in machine["steps"] if step["from"] == state and step["happens"])
 
 
 def state_lines(found: Sequence[Finding]) -> Iterator[str]:
-    """A line for each state of each machine, and for each step that was declared and never happens."""
+    """Yield a line for each state of each machine, and for each declared step that never happens."""
     for machine in found:
         bounds = BEFORE_OVERFLOW * any(step.outcome is Outcome.WITHIN_BOUNDS for step in machine["steps"])
         for state in machine["states"]:
@@ -105,7 +104,7 @@ def state_lines(found: Sequence[Finding]) -> Iterator[str]:
 
 
 def _never(node: Node, source: str, target: str) -> Property:
-    """The machine never goes from one state to another."""
+    """Return the property that a machine never goes from one state to another."""
     assert isinstance(node.processor, Moore)
     domain = Enum(node.processor.names)
 

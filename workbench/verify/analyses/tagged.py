@@ -1,8 +1,8 @@
 """A pipeline in which one input event is tagged, and the tag follows everything the event causes.
 
-What one firing of a processor emits is caused by the front that it consumes, and by nothing else: a memory (the total
-of a `cumulate`, the earlier events of a window) is not on its way anywhere. So every event is paired with a Boolean,
-a tag is handed from a front to the results of that firing, and since queues hold pairs the tag waits where its event
+The results of one firing of a processor are caused by the front that it consumes, and by nothing else: a memory (the
+total of a `cumulate`, the earlier events of a window) is not on its way anywhere. So every event is paired with a
+Boolean, a firing hands the tag of its front to its results, and since queues hold pairs the tag waits where its event
 waits. Values and firings are those of the pipeline itself.
 """
 
@@ -41,13 +41,13 @@ FIRST, PLAIN = "tagged", "plain"
 
 
 def _of_inner(name: str) -> Any:
-    """A property of a processor on tagged events that is that of the one inside."""
+    """Return a property of a processor on tagged events that delegates to the inner one."""
     return property(attrgetter(f"inner.{name}"))
 
 
 @dataclass(frozen=True)
 class Tagged(Processor):
-    """A processor on events paired with tags: what comes of a front is tagged if any event of the front is."""
+    """A processor on events paired with tags: results are tagged if any event of the front is."""
 
     inner: Processor
 
@@ -64,7 +64,7 @@ class Tagged(Processor):
         return tuple(Tuple((domain, BOOL)) for domain in self.inner.results(_strip_tags(inputs)))
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
-        """The results of stepping: tags have no meaning apart from firings."""
+        """Return the results of stepping: tags have no meaning apart from firings."""
         return self._collect_results(streams, ended=True)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
@@ -105,7 +105,7 @@ class Tagged(Processor):
         return state, tuple(_with_tag(out, tag) for out in results)
 
     def _split(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-        """A front without its tags, and whether there is one."""
+        """Return a front without its tags, and whether there is one."""
         return tuple(value for value, _ in front), disjunction(tag for _, tag in front)
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Tagged(Processor):
 
 
 class TaggedVerdicts(Tagged, Deferring):
-    """The same of a processor in which positions wait."""
+    """A processor on tagged events in which positions wait."""
 
     room, defers = map(_of_inner, ("room", "defers"))
 
@@ -127,7 +127,7 @@ class TaggedVerdicts(Tagged, Deferring):
 
 
 class TaggedNews(Tagged, Listening):
-    """The same of a processor that hears what its inputs bring."""
+    """A processor on tagged events that listens to its inputs."""
 
     def _split(self, front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         plain, tags = list[Maybe](), list[Any]()
@@ -140,7 +140,7 @@ class TaggedNews(Tagged, Listening):
 
 @dataclass(frozen=True)
 class FirstTag(Processor):
-    """Lets the first tag through: at most one event is tagged, whichever the environment chose."""
+    """A processor that passes the first tag only: at most one event is tagged, chosen by the environment."""
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
         (stream,) = streams
@@ -160,7 +160,7 @@ class FirstTag(Processor):
 
 
 UNTAGGED = ApplyFunction(Function("untagged", 1, lambda value: (value, False)))
-"""Pairs every event with no tag."""
+"""A processor that pairs every event with the tag false."""
 
 
 def _strip_tags(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -177,7 +177,7 @@ def _with_tag(out: Emission, tag: Any) -> Emission:
 
 
 def _tag_processor(processor: Processor) -> Processor:
-    """The processor on tagged events. What is on a faulty pipe keeps its tag: only the condition looks at values."""
+    """Return the processor on tagged events. A fault keeps the tags of events: only its condition reads values."""
     if not isinstance(processor, Unreliable):
         if isinstance(processor, Deferring):
             return TaggedVerdicts(processor)
@@ -187,7 +187,7 @@ def _tag_processor(processor: Processor) -> Processor:
 
 
 def tag_events(pipeline: Pipeline, source: str) -> Pipeline:
-    """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
+    """Return a flat pipeline on tagged events; the environment chooses the tag on the input `source`."""
     pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name in pipeline.ports.arrivals}
     inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)
     entries = [Node(pipe, FirstTag() if name == source else UNTAGGED, (name,), (pipe,)) for name, pipe in pairs.items()]

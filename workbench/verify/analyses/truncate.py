@@ -1,7 +1,7 @@
 """Truncated pipelines: the same pipeline with some of its processors deleted (TIME 2021, section 4.1).
 
-A short cut from pipe i to pipe o deletes the path between them: whoever reads o reads i instead. Processors that no
-output depends on any more go with it. `dead_paths` says what it means that such a pipeline is as good as the whole:
+A short cut from pipe i to pipe o deletes the path between them: the readers of o read i instead. Processors that no
+output depends on any more are deleted, too. `dead_paths` defines when such a pipeline is as good as the whole:
 stepwise, or up to pace.
 """
 
@@ -35,11 +35,11 @@ class Truncation:
 
     Attributes
     ----------
-    node: the processor whose outputs nobody reads any more.
+    node: the processor whose outputs are not read any more.
     source: the pipe that is read in their place.
-    pipeline: what is left.
-    removed: the processors that are gone, `node` among them.
-    direct: the source is an input of the node.
+    pipeline: the remaining pipeline.
+    removed: the deleted processors, `node` among them.
+    direct: whether the source is an input of the node.
     """
 
     node: str
@@ -53,17 +53,17 @@ class Truncation:
 
 
 def truncations(pipeline: Pipeline) -> Iterator[Truncation]:
-    """Every short cut around a processor: from a pipe that leads to it, of the domain of its outputs."""
+    """Yield every short cut around a processor: from a pipe that leads to it, of the domain of its outputs."""
     for node in pipeline.nodes:
         ancestors = {pipe for each in pipeline.upstream(node.outputs) for pipe in each.inputs}
-        # nearest first: those that delete least
+        # nearest first: they delete least
         for source in reversed([pipe for pipe in pipeline.domains if pipe in ancestors]):
             if all(same_domain(pipeline.domains[source], pipeline.domains[output]) for output in node.outputs):
                 yield short_cut(pipeline, node, source)
 
 
 def short_cut(pipeline: Pipeline, node: Node, source: str) -> Truncation:
-    """The pipeline in which `source` is read in place of every output of `node`."""
+    """Return the pipeline in which `source` is read in place of every output of `node`."""
     instead = dict.fromkeys(node.outputs, source)
     nodes = tuple(replace(n, inputs=tuple(instead.get(p, p) for p in n.inputs)) for n in pipeline.nodes)
     outputs = tuple((name, instead.get(pipe, pipe)) for name, pipe in pipeline.outputs)
@@ -74,7 +74,7 @@ def short_cut(pipeline: Pipeline, node: Node, source: str) -> Truncation:
 
 
 def without_unread(pipeline: Pipeline) -> Pipeline:
-    """The pipeline without the processors that no output depends on."""
+    """Return the pipeline without the processors that no output depends on."""
     nodes = pipeline.upstream(pipe for _, pipe in pipeline.outputs)
     queues = {queue for node in nodes for queue in node.queues}
     capacities = {queue: size for queue, size in pipeline.capacities.items() if queue in queues}
@@ -82,7 +82,7 @@ def without_unread(pipeline: Pipeline) -> Pipeline:
 
 
 def find_reached_outputs(pipeline: Pipeline, node: Node) -> tuple[str, ...]:
-    """The outputs that depend on a processor."""
+    """Return the outputs that depend on a processor."""
     return tuple(name for name, pipe in pipeline.outputs if node in pipeline.upstream([pipe]))
 
 
@@ -96,12 +96,12 @@ FULLER = "with less in it, the pipeline needs longer queues"
 
 
 def lead(settings: Settings) -> int:
-    """By how many events a truncation may be ahead: the capacity of queues, one at least."""
+    """Return the number of events by which a truncation may be ahead: the capacity of queues, at least one."""
     return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
 
 
 ROOMS = 1, 2, 4
-"""How many times the room of the pipeline's queues those of a truncation have, in turn."""
+"""Factors by which the queues of a truncation are longer than the pipeline's, in the order of trial."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class Truncated:
     settings: Settings
 
     def compare(self, mode: PathMode) -> Verdict:
-        """Whether the truncation is as good as the pipeline.
+        """Decide whether the truncation is as good as the pipeline.
 
-        Within bounds a verdict is about the runs on which no queue of the pipeline overflows; where it is not, since
-        one of the truncation overflows first whatever room it has, nothing is known.
+        Within bounds a verdict is about the runs on which no queue of the pipeline overflows. If a queue of the
+        truncation overflows first with any capacity, nothing is known.
         """
         for times in ROOMS:
             verdict = discount_early(self._compare(mode, times))
@@ -128,9 +128,9 @@ class Truncated:
         return replace(verdict, outcome=Outcome.UNKNOWN, reason=FULLER)
 
     def is_as_good(self, verdict: Verdict, speaking: Mapping[str, Verdict]) -> bool:
-        """Whether the verdict of a comparison is worth something.
+        """Whether the verdict of a comparison is conclusive.
 
-        Within bounds it is if something was compared: each output that speaks can come from both pipelines before a
+        Within bounds it is if something was compared: each output that emits can come from both pipelines before a
         queue overflows.
         """
         if verdict.outcome is not Outcome.WITHIN_BOUNDS:
@@ -156,12 +156,12 @@ class Truncated:
         return verdict
 
     def _put_beside(self, mode: EquivalenceMode, times: int = 1) -> tuple[Pipeline, Property, Settings]:
-        """Both side by side, that they agree, and settings with the capacities of the queues; see `ROOMS`."""
+        """Return both side by side, the property that they agree, and settings with capacities; see `ROOMS`."""
         whole, truncated = replace(self.pipeline, name="whole"), replace(self.truncated, name="truncated")
         both, same = side_by_side(whole, truncated, mode)
         sizes = _spread(flatten(both), self.settings)
         sizes |= {queue: sizes[queue] * times for queue in sizes if queue.startswith("truncated.")}
-        for node in both.nodes:  # where events meet: overflow would hide that more wait than may
+        for node in both.nodes:  # where events meet: an overflow would hide that more wait than may
             if node.queues:
                 left, right = (both.widths[pipe] or 1 for pipe in node.inputs)
                 sizes |= {f"{node.name}.left": left, f"{node.name}.right": lead(self.settings) + right}
@@ -169,7 +169,7 @@ class Truncated:
 
 
 def _fits() -> Property:
-    """Where a queue of the truncation overflows, one of the whole pipeline does at that step, or has."""
+    """Return the property that a queue of the truncation never overflows before one of the whole pipeline."""
 
     def term(system: System) -> Any:
         ours = [queue for name, queue in system.queues.items() if name.startswith("whole.")]
@@ -180,7 +180,7 @@ def _fits() -> Property:
 
 
 def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
-    """No event of the whole pipeline waits for the truncated one, and few the other way round."""
+    """Yield the properties that no event of the whole pipeline waits for the truncated one, and few the other way."""
 
     def bounded(queue: str, size: int) -> Property:
         return always(lambda s: LE(s.queues[queue].length, size), f"queue({queue}).length <= {size}")
@@ -191,9 +191,9 @@ def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
 
 
 def _catches_up(name: str, *, strictly: bool = False) -> Property:
-    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them.
+    """Return the property that the whole pipeline can still emit the next event that the truncated one has waiting.
 
-    strictly: before a queue overflows, where else it is enough that one does.
+    strictly: before a queue overflows; otherwise an overflow is enough.
     """
 
     def next_comes(system: System) -> Formula:
@@ -207,7 +207,7 @@ def _catches_up(name: str, *, strictly: bool = False) -> Property:
 
 
 def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
-    """Capacities of the queues side by side (`whole.add.left`), from those of the pipeline's queues (`add.left`)."""
+    """Return capacities of the queues side by side (`whole.add.left`), from those of the pipeline (`add.left`)."""
     found = dict(flat.capacities)
     for queue in flat.queues:
         own = queue.partition(".")[2]
