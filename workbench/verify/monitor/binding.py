@@ -1,7 +1,7 @@
-"""Binding the inputs of a pipeline to an SMV system: which expression gives each, of which type, and whether it fits.
+"""Binding the inputs of a pipeline to an SMV system: the expression and the type of each, and whether it fits.
 
-What the system gives must lie in the input's domain. Where the types do not say so, the engine is asked, on the system
-alone: nothing wraps, and an error names the value and the step of a run in which it comes.
+The values of the system must lie in the input's domain. If the types do not guarantee that, the engine checks it, on
+the system alone: nothing wraps, and an error names the value and the step of a run in which it occurs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from workbench.verify.decide.table import complete_engine
 from workbench.verify.monitor.driven import Driven, Wire
 
 LARGEST_WORD = 12
-"""Bits of a word that is converted to a number."""
+"""Maximum number of bits of a word that is converted to a number."""
 
 
 class Undecided(EngineError):
-    """The inputs could not be bound within the limits, or the engine crashed over it."""
+    """The inputs could not be bound within the limits, or the engine crashed meanwhile."""
 
 
 def drive(
@@ -46,7 +46,7 @@ def drive(
     engine: str = "auto",
     limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
 ) -> Driven:
-    """The environment in which `source` drives the inputs of a pipeline over finite domains.
+    """Return the environment in which `source` drives the inputs of a pipeline over finite domains.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def drive(
 
     Raises
     ------
-    InputError: an input has nothing to be bound to, or something else is bound. LanguageError: no expression.
-    TypingError: an expression gives values of another kind. DomainError: it gives a value outside of the domain.
+    InputError: an input has no expression, or a name in `bind` or `when` is no input. LanguageError: no expression.
+    TypingError: an expression has another type. DomainError: its value lies outside of the domain.
     EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
     wanted = _bind_term(source, pipeline.ports, dict(bind or {}), dict(when or {}))
@@ -71,7 +71,7 @@ def drive(
 
 
 def _bind_term(source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]) -> list[Wire]:
-    """Of each input its presence, and then its parts."""
+    """Return, for each input, its presence, and then its parts."""
     found = list[Wire]()
     for name in ports.arrivals:
         condition = when.pop(name, "TRUE")
@@ -107,7 +107,7 @@ def _words(presence: Wire, *parts: Wire) -> str:
 
 
 class _Driver:
-    """Finds out, by asking the engine, what type each expression has and whether its values fit."""
+    """The search for the type of each expression, and whether its values fit, by queries to an engine."""
 
     def __init__(self, source: SmvSystem, engine: str, limits: EngineLimits) -> None:
         self.source, self.engine, self.limits = source, complete_engine(engine), limits
@@ -115,14 +115,14 @@ class _Driver:
         self.definitions: dict[str, str] = {}
 
     def wires(self, wanted: Sequence[Wire]) -> tuple[Wire, ...]:
-        # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
+        # errors of the system itself come first; CTL looks for fair runs, too
         self._check("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
         named = tuple(leaf._replace(given=self._name(leaf)) for leaf in wanted)
         presence = {leaf.of: leaf.given for leaf in named if leaf.is_presence}
         return named if self._fits(named) else tuple(self._fit(leaf, presence[leaf.of]) for leaf in named)
 
     def _name(self, leaf: Wire) -> str:
-        """How a model speaks of an expression: a name of the system as it is, anything else by a DEFINE."""
+        """Return the name of an expression in a model: a name of the system as it is, anything else as a DEFINE."""
         if leaf.text in ("TRUE", "FALSE"):
             return leaf.text
         first = leaf.text.partition(".")[0]
@@ -143,7 +143,7 @@ class _Driver:
         return f"{self.name}.{name}"
 
     def _fits(self, leaves: Sequence[Wire]) -> bool:
-        """Whether the types alone say that these values lie in their domains: NuSMV then takes the assignment."""
+        """Whether the types alone guarantee that these values lie in their domains: NuSMV accepts the assignment."""
         fit = self.source.fresh("fit")
         lines = []
         for number, leaf in enumerate(leaves):
@@ -152,7 +152,7 @@ class _Driver:
         return not self._find_error("\n".join(lines), "FALSE")
 
     def _fit(self, leaf: Wire, present: str) -> Wire:
-        """A leaf that may need a conversion, or a proof that its values lie in its domain."""
+        """Return the leaf, with a conversion or a proof that its values lie in its domain where necessary."""
         if self._fits([leaf]):
             return leaf
         given = leaf.given
@@ -172,7 +172,7 @@ class _Driver:
         raise self._report_type(leaf, "truth values", "compare it, e.g. count > 0")
 
     def _read_word(self, leaf: Wire) -> str:
-        """A word as a number, which takes a case for each of its values."""
+        """Return a word as a number, which takes a case for each of its values."""
         if not self._find_error("", f"({leaf.given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
                 f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
@@ -193,7 +193,7 @@ class _Driver:
         )
 
     def _stays(self, leaf: Wire, inside: str, present: str) -> None:
-        """That the values stay in the domain whenever the input carries an event."""
+        """Check that the values stay in the domain whenever the input carries an event."""
         constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
         answer = self._check(constants, Query("invar", f"{present} -> ({inside})"), (leaf.given,)).answers[0]
         if answer.trace is not None:
@@ -206,7 +206,7 @@ class _Driver:
             )
 
     def _find_error(self, sections: str, formula: str) -> EngineError | None:
-        """Have the engine read the system with more sections in main; what it says if it does not."""
+        """Have the engine read the system with more sections in main; return its error, if any."""
         try:
             self._check(sections, Query("invar", formula))
         except Undecided:
@@ -231,7 +231,7 @@ def _name_carrier(leaf: Wire) -> str:
 
 
 def _convert_number(domain: Integer | Range, number: str, inside: str) -> str:
-    """A number as a value of a domain; outside of it, where no run comes, it is the default."""
+    """Return a number as a value of a domain; outside of it, where no run comes, it is the default."""
     if not word_width(domain):
         return f"case {inside} : {number}; TRUE : {domain.default}; esac"
     if domain.hi >= CAST_LIMIT:
@@ -241,7 +241,7 @@ def _convert_number(domain: Integer | Range, number: str, inside: str) -> str:
 
 
 def _locate(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:
-    """The engine's message at its place in the user's file, in the names of that file."""
+    """Return the engine's error at its position in the user's file, in the names of that file."""
     where: Location | str = source.path
     lines = source.text.splitlines()
     if isinstance(error.where, Location) and 0 < error.where.line <= len(lines):

@@ -27,11 +27,11 @@ from workbench.verify.decide.table import complete_engine
 
 
 class Wire(NamedTuple):
-    """One scalar part of an input, or its presence, and what gives it.
+    """One scalar part of an input, or its presence, and the expression that gives it.
 
     Attributes
     ----------
-    of, shown: the input, and the name that people know the part by.
+    of, shown: the input, and the name of the part for people.
     local: the qualified name of the leaf in the pipeline's system.
     text: the SMV expression over the states of the system.
     given: the same over the instance of the system in a model, and fitted to the domain; empty before it is typed.
@@ -46,7 +46,7 @@ class Wire(NamedTuple):
 
     @property
     def is_presence(self) -> bool:
-        """Whether it says that the input carries an event."""
+        """Whether the wire gives the presence of events on the input."""
         return self.local.endswith(":present")
 
 
@@ -56,9 +56,9 @@ class Driven(Environment):
 
     Attributes
     ----------
-    wires: what gives each scalar part of each input, and whether the input carries an event.
-    definitions: the DEFINEs that the system gets for that.
-    words: what is bound to what, for people.
+    wires: the expressions of each scalar part of each input, and of its presence.
+    definitions: the DEFINEs that are added to the system for that.
+    words: the bindings, for people.
     """
 
     source: SmvSystem
@@ -73,26 +73,26 @@ class Driven(Environment):
 
     @property
     def reducible(self) -> bool:
-        """Steps without input stay in the model: the system moves on."""
+        """Whether steps without input can be omitted: never, since the system moves on."""
         return False
 
     @property
     def may_end(self) -> bool:
-        """A system runs for ever."""
+        """Whether the streams may end: never, since a system runs for ever."""
         return False
 
     def describe(self, question: Question | None = None) -> str:
-        """For people: what the verdict rests on."""
+        """Describe the assumptions that a verdict rests on."""
         runs = ", over its fair runs" if self.source.fairness else ""
         if question is not None and question.kind == "invar" and self.source.fairness:
             runs = ", over all its runs (COMPASSION is left out)"
         return f"inputs from {self.source.path}{runs}: {self.words}"
 
     def adapt(self, question: Question) -> Question:
-        """The same question, about the steps that carry an input event, over the fair runs of the system.
+        """Return the same question, about the steps that carry an input event, over the fair runs of the system.
 
-        An invariant is asked of the fair runs with CTL. CTL does not see COMPASSION, and LTL would take long for what
-        seldom makes a difference: such a system is asked for the invariant on all of its runs.
+        An invariant on fair runs is a CTL question. CTL does not handle COMPASSION, and LTL would take long for what
+        seldom makes a difference: for such a system the invariant is checked on all runs.
         """
         formula = question.formula
         if question.kind == "ctl" and self.source.fairness == "compassion":
@@ -114,7 +114,7 @@ class Driven(Environment):
         return any(wire.is_presence and wire.text == "TRUE" for wire in self.wires)
 
     def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
-        """The model of the system and the pipeline; every input is in it, so that traces show them all."""
+        """Return the model of the system and the pipeline; every input is in it, so that traces show them all."""
         names = {i.name for i in system.inputs}
         inputs = [Instance(i.name, f"Input {i.name}", self._write_comment(i.name), ()) for i in system.inputs]
         whole = replace(
@@ -139,7 +139,7 @@ class Driven(Environment):
         return "; ".join(w.text for w in self.wires if w.local.startswith(f"{name}:") and w.text != "TRUE")
 
     def outside(self, state: Mapping[str, str]) -> dict[str, str]:
-        """The variables of the system in an engine's state."""
+        """Return the variables of the system in an engine's state."""
         prefix = f"{self.name}."
         own = {name.removeprefix(prefix): text for name, text in state.items() if name.startswith(prefix)}
         return {n: text for n, text in own.items() if n.rpartition(".")[2] not in self.source.transient}
@@ -154,7 +154,7 @@ def follows(model: str, trace: RawTrace, engine: str = "auto", limits: EngineLim
     """Whether the model has the run `trace`: a path from an initial state, or a fair lasso.
 
     A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise the model is
-    confined to the run, and asked whether it comes to the end of it.
+    confined to the run, and the engine decides whether it comes to the end of it.
     """
     checker = complete_engine(engine)
     last = len(trace.steps) - 1

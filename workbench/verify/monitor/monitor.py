@@ -1,7 +1,7 @@
 """Monitors: a pipeline that watches an SMV system, on all runs of the system (TIME 2021, 4.3).
 
-A monitor usually sees one run and says false when it goes wrong. Inside a model checker it sees every run: if it never
-says false, no run of the system violates what it watches for.
+A monitor usually sees one run and emits false when it goes wrong. Inside a model checker it sees every run: if it
+never emits false, no run of the system violates what it watches for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def monitor(
     when: Mapping[str, str] | None = None,
     settings: Settings | None = None,
 ) -> Verdict:
-    """Whether a property of a pipeline (by default: it never says false) holds on all runs of a system.
+    """Decide whether a property of a pipeline (by default: it is never false) holds on all runs of a system.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def monitor(
 
 @dataclass(frozen=True, eq=False)
 class Watching:
-    """A system with the pipeline that watches it, of which several properties can be asked; see `monitor`."""
+    """A system with the pipeline that watches it, of which several properties can be checked; see `monitor`."""
 
     subject: Program
     system: SmvSystem | str
@@ -70,7 +70,7 @@ class Watching:
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
-        if self.subject.pipeline.clocks:  # the system says how much time passes, which may be none
+        if self.subject.pipeline.clocks:  # the system decides how much time passes, which may be none
             from workbench.tesla.model.build import RuleBounds
 
             rules = replace(self.settings.rules or RuleBounds(), still=True)
@@ -78,7 +78,7 @@ class Watching:
 
     @cached_property
     def environment(self) -> Driven:
-        """The inputs, bound to the system."""
+        """The environment in which the system drives the inputs."""
         source = self.system if isinstance(self.system, SmvSystem) else read_system(self.system)
         settings = self.settings
         if settings.environment != Environment():
@@ -92,7 +92,7 @@ class Watching:
             return drive(source, flat, self.bind, self.when, settings.engine, remaining_limits())
 
     def _check_time(self, source: SmvSystem) -> None:
-        """Refused where rules do not know how much time a step of the system takes."""
+        """Refuse a system that does not define how much time its steps take, if there are rules."""
         if self.subject.pipeline.clocks and ELAPSED not in self.bind and ELAPSED not in source.names:
             what = (
                 f"rules in {self.subject.pipeline.name} need the time, and {source.path} does not say how much passes"
@@ -101,7 +101,7 @@ class Watching:
             raise InputError(what, hint=hint)
 
     def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
-        """A property to decide; it takes what `check` takes, but for comparisons."""
+        """Make the problem of a property; it takes what `check` takes, except comparisons."""
         row = PROPERTIES.get(str(prop).partition("(")[0])
         if row is not None and row.mode:
             raise InputError(f"'{prop}' compares two pipelines; it is asked with `workbench equiv`")
@@ -118,22 +118,22 @@ class MonitorProblem(Problem):
 
     @property
     def environment(self) -> Driven:
-        """The inputs, bound to the system."""
+        """The environment in which the system drives the inputs."""
         return self.watch.environment
 
     @property
     def fitting(self) -> Settings:
-        """The settings as they are: what can be bound depends on N."""
+        """The settings as they are: the possible bindings depend on N."""
         return self.settings
 
     def validate(self) -> None:
-        """Build the question and bind the inputs, without asking."""
+        """Build the question and bind the inputs, without a query."""
         question = self.pose(self.settings)[1].question(outline(self.pipeline, self.settings.q))
-        with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
+        with contextlib.suppress(Undecided):  # `decide` reports it for this property, and goes on to the next
             self.watch.environment.adapt(question)
 
     def decide(self) -> Verdict:
-        """The verdict; of one that never says false also whether it says anything."""
+        """Return the verdict; for `never-false` also whether the monitor emits anything."""
         try:
             verdict = super().decide()
         except Undecided as error:  # the inputs could not even be bound
@@ -150,7 +150,7 @@ class MonitorProblem(Problem):
 
 
 def _report_speech(verdict: Verdict) -> Ground:
-    """Whether there is anything that a monitor says: a silent one never says false either."""
+    """Report whether a monitor emits anything: a silent one never emits false either."""
     trace = verdict.counterexample
     if verdict.outcome is Outcome.FAILS and trace:
         first = "first " if trace.shortest else ""
