@@ -1,6 +1,6 @@
-"""The analyses: a row for each, of pipelines and of rules, from which the command, its help and its sections come.
+"""The table of analyses, of pipelines and of rules; the command, its help and its sections come from the rows.
 
-The rule of this module: what a row names is imported when it is asked.
+The rule of this module: what a row names is imported when the analysis runs.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class AnalysisRow:
 
     Attributes
     ----------
-    of: what it is about.
-    title: of its section.
-    ask: what it finds; it takes a pipeline and settings, or `RuleSubject`.
-    nothing: what the section says where there is nothing to ask.
-    key: the name of the findings in JSON; empty: the only one is the whole object.
-    lines: how people read the findings.
-    grounds: what stands above what they rest on; None: that is not printed.
-    refused: what JSON has where it refuses the pipeline; None: then no analysis goes on.
-    applies: whether there is something to ask about, unless it is asked for.
+    of: the subject of the analysis.
+    title: the title of its section.
+    ask: computes the findings; it takes a pipeline and settings, or `RuleSubject`.
+    nothing: the text of the section if there is nothing to analyse.
+    key: the name of the findings in JSON; empty: the only finding is the whole object.
+    lines: formats the findings for people.
+    grounds: the heading of the grounds; None: they are not printed.
+    refused: the JSON if the analysis refuses the pipeline; None: then no analysis goes on.
+    applies: whether the analysis applies to a program when it is not requested explicitly.
     """
 
     name: str
@@ -50,7 +50,7 @@ class AnalysisRow:
 
 
 def _find_function(of: str, function: str) -> Callable[..., Any]:
-    """What a module of analyses has by that name: `module.function`."""
+    """Return the function of a module of analyses, given as `module.function`."""
     module, _, name = function.partition(".")
     return later(f"workbench.verify.{of}.{module}", name)
 
@@ -96,12 +96,12 @@ ROWS = (
 
 
 def analyses(of: Subject) -> dict[str, AnalysisRow]:
-    """The analyses of pipelines, or of rules, by name."""
+    """Return the analyses of pipelines, or of rules, by name."""
     return {row.name: row for row in ROWS if row.of == of}
 
 
 def answers(rules: RuleSet, question: str, **options: Any) -> tuple[Finding, ...]:
-    """The answers to a question about rules, the name of one of their analyses."""
+    """Return the answers to a question about rules, named after one of their analyses."""
     known = analyses("rules")
     refuse_unknown("question about rules", question, known)
     subject = later("workbench.verify.rules.subject", "RuleSubject")(rules, **options)

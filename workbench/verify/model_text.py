@@ -1,8 +1,8 @@
 """The model of a whole program as text for NuSMV, with a specification for each property.
 
-The rule of this module: nothing is sliced away, so the text shows what the program becomes, and `NuSMV model.smv`
-decides its properties. (Checks ask about smaller models.) As there, what follows an overflow is never concluded from:
-each specification is weakened by the overflow flag.
+The rule of this module: nothing is sliced away, so the text shows the model of the whole program, and `NuSMV
+model.smv` decides its properties. (Checks use smaller models.) As in checks, nothing is concluded from what follows
+an overflow: each specification is weakened by the overflow flag.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 def model_text(
     pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings, legend: Iterable[str] = ()
 ) -> str:
-    """The model of the whole pipeline as SMV text, with a specification for each property.
+    """Return the model of the whole pipeline as SMV text, with a specification for each property.
 
     Parameters
     ----------
-    legend: what else its header says.
+    legend: further lines of the header.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def model_text(
 def _list_questions(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
-    """The system with the observers of all properties, and the questions; None for comparisons."""
+    """Return the system with the observers of all properties, and the questions; None for comparisons."""
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
         if PROPERTIES[syntax.name].mode:
@@ -82,7 +82,7 @@ def _list_questions(
 
 
 def _list_labels(system: System) -> Iterator[Any]:
-    """Everything a user can name: all pipes and queues."""
+    """Yield everything a user can name: all pipes and queues."""
     for pipe in system.pipes.values():
         yield pipe.slots
     for queue in system.queues.values():
@@ -102,7 +102,7 @@ def _write_header(pipeline: Pipeline, settings: Settings, system: System) -> Ite
 
 
 def describe_variables(model: Pipeline) -> Iterator[str]:
-    """What the variables of a model of rules are."""
+    """Yield a description of the variables of a model of rules."""
     for processor in (node.processor for node in model.nodes):
         assert isinstance(processor, ModelledRules)
         frame, tables = processor.frame, processor.frame.tables

@@ -1,6 +1,6 @@
-"""The most that something can hold: one search for queues, what waits in processors, columns of rules and effects.
+"""The maximum of a quantity: one search for queues, buffers in processors, columns of rules and effects.
 
-The rule of this module: what is reached is reached by a run, that no more is has an argument or a verdict.
+The rule of this module: a run reaches the lower bound; an argument or a verdict proves the upper bound.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.verify.answer.trace import Growth, InputSteps
 from workbench.verify.answer.verdict import Verdict
 
 TOGETHER = 8
-"""The most numbers in one question: they share the reachable states."""
+"""Maximum number of values in one question: they share the reachable states."""
 
 
 class GivenUp(Exception):
@@ -23,15 +23,15 @@ class GivenUp(Exception):
 
 @dataclass(kw_only=True)
 class Most:
-    """What is known of the greatest number of something.
+    """What is known of the maximum of a quantity.
 
     Attributes
     ----------
-    at_least: what some run reaches, `reaching`.
-    at_most: what no run exceeds; infinite where nothing is known to bound it.
-    growth: a run that makes it grow.
-    argument: what proves that no more is reached, where no model checker does.
-    verdict: that of the model checker.
+    at_least: the value that some run reaches, `reaching`.
+    at_most: a value that no run exceeds; infinite if no bound is known.
+    growth: a run that makes the quantity grow.
+    argument: the proof that no more is reached, if it is not a model checker's.
+    verdict: the verdict of the model checker.
     reason: why no more is known.
     """
 
@@ -49,7 +49,7 @@ class Most:
         return self.at_least == self.at_most or (self.growth is not None and self.growth.endless)
 
     def learn(self, value: int, inputs: InputSteps) -> bool:
-        """Take in what a run reaches; whether that is more than was known."""
+        """Record the value that a run reaches; return whether it is larger than before."""
         if value <= self.at_least:
             return False
         self.at_least, self.reaching = value, inputs
@@ -57,16 +57,16 @@ class Most:
 
 
 class Counted(NamedTuple):
-    """What is counted, and the question whether there can be more of it.
+    """A quantity, and the question whether it can exceed a value.
 
     Attributes
     ----------
-    most: what is known of it.
-    exceeds: whether there can be more than each of some numbers, in a model with a room that none of them is above;
-        `most` learns from the runs that are found. None: it is not known yet, of a model with more room it may be.
-    unit: what it is, in the plural.
-    limit: the largest room of the search.
-    factor: how much larger the next room is than one that was exceeded.
+    most: what is known of the quantity.
+    exceeds: whether the quantity can exceed each of some numbers, in a model with a capacity not below any of them;
+        `most` learns from the runs that are found. None: not known yet; a model with a larger capacity may decide.
+    unit: the unit, in the plural.
+    limit: the largest capacity of the search.
+    factor: the factor by which a capacity grows that was exceeded.
     """
 
     most: Most
@@ -77,7 +77,7 @@ class Counted(NamedTuple):
 
 
 def find_most(counted: Counted) -> None:
-    """Enlarge the room until it is enough, or something grows without end; then ask about less, within limits."""
+    """Raise the capacity until it is enough, or something grows without end; then narrow the bounds, within limits."""
     most, room = counted.most, 0
     try:
         while most.at_most == math.inf and not most.is_complete:
