@@ -1,7 +1,7 @@
-"""Absences: matches of a rule that count unless something comes up to a deadline.
+"""Absences: matches of a rule that count unless a forbidden event comes before a deadline.
 
-The rule of this module: the deadlines of a rule pass in the order of its triggers. While one is awaited, a column has
-all events that may be what must not come; they are compared with the matches when the deadline passes.
+The rule of this module: the deadlines of a rule pass in the order of its triggers. While one is pending, a column holds
+all events that may satisfy the `absent` predicate; they are compared with the matches when the deadline passes.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from workbench.tesla.occurrence import Occurrence
 
 @dataclass(eq=False)
 class DueAbsence:
-    """Matches of one trigger that count unless something comes.
+    """Matches of one trigger that wait for a deadline.
 
     Attributes
     ----------
-    deadline: when it is decided.
-    trigger: the event.
-    matches: those that wait.
-    chain: the rules that led to the trigger, the last one last.
+    deadline: the time at which they are decided.
+    trigger: the trigger.
+    matches: the waiting matches.
+    chain: the rules that led to the trigger, in order.
     """
 
     deadline: int
@@ -35,15 +35,15 @@ class DueAbsence:
 
 
 class Absences:
-    """What a rule waits for, and the events that may be what must not come.
+    """The pending deadlines of a rule, and the events that may satisfy its `absent` predicate.
 
     Parameters
     ----------
-    step: the predicate about what must not come.
+    step: the `absent` predicate.
 
     Attributes
     ----------
-    column: the events of its type since the first trigger that is awaited.
+    column: the events of its type since the first trigger with a pending deadline.
     """
 
     def __init__(self, step: RuleStep, trex: bool) -> None:
@@ -51,21 +51,21 @@ class Absences:
         self._awaited: deque[DueAbsence] = deque()
 
     def wait(self, due: DueAbsence) -> None:
-        """Await a deadline, which is not before those that are awaited."""
+        """Add a deadline, which is not before the pending ones."""
         self._awaited.append(due)
 
     def add(self, event: Occurrence) -> None:
-        """Keep an event, if it is of the type and anything is awaited."""
+        """Store an event, if it has the type of the predicate and a deadline is pending."""
         if self._awaited and event.type == self.column.step.type:
             self.column.add(event)
 
     @property
     def waiting(self) -> int:
-        """How many matches wait for a deadline, and nothing has come to them so far."""
+        """The number of matches that wait for a deadline and have had no forbidden event so far."""
         return sum(len(self.find_unfilled(due)) for due in self._awaited)
 
     def take_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches of the first deadline to which nothing came; it is awaited no longer."""
+        """Remove the first deadline, and return its matches without a forbidden event."""
         found = self.find_unfilled(due)
         self._awaited.popleft()
         events = self.column.column
@@ -74,7 +74,7 @@ class Absences:
         return found
 
     def find_unfilled(self, due: DueAbsence) -> list[PartialMatch]:
-        """The matches to which nothing came so far."""
+        """Return the matches without a forbidden event so far."""
         return [match for match in due.matches if not self._has_come(match, due)]
 
     def _has_come(self, match: PartialMatch, due: DueAbsence) -> bool:
@@ -86,10 +86,10 @@ class Absences:
         return bool(events) if fits is None else any(fits(match, event) is not None for event in events)
 
     def state(self, store: EventStore) -> list[int]:
-        """The column as the numbers of its events; what is awaited is not its own."""
+        """Return the column as the numbers of its events; the pending deadlines are saved elsewhere."""
         return store.numbers(self.column.column)
 
     def set_state(self, numbers: list[int], store: EventStore) -> None:
-        """Keep what another one kept."""
+        """Restore the column from a saved state."""
         for event in store.of(numbers):
             self.column.add(event)

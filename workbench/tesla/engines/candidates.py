@@ -1,7 +1,7 @@
-"""What a predicate selects, rejects or aggregates, given a partial match: from a column of events, or from facts.
+"""Steps of a match: what a predicate selects, rejects or aggregates, from a column of events or from facts.
 
-The rule of this module: an event is asked once, when it arrives, what it can tell alone. What is left is asked of the
-slice of its key's column that lies in the window, from the end that the policy looks at first.
+The rule of this module: constraints on an event alone are tested once, when it arrives. The others are tested on the
+slice of its key's column that lies in the window, from the end at which the policy begins.
 
 Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate processors).
 """
@@ -19,15 +19,15 @@ from workbench.tesla.engines.rule_plan import PartialMatch, RuleStep
 from workbench.tesla.occurrence import Facts, sort_facts
 
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
-"""From a partial match to those that have a predicate more, in order."""
+"""A function from a partial match to its extensions by one predicate, in order."""
 Fits = Callable[[PartialMatch, Any], tuple[Any, ...] | None]
-"""Of a partial match and an event: what is assigned, None where it does not fit."""
+"""A test of an event with a partial match, which returns the assigned values, or None if it does not fit."""
 FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
-"""Of a partial match: where the candidates of a predicate are, and from which place to which."""
+"""A function from a partial match to a sequence that holds the candidates of a predicate, and a range in it."""
 
 
 class StepFacts:
-    """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
+    """The rows that a predicate or aggregate may select, by key, in the order of selection."""
 
     def __init__(self, step: RuleStep, rows: Sequence[Any]) -> None:
         self._key = step.key if step.is_keyed else None
@@ -39,13 +39,13 @@ class StepFacts:
                 self._rows.setdefault(key, []).append(row)
 
     def find(self, match: PartialMatch) -> tuple[Placewise, int, int]:
-        """The rows of a match's key."""
+        """Find the rows with the key of a match."""
         rows = self._rows.get(True if self._key is None else self._key(match), ())
         return rows, 0, len(rows)
 
 
 def fact_extension(step: RuleStep, facts: Facts) -> ExtendsMatch:
-    """What extends a partial match by a step that is about facts."""
+    """Return a function that extends a partial match by a step on facts."""
     tables = fact_tables(facts)
     table = None if tables is None else tables.table(step.type)
     if tables is None or table is None:
@@ -66,14 +66,14 @@ def extension(
     rivals: Sequence[int] = (),
     aggregate_of: Callable[[PartialMatch], Any] | None = None,
 ) -> ExtendsMatch:
-    """What extends a partial match by a step.
+    """Return a function that extends a partial match by a step.
 
     Parameters
     ----------
-    fits: what is asked of candidates; None: nothing is, and nothing is assigned.
-    consumed: numbers of events that are not selected.
-    rivals: slots of the match that may hold an event which this predicate could select, too.
-    aggregate_of: of a match, what is aggregated, where it need not be computed of candidates.
+    fits: the test of candidates; None: there is no test, and nothing is assigned.
+    consumed: numbers of events that cannot be selected.
+    rivals: slots of the match that may hold an event of this predicate's type.
+    aggregate_of: computes the aggregate of a match without visiting candidates, if that is possible.
     """
     if isinstance(step.part, t.Aggregate):
         if aggregate_of is not None:
@@ -90,7 +90,7 @@ def extension(
 
 
 def _make_exclusion(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
-    """Whether an event is not to be selected for a match; None where all are."""
+    """Return a test whether an event cannot be selected for a match; None if every event can."""
     if consumed is None and not rivals:
         return None
     gone = {} if consumed is None else consumed
@@ -161,11 +161,11 @@ def _extend_by_aggregate(step: RuleStep, find: FindsCandidates, fits: Fits | Non
     return extend
 
 
-# --- partial matches that grow, each in full before the next: in order, in little memory -----------------
+# --- growth of partial matches, depth first: in order, and in little memory ------------------------------
 
 
 def grow_sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iterator[PartialMatch]:
-    """All that a partial match grows to, through all steps."""
+    """Yield all extensions of a partial match through all steps."""
     if not extends:
         yield start
         return
@@ -180,7 +180,7 @@ def grow_sequences(extends: Sequence[ExtendsMatch], start: PartialMatch) -> Iter
 
 
 def count_extensions(extend: ExtendsMatch, counted: Callable[[PartialMatch], object]) -> ExtendsMatch:
-    """The same, which tells of each partial match."""
+    """Wrap an extension so that it reports each partial match to `counted`."""
 
     def extended(match: PartialMatch) -> Iterator[PartialMatch]:
         for each in extend(match):

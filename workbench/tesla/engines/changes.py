@@ -1,6 +1,6 @@
-"""Rules that join others while events flow: their names, and the history that they begin with.
+"""Rules that are added during a run: their names, and the history that they begin with.
 
-The rule of this module: history is copied from columns that have all of it from some time on, and that time is told.
+The rule of this module: history is copied from columns that are complete from some time on, and that time is reported.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workbench.tesla.rule_set import RuleSet
 
 
 def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Rule]:
-    """The rules of a set, with names that are not taken; a single one without a name takes that of another.
+    """Yield the rules of a set with names that are not taken; a single unnamed rule takes the name `instead`.
 
     Raises
     ------
-    LanguageError: a name is taken, or a type is declared otherwise.
+    LanguageError: a name is taken, or a type is declared differently.
     """
     for name, declared in made.declarations.items():
         if there.declarations.get(name, declared) != declared:
@@ -48,9 +48,9 @@ def newcomers(made: RuleSet, there: RuleSet, instead: str = "") -> Iterator[t.Ru
 
 
 def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, count: int) -> float:
-    """Give a rule the history that others have; the time from which it is complete.
+    """Give a rule the history in the columns of others, and return the time from which it is complete.
 
-    That is not known, and NaN, where more events have to come before a window by count lacks none.
+    The time is NaN, for unknown, if more events have to come to fill a window by count.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def begin(runner: RuleRunner, others: Sequence[RuleRunner], now: int | None, cou
 
 
 def _later(one: float, other: float) -> float:
-    """The later time; forever is later than what is not known, and that than all that is."""
+    """Return the later time; infinity is later than NaN (unknown), which is later than any known time."""
     return max(one, other, key=lambda time: (time == math.inf, math.isnan(time), time))
 
 
 def _has_all(donor: RuleStep, step: RuleStep) -> bool:
-    """Whether the column of one has all events that the other may be about."""
+    """Whether the donor's column has all events that the other step may select."""
     if donor.type != step.type:
         return False
     plain = not donor.local and not donor.is_keyed

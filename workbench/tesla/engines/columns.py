@@ -1,10 +1,10 @@
-"""Columns: the events that a predicate or aggregate of a rule may select, in their order, and slices of them.
+"""Columns: the events that a predicate or aggregate of a rule may select, in order, and slices of them.
 
-The rule of this module: an event is asked once, when it arrives, what it can tell alone. A column holds pointers to
-events that are stored once, forgets what lies before its window from its old end, and says from when on it is complete.
-Where equations tell which events fit, those with one key are a column of their own inside it. A window is a slice of a
-column, for the column has the order of all events. Following T-Rex it is an open interval of times, and what has equal
-times never meets; windows by count, which it has not, stay closed.
+The rule of this module: constraints on an event alone are tested once, when it arrives. A column holds references to
+shared events, forgets at its old end events before its window, and records from when on it is complete.
+For equations, events with the same key form a column of their own inside it. A window is a slice of a
+column, which is in the order of all events. In compatibility with T-Rex it is an open interval of times, so that events
+with equal times never match; windows by count, which T-Rex lacks, stay closed.
 
 Source: Cugola and Margara, 4.2 and 5.2.
 """
@@ -25,7 +25,7 @@ from workbench.tesla.windows import EventWindow
 
 
 class PlacedInOrder(Protocol):
-    """What has a place in the order of events."""
+    """Anything with a time and a number in the order of events."""
 
     @property
     def time(self) -> int: ...
@@ -36,15 +36,15 @@ class PlacedInOrder(Protocol):
 
 PlacedT = TypeVar("PlacedT", bound=PlacedInOrder)
 SMALL = 32
-"""A list is not made shorter for less."""
+"""Minimum number of forgotten entries before a list is shortened."""
 
 
 class EventColumn(Generic[PlacedT]):
-    """Events in the order of their numbers, and so of their times.
+    """Events in the order of their numbers, and thus of their times.
 
     Attributes
     ----------
-    times, numbers, events: side by side; what lies before `start` is forgotten.
+    times, numbers, events: parallel lists; entries before `start` are forgotten.
     """
 
     __slots__ = ("events", "numbers", "start", "times")
@@ -62,13 +62,13 @@ class EventColumn(Generic[PlacedT]):
         return iter(self.events[self.start :])
 
     def add(self, event: PlacedT) -> None:
-        """Add an event that is later than all others."""
+        """Append an event that is later than all others."""
         self.times.append(event.time)
         self.numbers.append(event.number)
         self.events.append(event)
 
     def forget(self, count: int) -> None:
-        """Forget the oldest ones."""
+        """Forget the oldest `count` events."""
         self.start += count
         if self.start > SMALL and 2 * self.start > len(self.events):
             for each in (self.times, self.numbers, self.events):
@@ -76,20 +76,20 @@ class EventColumn(Generic[PlacedT]):
             self.start = 0
 
     def first_from(self, time: int) -> int:
-        """The place of the first event at this time or later."""
+        """Return the index of the first event at this time or later."""
         return bisect_left(self.times, time, self.start)
 
     def first_number(self, number: int) -> int:
-        """The place of the first event with this number or a later one."""
+        """Return the index of the first event with this number or a later one."""
         return bisect_left(self.numbers, number, self.start)
 
 
 class AggregatedColumn(EventColumn[Occurrence]):
-    """A column that keeps an aggregate of an attribute.
+    """A column with a running aggregate of an attribute.
 
     Attributes
     ----------
-    attribute: its place among the values.
+    attribute: the index of the attribute among the values.
     running: the aggregate over any slice of `events`.
     """
 
@@ -111,11 +111,11 @@ class AggregatedColumn(EventColumn[Occurrence]):
 
 
 class KeyedColumn(EventColumn[PlacedT]):
-    """A column with the columns of each key inside it.
+    """A column with nested columns by key.
 
     Attributes
     ----------
-    of_key: key to its column; a key without events has none.
+    of_key: the column of each key; a key without events has none.
     """
 
     __slots__ = ("_made", "keys", "of_key")
@@ -127,7 +127,7 @@ class KeyedColumn(EventColumn[PlacedT]):
         self.of_key: dict[Any, EventColumn[PlacedT]] = {}
 
     def add_under(self, key: Any, event: PlacedT) -> None:
-        """Add an event that is later than all others."""
+        """Append an event with a key; it is later than all others."""
         self.add(event)
         self.keys.append(key)
         found = self.of_key.get(key)
@@ -147,18 +147,18 @@ class KeyedColumn(EventColumn[PlacedT]):
 
 
 EMPTY: EventColumn[Any] = EventColumn()
-"""The column of a key without events."""
+"""Column for keys without events."""
 
 
 # --- slices --------------------------------------------------------------------------------------------
 
 
 FindsSlice = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
-"""Of a column, the places of the first event that lies in a window and of the first one behind it."""
+"""A function from a column and a match to the index of the first event in a window, and of the first one behind."""
 
 
 def make_slice_finder(step: RuleStep, trex: bool) -> FindsSlice:
-    """What finds the slice of a step's window, given a match with the events on which the window depends."""
+    """Return a function that finds the slice of a step's window, given a match that has the anchors."""
     window = step.window
     assert window is not None
     if window.between:
@@ -175,7 +175,7 @@ def _make_closed(anchor: int, window: EventWindow) -> FindsSlice:
     def find(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         event, start = match[anchor], column.start
         low = start if most is None else bisect_left(column.times, event.time - most, start)
-        if anchor == 0:  # all that is there came before the trigger
+        if anchor == 0:  # all stored events came before the trigger
             high = len(column.events)
         else:
             high = bisect_left(column.numbers, event.number, start)
@@ -228,20 +228,20 @@ def _make_between_times(one: int, two: int) -> FindsSlice:
 
 
 class Placewise(Protocol):
-    """Finds events by their places."""
+    """A sequence of events, read by index."""
 
     def __getitem__(self, at: int, /) -> Any: ...
 
 
 class StepColumn:
-    """The column of one predicate or aggregate.
+    """The column of a predicate or aggregate.
 
     Attributes
     ----------
-    since: from when on it has all that it accepts; None: from the beginning.
-    place: from which place in the order on it has all that it accepts.
-    late: whether earlier events may still be needed: the rule has joined others.
-    aggregate_of: the aggregate for a match; None where candidates have to be tested.
+    since: the time from which on it is complete; None: from the beginning.
+    place: the number in the order of events from which on it is complete.
+    late: whether earlier events may still be needed, as the rule was added during the run.
+    aggregate_of: computes the aggregate for a match; None if candidates have to be tested.
     """
 
     def __init__(self, step: RuleStep, trex: bool) -> None:
@@ -258,7 +258,7 @@ class StepColumn:
         self._slice = None if step.window.after else make_slice_finder(step, trex)
 
     def add(self, event: Occurrence) -> None:
-        """Keep an event, if it is one that the predicate may be about."""
+        """Store an event, if it satisfies the constraints on it alone."""
         key = self.step.accepts(event)
         if key is None:
             return
@@ -268,14 +268,14 @@ class StepColumn:
             self.column.add(event)
 
     def of(self, match: PartialMatch) -> EventColumn[Occurrence]:
-        """The events of a match's key."""
+        """Return the events with the key of a match."""
         if isinstance(self.column, KeyedColumn):
             key = self.step.key(match)
             return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
         return self.column
 
     def find(self, match: PartialMatch) -> tuple[Placewise, int, int]:
-        """The events of a match's key, and which of them lie in the window."""
+        """Find the events with the key of a match, and the range of those in the window."""
         column = self.of(match)
         assert self._slice is not None
         return column.events, *self._slice(column, match)
@@ -289,11 +289,11 @@ class StepColumn:
         return column.running.over(*self._slice(column, match))
 
     def forget_behind(self, anchors: Iterable[tuple[int, int]]) -> None:
-        """Forget what lies before the window.
+        """Forget events before the window.
 
         Parameters
         ----------
-        anchors: the times and numbers of the oldest events on which the window can hang from now on.
+        anchors: the times and numbers of the oldest possible anchors of the window from now on.
         """
         window, column = self.step.window, self.column
         assert window is not None
@@ -314,7 +314,7 @@ class StepColumn:
 
 
 def make_aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | None:
-    """Makes the column of an aggregate, where only the window restricts the events of a key."""
+    """Return a factory for the column of an aggregate; None unless only window and key restrict its events."""
     if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.residual or not step.indexed:
         return None
     running = step.aggregate.running(step.values)
@@ -322,11 +322,11 @@ def make_aggregated_column(step: RuleStep) -> Callable[[], AggregatedColumn] | N
 
 
 class StepColumns(dict[int, StepColumn]):
-    """The columns of a rule by the numbers of the steps, in the order of the rule.
+    """The columns of a rule, by the number of the step, in the order of the rule.
 
     Attributes
     ----------
-    by_type: those that are for events of a type.
+    by_type: the columns for each type of events.
     """
 
     def __init__(self) -> None:
@@ -334,22 +334,22 @@ class StepColumns(dict[int, StepColumn]):
         self.by_type: dict[str, list[StepColumn]] = {}
 
     def begin(self, step: RuleStep, trex: bool) -> StepColumn:
-        """Keep a column for a step from now on."""
+        """Add a column for a step, and return it."""
         column = self[step.number] = StepColumn(step, trex)
         self.by_type.setdefault(step.type, []).append(column)
         return column
 
     @property
     def size(self) -> int:
-        """How many events they hold, one in several columns several times."""
+        """The total number of events in the columns, counted once for each column."""
         return sum(len(each.column) for each in self.values())
 
     def state(self, store: EventStore) -> list[Any]:
-        """What they hold, events as their numbers."""
+        """Return the contents, with events as numbers."""
         return [[store.numbers(each.column), each.since, each.place, each.late] for each in self.values()]
 
     def set_state(self, state: list[Any], store: EventStore) -> None:
-        """Hold what others held."""
+        """Restore the contents from a saved state."""
         for column, (numbers, *since) in zip(self.values(), state, strict=True):
             for event in store.of(numbers):
                 column.add(event)

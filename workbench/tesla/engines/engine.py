@@ -1,7 +1,7 @@
-"""What every engine of rules offers.
+"""The interface of all engines of rules.
 
-The rule of this module: an engine is fed events in the order of their times, one at a time, and says at once what comes
-of each. Two engines that are fed the same say the same, order included.
+The rule of this module: an engine receives events in the order of their times, one at a time, and returns at once what
+each of them causes. Two engines with the same input return the same, in the same order.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """How an engine runs.
+    """The settings of an engine.
 
     Attributes
     ----------
-    unit, dates: what times are, for the windows of rules that come later (`occurrence.in_units`).
-    trex: windows and consumption as T-Rex has them, for comparisons with it.
-    profiled: what each rule costs is counted.
-    indexed: columns have indexes for equations, and know aggregates of any window; without them they are looked
-        through, as in the papers, for comparisons with those. An engine that cannot do without them refuses.
-    threads: most threads that work at a time, of engines that have several.
-    plain: what would be compiled once it is worth while is run by Python from the first event on, for comparisons:
-        short runs would not come to it.
+    unit, dates: the unit of times, for the windows of rules that are added later (`occurrence.in_units`).
+    trex: whether windows and consumption are as in T-Rex, for comparisons with it.
+    profiled: whether to count the costs of each rule.
+    indexed: whether columns have indexes for equations, and running aggregates; without them columns are scanned,
+            as in the papers, for comparisons with these. An engine that cannot do without them refuses.
+    threads: maximum number of threads that work at a time, for engines with several.
+    plain: whether Python runs from the first event on the code that would be compiled once it pays off, for
+            comparisons: short runs would not get there.
     """
 
     unit: str | None = None
@@ -46,15 +46,15 @@ class EngineSettings:
 
 @dataclass
 class RuleCost:
-    """What a rule has cost. Costs are added and told here; only who counts one of them knows which there are.
+    """The costs of a rule. They are added and printed here; only the code that counts a cost knows its meaning.
 
     Attributes
     ----------
-    events: that it looked at.
-    partial: matches that were begun, the full ones among them.
-    matches: full ones, before `where`.
-    composites: that it emitted.
-    seconds: of processor time.
+    events: the number of events that it examined.
+    partial: the number of partial matches, including complete ones.
+    matches: the number of complete matches, before `where`.
+    composites: the number of composites that it emitted.
+    seconds: processor time.
     """
 
     rule: str
@@ -65,12 +65,12 @@ class RuleCost:
     seconds: float = 0.0
 
     def __add__(self, other: RuleCost) -> RuleCost:
-        """What the rule has cost in two places, or times."""
+        """Return the sum of the costs of a rule in two places, or at two times."""
         counts = (each.name for each in fields(self)[1:])
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in counts})
 
     def __str__(self) -> str:
-        """It as `--profile` tells it."""
+        """Format the costs as `--profile` prints them."""
         return (
             f"{self.rule}: {self.events:,} events, {self.partial:,} partial matches, {self.matches:,} matches,"
             f" {self.composites:,} composites, {self.seconds:.2f} s"
@@ -82,29 +82,29 @@ class RuleEngine(Protocol):
 
     @property
     def rules(self) -> RuleSet:
-        """What runs, windows in the unit of times."""
+        """The running rules, with windows in the unit of times."""
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event from outside causes, in the order of publication.
+        """Process an external event, and return the composites that it causes, in the order of publication.
 
-        Those that the clock causes before it come first: absences whose deadline lies before its time. The event is
-        given its place in the total order; its values are of the types that are declared.
+        Absences whose deadline lies before its time come first. The event is
+        given its position in the total order; its values have the declared types.
 
         Raises
         ------
-        InputError: its time has passed, no such event is declared, or a chain of causes is longer than 1000.
+        InputError: its time has passed, its type is not declared, or a chain of causes is longer than 1000.
         """
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to this time, the deadlines at it included."""
+        """Move the clock, and return the composites of deadlines up to this time, inclusive."""
 
     def add(self, rules: RuleSet | str) -> Mapping[str, float]:
-        """Add rules behind those there are, and the types that they declare; windows as they are written.
+        """Add rules after the existing ones, and the types that they declare; windows have their written units.
 
-        Returns the time from which each of them is complete: from then on it fires as if it had been there always;
-        -inf where nothing is missing, inf where that is never so, for a window is forever, NaN where it is not known,
-        for a window counts events that have to come. A rule begins with the history that the engine has kept in
-        columns for others.
+        Returns the time from which each rule is complete: from then on it fires as if it had always been there;
+        -inf if nothing is missing, inf if it never is complete, because a window is forever, NaN if the time is
+        unknown, because a window counts events to come. A rule begins with the history that the columns of other
+        rules hold.
 
         Raises
         ------
@@ -112,77 +112,77 @@ class RuleEngine(Protocol):
         """
 
     def remove(self, name: str) -> None:
-        """Take a rule away, with the absences that it waits for; PipelineError if there is none."""
+        """Remove a rule, with its pending deadlines; PipelineError if it does not exist."""
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
-        """Put another rule in the place of one; the time from which it is complete."""
+        """Replace a rule by another one; return the time from which that is complete."""
 
     def snapshot(self) -> bytes:
-        """The state, for `restore`."""
+        """Return the state, for `restore`."""
 
     def restore(self, state: bytes) -> None:
-        """Go on where another engine of the same rules was; StateError if it is no such state."""
+        """Continue from the state of another engine of the same rules; StateError if it is not such a state."""
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost so far, in the order of the rules; nothing unless it is asked for when it starts."""
+        """Return the costs of each rule so far, in the order of the rules; nothing unless the engine is profiled."""
 
 
 class FixedRules:
-    """An engine whose rules are not changed or saved: it refuses all that has to do with its state as a whole.
+    """An engine whose rules cannot be changed, nor its state saved: it refuses these operations.
 
     Attributes
     ----------
-    runs_in: where its state is, in words.
+    runs_in: the place of its state, in words.
     """
 
     runs_in: ClassVar[str]
 
     def add(self, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
+        """Raise Refused."""
         raise Refused(f"rules that run in {self.runs_in} are not changed or saved", hint="leave --threads out")
 
     remove = restore = add
 
     def replace(self, name: str, rules: RuleSet | str) -> NoReturn:
-        """Refused."""
+        """Raise Refused."""
         self.add(rules)
 
     def snapshot(self) -> NoReturn:
-        """Refused."""
+        """Raise Refused."""
         self.add("")
 
 
 @runtime_checkable
 class BlockEngine(RuleEngine, Protocol):
-    """A running rule set that also takes events as columns."""
+    """A running rule set that also processes blocks of events as columns."""
 
     @property
     def by_blocks(self) -> bool:
-        """Whether each block queries databases once, so that single events take long."""
+        """Whether each block queries databases once, so that single events are slow."""
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of so many events is taken at once; else they are given one by one."""
+        """Whether a block of this number of events is processed at once; otherwise events are passed one by one."""
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterable[EventBlock | list[Occurrence]]:
-        """The composites of a block of events, in the order of publication, in one block or several.
+        """Yield the composites of a block of events, in the order of publication, in one block or several.
 
         Parameters
         ----------
-        sources: whether they name the events of their matches.
+        sources: whether composites have the numbers of their sources.
 
         Raises
         ------
-        WorkbenchError: as `process`, behind the composites of the events before it.
+        WorkbenchError: as for `process`, after the composites of the events before it.
         """
 
 
 def block_engine(engine: RuleEngine) -> BlockEngine | None:
-    """An engine that takes columns, as such; None if it does not."""
+    """Return an engine that processes blocks, as such; None if it does not."""
     return engine if isinstance(engine, BlockEngine) else None
 
 
 class MakesEngine(Protocol):
-    """Starts an engine."""
+    """A function that starts an engine."""
 
     def __call__(self, rules: RuleSet, facts: Facts, settings: EngineSettings) -> RuleEngine: ...
 
@@ -190,11 +190,11 @@ class MakesEngine(Protocol):
 def rule_engine(
     rules: RuleSet, name: str = "cdp", facts: Facts | None = None, settings: EngineSettings | None = None
 ) -> RuleEngine:
-    """Start the engine of that name, a row of the table of backends.
+    """Start the engine with a name from the table of backends.
 
     Raises
     ------
-    PipelineError: there is none. InputError: it has one thread, and more are wanted.
+    PipelineError: it does not exist. InputError: it has one thread, and more are requested.
     """
     engines: Mapping[str, MakesEngine] = later("workbench.executors.table", "rule_engines")()
     if name not in engines:

@@ -1,7 +1,7 @@
-"""Expressions of rules as Python: they become the source of a few functions.
+"""Compiles expressions of rules to the source of Python functions.
 
 The rule of this module: an operator is strict in null, so an expression is null if any of its leaves is, or if it
-divides by zero. That is asked first, in a row, and what remains is plain arithmetic. Nothing recurses when it runs.
+divides by zero. These cases are tested first, and the rest is plain arithmetic, without recursion at run time.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from workbench.tesla.resolved import OWN, TIME, RuleSlot, domain_of
 from workbench.tesla.scope import RuleScope
 
 WORDS = 2**63
-"""Whole numbers beyond it are handed over as they are: the text of a very long one cannot be read back."""
+"""Bound of whole numbers written as text; larger ones are passed as constants, as very long texts cannot be read."""
 
 
 MatchLayout = Mapping[tuple[int, str], int]
-"""Where a partial match has what: the place that binds it, and `EVENT` or the name of a parameter, to a slot of it."""
+"""The slot in a partial match of each event (place, `EVENT`) and parameter (place, name)."""
 EVENT = ""
 
 
 class PythonLines:
-    """The lines of one function of a partial match `m` and an event or a row `e`, grown one expression at a time."""
+    """The source of a function of a partial match `m` and an event or a row `e`, built one expression at a time."""
 
     def __init__(self, layout: MatchLayout, arguments: str) -> None:
         self.layout, self.arguments = layout, arguments
@@ -38,24 +38,24 @@ class PythonLines:
         self._loaded: set[str] = set()
 
     def require(self, conditions: Iterable[t.Expression]) -> None:
-        """Nothing comes of it unless all of these are true."""
+        """Return None unless all conditions are true."""
         for condition in conditions:
             tests, text = self._compute(condition)
             self.lines.append(f"if {' or '.join([*tests, f'not {text}'])}: return None")
 
     def assign(self, assignments: Iterable[t.Assigned]) -> None:
-        """Bind parameters of the predicate's own."""
+        """Assign the predicate's own parameters."""
         for each in assignments:
             self.lines.append(f"a_{each.name} = {self.value(each.value)}")
 
     def value(self, expression: t.Expression, *, as_real: bool = False) -> str:
-        """Source of its value; null is None."""
+        """Return source for the value of an expression; null is None."""
         tests, text = self._compute(expression)
         text = f"real({text})" if as_real else text
         return f"(None if {' or '.join(tests)} else {text})" if tests else text
 
     def bind_keys(self, values: Iterable[t.Expression]) -> list[str]:
-        """Give names to these values; nothing comes of it where one is null, or NaN, which equals nothing."""
+        """Assign values to variables, and return None if one is null, or NaN, which equals nothing; give the names."""
         names = []
         for i, each in enumerate(values):
             self.lines.append(f"k{i} = {self.value(each)}")
@@ -64,12 +64,12 @@ class PythonLines:
         return names
 
     def key(self, values: Iterable[t.Expression]) -> None:
-        """Return these values; nothing where one is null, or NaN."""
+        """Return these values as a key; None if one is null, or NaN."""
         names = self.bind_keys(values)
         self.lines.append(f"return {as_tuple(names) if len(names) > 1 else names[0] if names else True}")
 
     def function(self) -> Callable[..., Any]:
-        """What has been written."""
+        """Compile the lines to a function."""
         text = f"def of_rule({self.arguments}):\n" + "".join(f"    {line}\n" for line in self.lines)
         found = dict(self.constants)
         exec(compile(text, "<function of a rule>", "exec"), found)
@@ -77,7 +77,7 @@ class PythonLines:
         return made
 
     def _compute(self, expression: t.Expression) -> tuple[list[str], str]:
-        """When it is null, and its value if it is not."""
+        """Return tests for null, and source for the value if it is not null."""
         tests: dict[str, None] = {}
         text, _ = self._write(expression, tests)
         return list(tests), text
@@ -103,7 +103,7 @@ class PythonLines:
         return (self._store_value(text, tests, " is None"), 0) if depth >= DEEPEST else (text, depth)
 
     def _store_value(self, text: str, tests: dict[str, None], test: str) -> str:
-        """A variable for a value that is computed among the tests; it is told by what is done to it there."""
+        """Add a variable for a value to the tests, with a test for null; the variable is used instead of the value."""
         name = f"d{len(tests)}"
         tests[f"({name} := {text}){test}"] = None
         return name
@@ -139,7 +139,7 @@ class PythonLines:
 
 
 def effort(expression: t.Expression) -> int:
-    """About how much it takes to know its value: texts that are compared or put together take most."""
+    """Estimate the cost of computing an expression: comparing and joining texts costs most."""
     if not isinstance(expression, t.Operation):
         return 0
     texts = expression.operator not in ("==", "!=") and domain_of(expression.operands[0]) == STR
@@ -148,12 +148,12 @@ def effort(expression: t.Expression) -> int:
 
 
 def as_tuple(names: Iterable[str]) -> str:
-    """Source of a tuple of them."""
+    """Return source for a tuple of names."""
     return "(" + "".join(f"{name}, " for name in names) + ")"
 
 
 def combines(declared: t.DeclaredAggregate) -> Combines:
-    """The function of two values that a declared aggregate is."""
+    """Return a declared aggregate's function of two values."""
     if declared.combined is None:
         assert declared.function is not None
         return declared.function

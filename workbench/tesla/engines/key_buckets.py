@@ -1,7 +1,7 @@
-"""Buckets of events by the hash of their key, by which events are partitioned among threads.
+"""Buckets of events by the hash of their key, for the partitioning of events among threads.
 
-The rule of this module: values that an equation of a rule finds equal are in one bucket. An event without a key may be
-in any.
+The rule of this module: values that an equation of a rule finds equal are in the same bucket. An event without a key
+may be in any.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from workbench.tesla.partition import hash_keys
 from workbench.tesla.rule_set import RuleSet
 
 BUCKETS = 1 << 10
-"""Buckets of keys; whole buckets are assigned to threads, by how many events they have."""
+"""Number of buckets; whole buckets are assigned to threads, by their number of events."""
 MAX_COUNTED = 1 << 15
-"""Events by which the load of buckets is estimated, at most."""
+"""Maximum number of events from which the load of buckets is estimated."""
 
 Together = Callable[[Callable[[int, int], None]], None]
-"""Calls a function for each of some parts at the same time: with the part's number, and how many they are."""
+"""A function that calls another one concurrently for some parts, with each part's number and their total number."""
 
 
 def in_turn(function: Callable[[int, int], None]) -> None:
@@ -34,18 +34,18 @@ def in_turn(function: Callable[[int, int], None]) -> None:
 
 
 class KeyBuckets:
-    """The buckets of events.
+    """The assignment of events to buckets.
 
     Parameters
     ----------
-    keys: of types of events the attribute by which they are told apart.
+    keys: for each type of events the attribute that is its key.
     codes: the numbers of texts.
     """
 
     def __init__(self, rules: RuleSet, keys: Mapping[str, str], codes: CodesOfTexts) -> None:
         self.rules, self.keys, self._codes = rules, keys, codes
         self._columns: Any = None
-        """Those whose values are hashed already: blocks that are parts of one have the same columns."""
+        """The columns that are already hashed: blocks that are parts of one block share them."""
 
     def hash_columns(self, block: EventBlock, together: Together = in_turn) -> None:
         """Find the bucket of each value in the key columns of a block."""
@@ -72,14 +72,14 @@ class KeyBuckets:
         self._columns, self._rows, self._firsts = block.columns, rows, np.array(firsts, np.int64)
 
     def buckets_of(self, block: EventBlock) -> Any:
-        """The bucket of each event."""
+        """Return the bucket of each event."""
         self.hash_columns(block)
         places: Any = self._firsts[block.types]
         places += block.places if self._firsts.all() else np.where(places, block.places, 0)
         return self._rows[places]
 
     def bucket_of_event(self, event: Occurrence) -> int:
-        """The bucket of one event, whose numbers may have more than 64 bits."""
+        """Return the bucket of one event, whose numbers may have more than 64 bits."""
         declared, key = self.rules.declarations[event.type], self.keys.get(event.type)
         value = None if key is None else event.values[declared.positions[key]]
         if isinstance(value, str):
@@ -90,11 +90,11 @@ class KeyBuckets:
         return 0 if value is None else int(_buckets(np.array([value]), None, domain)[0])
 
     def owners_of(self, block: EventBlock, owners: Any, together: Together = in_turn) -> Any:
-        """The thread of each event, as int8.
+        """Return the thread of each event, as int8.
 
         Parameters
         ----------
-        owners: of each bucket the thread that has it.
+        owners: for each bucket the thread that owns it.
         """
         self.hash_columns(block, together)
         found: Any = np.empty(len(block), np.int8)
@@ -107,11 +107,11 @@ class KeyBuckets:
         return found
 
     def assign(self, block: EventBlock | None, threads: int) -> tuple[Any, float]:
-        """Assign each bucket to a thread; and the largest part of all events that one thread has.
+        """Assign each bucket to a thread; return the owners and the largest share of events of one thread.
 
         Parameters
         ----------
-        block: by whose first events the load of each bucket is estimated.
+        block: the block whose first events are used to estimate the load of each bucket.
         """
         some = None if block is None else join_blocks([block.part(0, MAX_COUNTED)])
         counts = np.zeros(BUCKETS) if some is None else np.bincount(self.buckets_of(some), minlength=BUCKETS)
@@ -124,5 +124,5 @@ class KeyBuckets:
 
 
 def _buckets(values: Any, nulls: Any | None, domain: Domain) -> Any:
-    """The buckets of keys."""
+    """Return the buckets of keys."""
     return hash_keys(values, nulls, domain) >> np.uint64(64 - BUCKETS.bit_length() + 1)

@@ -1,7 +1,7 @@
-"""The matches of rules where no composites are wanted: which are made all the same, and an engine that makes all.
+"""Matches of rules without composites: which composites are still created, and an engine that creates all.
 
-The rule of this module: what is left out changes no match. A composite is made where a rule looks at it, and where its
-place in the order counts. All engines find the same matches in the same order.
+The rule of this module: omissions change no match. A composite is created if a rule reads it, or if its
+position in the order matters. All engines find the same matches in the same order.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 STEP = 256
-"""Events whose matches are given together."""
+"""Number of events whose matches are returned together."""
 
 
 @dataclass(frozen=True)
 class MatchedRules:
-    """A rule set whose matches are wanted.
+    """A rule set whose matches are requested.
 
     Attributes
     ----------
-    rules: as they are written, with whole windows.
+    rules: the original rules, with whole windows.
     """
 
     rules: RuleSet
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
-        """Of each rule why its composites are made one by one; nothing where they are not."""
+        """For each rule the reason why its composites are created one by one; empty if they are not."""
         counting = next((rule.name for rule in self.rules.rules if rule.counts_events), None)
         readers: dict[str, str] = {}
         for rule in self.rules.rules:
@@ -53,7 +53,7 @@ class MatchedRules:
 
     @cached_property
     def run(self) -> RuleSet:
-        """Rules with the same matches: what nobody looks at has no attributes, and a type of its own."""
+        """Rules with the same matches; composites that no rule reads have no attributes, and a type of their own."""
         read = {type for rule in self.rules.rules for type in rule.types}
         declared, rules = dict(self.rules.declarations), []
         for rule in self.rules.rules:
@@ -66,16 +66,16 @@ class MatchedRules:
 
     @cached_property
     def roles(self) -> tuple[tuple[str, ...], ...]:
-        """Of each rule what it calls the events of a match, the trigger first."""
+        """For each rule the names of the events of a match, the trigger first."""
         return tuple(tuple(part.name for part in rule.events.values()) for rule in self.rules.resolved)
 
 
 class ComposedMatches:
-    """The matches that an engine finds which makes each composite.
+    """The matches found by an engine that creates each composite.
 
     Parameters
     ----------
-    numbers: whether the numbers of their events are wanted; else they are counted.
+    numbers: whether the numbers of their events are requested; otherwise matches are only counted.
     """
 
     def __init__(self, rules: RuleSet, engine: RuleEngine, *, numbers: bool) -> None:
@@ -85,29 +85,29 @@ class ComposedMatches:
 
     @property
     def counts(self) -> list[int]:
-        """How many matches each rule has had."""
+        """The number of matches of each rule so far."""
         return [self._counts[name] for name in self._rules.rule_names]
 
     def matches(self, block: EventBlock) -> Iterator[MatchBlock]:
-        """The matches of a block of events, part by part; see `CompiledMatches`."""
+        """Yield the matches of a block of events in blocks; see `CompiledMatches`."""
         for first in range(0, len(block), STEP):
             yield from self.matches_singly(block.part(first, first + STEP).occurrences(self._rules))
 
     def matches_singly(self, events: Iterable[Occurrence]) -> Iterator[MatchBlock]:
-        """Those of some events."""
+        """Yield the matches of single events."""
         for event in events:
             yield from self._of(self._engine.process(event), events=1)
 
     def matches_until(self, time: int) -> Iterator[MatchBlock]:
-        """Those of absences whose deadlines are not later."""
+        """Yield the matches of absences whose deadlines are not later than a time."""
         return self._of(self._engine.advance(time), events=0)
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost."""
+        """Return the costs of each rule."""
         return self._engine.profile()
 
     def _of(self, composites: Sequence[Occurrence], events: int) -> Iterator[MatchBlock]:
-        """The matches of composites, published with so many events from outside."""
+        """Yield the matches of composites, published with this number of external events."""
         self._published += events + len(composites)
         self._counts.update(each.rule for each in composites)
         if self._labels is not None:

@@ -1,9 +1,9 @@
-"""An engine on some of the events of a log, and where its composites stand among those of all events.
+"""An engine on a part of the events of a log, and the places of its composites among those of all events.
 
-The rule of this module: a place is a text of bytes, and composites of several such runs, sorted by their places, come
-in the order in which one engine publishes them. What an event causes stands behind it. What a deadline causes stands
-behind all events of its time, in the order of the rules and of the triggers; what it brings about for the same deadline
-follows it at once, as it does where others wait, for these come later than what was first.
+The rule of this module: a place is a byte string, and the composites of several such runs, sorted by place, are in
+the order in which one engine publishes them. The effects of an event come after it. The effects of a deadline come
+after all events of its time, in the order of the rules and of the triggers; further effects for the same deadline
+follow at once, as in a single engine, where other waiting deadlines have later places.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 OrderPlace = bytes
-"""Of an event from outside: of one length in all runs, or with an end that tells itself."""
+"""The place of an external event: of the same length in all runs, or self-delimiting."""
 SWEEP = 1024
-"""Places of triggers that are no longer needed are looked for when there are so many more."""
+"""Number of additional places of triggers after which obsolete ones are removed."""
 
 
 class PartialRun:
-    """A run over a part of the events, which no match shares with another one (`partition`).
+    """A run over a part of the events that shares no match with another part (`partition`).
 
     Parameters
     ----------
-    engine: in its initial state.
-    by_rule: the events are all events, and the rules some: what an event causes is in the order of the rules that it
-        triggers, each with all that comes of it.
+    engine: a new one, in its initial state.
+    by_rule: whether the run has all events and a part of the rules: the effects of an event are then ordered by the
+            rules that it triggers, each with all further effects.
     """
 
     def __init__(self, engine: RuleEngine, *, by_rule: bool = False) -> None:
@@ -50,7 +50,7 @@ class PartialRun:
         self._first, self._behind = b"", 0
 
     def process(self, event: Occurrence, place: OrderPlace) -> list[tuple[OrderPlace, Occurrence]]:
-        """The composites that an event causes, those of the clock first, and their places."""
+        """Process an event, and return the composites that it causes with their places, those of the clock first."""
         found = self.engine.process(event)
         due = sum(each.time < event.time for each in found)
         made = [(self._of_deadline(each), each) for each in found[:due]]
@@ -69,14 +69,14 @@ class PartialRun:
 
     @property
     def in_blocks(self) -> bool:
-        """Whether it takes events as columns: what the clock causes has its place one by one."""
+        """Whether it processes events as columns; effects of the clock need places one by one."""
         return not self._absent and block_engine(self.engine) is not None
 
     def process_block(self, block: EventBlock) -> Iterator[tuple[Any, Any, EventBlock | list[Occurrence]]]:
-        """The composites that events as columns cause, part by part, none of them empty.
+        """Yield the composites that a block of events causes, in non-empty parts.
 
-        Of each composite there is, as arrays, which event of the block has caused it, and the how many-th of it it is:
-        with the event's time and place they make its place, as in `process`.
+        For each composite there are, as arrays, the index in the block of its causing event, and its position among
+        that event's composites: with the event's time and place they form its place, as in `process`.
         """
         import numpy as np
 
@@ -88,9 +88,9 @@ class PartialRun:
             if not len(part):
                 continue
             made += len(part)
-            # so many events from outside come before each, and one
+            # so many external events come before each, and the one that caused it
             at: Any = numbers - before - np.arange(made - len(part) + 1, made + 1)
-            begins = np.flatnonzero(np.diff(at, prepend=-1))  # where the composites of another event begin
+            begins = np.flatnonzero(np.diff(at, prepend=-1))  # start of another event's composites
             counted = np.arange(1, len(at) + 1) - np.repeat(begins, np.diff(begins, append=len(at)))
             if at[0] == last:
                 counted[: begins[1] if len(begins) > 1 else len(at)] += behind
@@ -99,7 +99,7 @@ class PartialRun:
         self._count += made + len(block)
 
     def advance(self, time: int) -> list[tuple[OrderPlace, Occurrence]]:
-        """The same of what the clock causes up to a time."""
+        """Move the clock to a time, and return the composites that this causes, with their places."""
         found = self.engine.advance(time)
         self._count += len(found)
         return [(self._of_deadline(each), each) for each in found]
@@ -115,14 +115,14 @@ class PartialRun:
         return place
 
     def _begin(self, time: int, rule: str, trigger: int) -> None:
-        """The deadline of another trigger has passed."""
+        """Begin the effects of another trigger's deadline."""
         first = time_place(time) + b"\1" + self._absent[rule][0].to_bytes(4) + self._places[trigger][1]
         self._due = (time, rule, trigger)
         if not first < self._first:
             self._first, self._behind = first, 0
 
     def _keep(self, number: int, event: Occurrence, place: OrderPlace) -> None:
-        """The place of what may be the trigger of an absence."""
+        """Store the place of an event that may be the trigger of an absence."""
         if event.type in self._kept:
             self._places[number] = (event.time, place)
             if len(self._places) > self._sweep_at:
@@ -131,19 +131,19 @@ class PartialRun:
                 self._sweep_at = 2 * len(self._places) + SWEEP
 
     def state(self) -> list[Any]:
-        """What it holds beside the engine, for `set_state`."""
+        """Return the state besides the engine, for `set_state`."""
         places = [(number, time, place.hex()) for number, (time, place) in self._places.items()]
         return [self._count, places, self._due, self._first.hex(), self._behind]
 
     def set_state(self, state: Sequence[Any]) -> None:
-        """Hold what another one held."""
+        """Restore a saved state."""
         self._count, places, due, first, self._behind = state
         self._places = {number: (time, bytes.fromhex(place)) for number, time, place in places}
         self._due, self._first = None if due is None else tuple(due), bytes.fromhex(first)
 
 
 def refuse_circles(rules: RuleSet, hint: str) -> None:
-    """Refused, with a hint, where an absence is told because one was told before, so that places have no bounds."""
+    """Raise Refused, with a hint, if one absence can cause another one, so that places are unbounded."""
     for rule in rules.rules:
         if rule.absence and rule.trigger.type in rules.graph.find_effects([rule.emits]):
             what = f"rule '{rule.name}' leads back to itself, so that what it emits has no place in the order"
@@ -151,7 +151,7 @@ def refuse_circles(rules: RuleSet, hint: str) -> None:
 
 
 def time_place(time: int) -> bytes:
-    """How the places of a time begin."""
+    """Return the prefix of the places of a time."""
     return (time + (1 << 63)).to_bytes(8)
 
 

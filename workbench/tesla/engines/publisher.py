@@ -1,7 +1,7 @@
-"""Publication: the total order of events, who looks at each, and what it causes.
+"""Publication: the total order of events, which rules process each, and what it causes.
 
-The rule of this module: an event is evaluated by every rule that looks at its type and joins the history; then what it
-caused is published, each in full before the next. What engines differ in, how matches are found, is the matcher's.
+The rule of this module: an event is evaluated by every rule that reads its type, and joins the history; then its
+effects are published, each in full before the next. Engines differ only in their matchers, which find the matches.
 
 Sources: Di Pilla's thesis, 4.4 (listing 4.1, the index by types).
 """
@@ -36,13 +36,13 @@ from workbench.tesla.scope import resolve_rule
 from workbench.tesla.tree import Rule
 
 FORMAT = 5
-"""Of snapshots: another one is not read."""
+"""The format of snapshots; other formats are not read."""
 CauseChain = tuple[str, ...]
-"""The rules of the composites in a chain of causes, the last one last; none: an event from outside."""
+"""The rules of the composites in a chain of causes, in order; empty for an external event."""
 
 
 class Interest(NamedTuple):
-    """What a rule does with events of a type: is triggered, and has them join its history (None: it does not)."""
+    """The use of a type of events by a rule: whether they trigger it, and how they join its history (None: not)."""
 
     runner: RuleRunner
     triggers: bool
@@ -50,7 +50,7 @@ class Interest(NamedTuple):
 
 
 class Publisher:
-    """An engine, but for how matches are found."""
+    """An engine of rules; a matcher finds the matches."""
 
     def __init__(
         self, name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
@@ -67,16 +67,16 @@ class Publisher:
         self.count = 0
         self.waiting: list[tuple[int, int, int, DueAbsence]] = []
         self.asked: Collection[int] | None = None
-        """The places of the rules that are asked; None: all."""
+        """The positions of the rules to run; None: all."""
         self._indexed = False
 
     @property
     def rules(self) -> RuleSet:
-        """What runs."""
+        """The running rules."""
         return self._rules
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes, those of the clock first."""
+        """Process an event, and return the composites that it causes, those of the clock first."""
         check_event(event, self._rules, self.now, self.passed)
         found: list[Occurrence] = []
         if self.waiting and self.waiting[0][0] < event.time:
@@ -90,7 +90,7 @@ class Publisher:
         return found
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to a time."""
+        """Move the clock to a time, and return the composites that this causes."""
         found: list[Occurrence] = []
         try:
             if self.waiting and self.waiting[0][0] <= time:
@@ -103,17 +103,17 @@ class Publisher:
         return found
 
     def awaiting(self) -> Mapping[str, int]:
-        """How many matches of each rule wait for something not to come."""
+        """Count the matches of each rule that wait for the deadline of `absent`."""
         return {each.plan.rule.name: each.absences.waiting if each.absences else 0 for each in self.runners}
 
     def profile(self) -> list[RuleCost]:
-        """What each rule has cost."""
+        """Return the costs of each rule."""
         return [runner.cost for runner in self.runners if runner.cost is not None]
 
     # --- events -----------------------------------------------------------------------------------------
 
     def _publish(self, todo: list[tuple[Occurrence, CauseChain]], found: list[Occurrence]) -> None:
-        """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
+        """Process events in turn, each with all that it causes before the next; append composites to `found`."""
         if not self._indexed:
             self._index()
         todo.reverse()
@@ -128,7 +128,7 @@ class Publisher:
                 todo.extend((each, _extend_chain(chain, each)) for each in reversed(caused))
 
     def _process(self, event: Occurrence, chain: CauseChain) -> list[Occurrence]:
-        """The composites that an event causes at once, by all rules that look at its type; it joins their history."""
+        """Return the composites that an event directly causes; add it to the history of all rules that read it."""
         caused: list[Occurrence] = []
         for runner, triggers, keep in self.index.get(event.type, ()):
             cost = runner.cost
@@ -143,7 +143,7 @@ class Publisher:
         return caused
 
     def _fire(self, runner: RuleRunner, start: tuple[Any, ...], chain: CauseChain) -> list[Occurrence]:
-        """The composites of a trigger; matches that wait for an absence are put among those that wait."""
+        """Return the composites of a trigger; add matches with an absence to the waiting ones."""
         caused, due = runner.fire(start)
         if due is not None:
             due.chain = chain
@@ -151,7 +151,7 @@ class Publisher:
         return caused
 
     def _publish_due_absences(self, until: int, published: list[Occurrence]) -> None:
-        """Publish what comes of the deadlines up to a time, in order; composites are put with `published`."""
+        """Process the deadlines up to a time, in order; append the composites to `published`."""
         runners = {runner.order: runner for runner in self.runners}
         while self.waiting and self.waiting[0][0] <= until:
             deadline, order, _, due = heappop(self.waiting)
@@ -179,7 +179,7 @@ class Publisher:
         return RuleRunner(plan, self._matcher(start), order, absences, consumed, cost=cost)
 
     def add(self, rules: RuleSet | str) -> dict[str, float]:
-        """Add rules behind those there are."""
+        """Add rules after the existing ones."""
         made = self._scale(rules)
         added = list(newcomers(made, self._rules))
         after = self._merge_declarations(made, (*self._rules.rules, *added))
@@ -191,14 +191,14 @@ class Publisher:
         return complete
 
     def remove(self, name: str) -> None:
-        """Take a rule away."""
+        """Remove a rule."""
         gone = self._find_runner(name)
         self._drop_absences(gone)
         left = tuple(each for each in self._rules.rules if each.name != name)
         self._install([each for each in self.runners if each is not gone], replace(self._rules, rules=left))
 
     def replace(self, name: str, rules: RuleSet | str) -> float:
-        """Put another rule in the place of one."""
+        """Replace a rule by another one."""
         gone, made = self._find_runner(name), self._scale(rules)
         others = tuple(each for each in self._rules.rules if each.name != name)
         rule, *more = newcomers(made, replace(self._rules, rules=others), name)
@@ -217,7 +217,7 @@ class Publisher:
         return in_units(rules, self.settings.unit, dates=self.settings.dates, trex=self.settings.trex)
 
     def _merge_declarations(self, made: RuleSet, rules: tuple[Rule, ...]) -> RuleSet:
-        """These rules, with all that is declared there and in another rule set."""
+        """Return a rule set with these rules, and the declarations of both rule sets."""
         there = self._rules
         declared, aggregates = {**there.declarations, **made.declarations}, {**there.aggregates, **made.aggregates}
         return replace(there, declarations=declared, rules=rules, aggregates=aggregates)
@@ -230,19 +230,19 @@ class Publisher:
         raise PipelineError(f"there is no rule '{name}'", hint=hint)
 
     def _drop_absences(self, runner: RuleRunner) -> None:
-        """The absences that a rule waits for are not told."""
+        """Discard the pending absences of a rule."""
         self.waiting = [each for each in self.waiting if each[1] != runner.order]
         heapify(self.waiting)
 
     def _install(self, runners: list[RuleRunner], rules: RuleSet) -> None:
-        """Let these rules run."""
+        """Make these the running rules."""
         self.runners, self._rules = runners, rules
         self._indexed = False
 
     # --- state ------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """The state as bytes."""
+        """Return the state as bytes."""
         store = EventStore()
         waiting = [
             [
@@ -259,7 +259,7 @@ class Publisher:
         return seal(self._fingerprint(), json.dumps(data, separators=(",", ":")).encode())
 
     def restore(self, state: bytes) -> None:
-        """Go on where another engine was."""
+        """Continue from a saved state."""
         data = json.loads(unseal(self._fingerprint(), state, "rule set", "engine"))
         *data, files = data
         if files != self._database_files():
@@ -282,7 +282,7 @@ class Publisher:
         self._install(made, self._rules)
 
     def _database_files(self) -> dict[str, list[Any]]:
-        """The databases that facts are in."""
+        """Return the databases that hold facts."""
         tables = fact_tables(self.facts)
         return {} if tables is None else tables.files()
 
@@ -290,7 +290,7 @@ class Publisher:
         return checksum(repr((FORMAT, self.name, str(self._rules), self.settings.trex, self.settings.indexed)).encode())
 
     def _index(self) -> None:
-        """Type to the rules that look at it, made when the next event comes: rules may change many at a time."""
+        """Index the rules by the types they read, lazily at the next event, as many rules may change at a time."""
         self._indexed = True
         self.index: dict[str, list[Interest]] = {}
         for runner in self.runners:
@@ -307,7 +307,7 @@ class Publisher:
 def publishing_engine(
     name: str, rules: RuleSet, facts: Facts, settings: EngineSettings, matcher: MakesMatcher
 ) -> RuleEngine:
-    """Start an engine, in several processes where it is asked for them and rules can be shared out (`rule_pool`)."""
+    """Start an engine, in several processes if threads are requested and rules can be partitioned (`rule_pool`)."""
     if settings.threads < 2 or rule_split(rules).undivided:
         return Publisher(name, rules, facts, settings, matcher)
     make: Callable[..., RuleEngine] = later("workbench.tesla.engines.rule_pool", "RulePool")
@@ -315,7 +315,7 @@ def publishing_engine(
 
 
 def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int | None) -> None:
-    """InputError where an event from outside cannot come: no such is declared, or its time has passed."""
+    """Raise an InputError if an external event is invalid: its type is not declared, or its time has passed."""
     declared = rules.declarations.get(event.type)
     if declared is None or declared.fact:
         hint = did_you_mean(event.type, rules.events, "declared are: ")
@@ -327,7 +327,7 @@ def check_event(event: Occurrence, rules: RuleSet, now: int | None, passed: int 
 
 
 def check_time(time: int, now: int | None, passed: int | None) -> None:
-    """InputError where a time has passed."""
+    """Raise an InputError if a time has passed."""
     if now is not None and time < now:
         raise InputError(f"the time of events goes back from {now} to {time}", hint="sort them by time")
     if passed is not None and time <= passed:
@@ -336,7 +336,7 @@ def check_time(time: int, now: int | None, passed: int | None) -> None:
 
 
 def _extend_chain(chain: CauseChain, composite: Occurrence) -> CauseChain:
-    """A chain of causes and a composite more; InputError where it is too long."""
+    """Extend a chain of causes by a composite; EndlessChain if it is too long."""
     if len(chain) >= LONGEST_CHAIN:
         raise endless_chain((composite.rule, *reversed(chain)))
     return (*chain, composite.rule)

@@ -1,8 +1,8 @@
-"""A rule as engines run it: where a match has what, what each predicate asks, and how far back its windows reach.
+"""Plans of rules for engines: the layout of matches, the constraints of each predicate, and its lookback.
 
-The rule of this module: a partial match is a tuple that grows from the left, one predicate after the other as they are
-written: the event or the row that is bound, then what it assigns; of an aggregate its value. It says what is asked
-and computed, never how matches are found.
+The rule of this module: a partial match is a tuple that grows to the right, one predicate after the other as they are
+written: the bound event or row, then the values that it assigns; for an aggregate its value. A plan determines what is
+tested and computed, never how matches are found.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ PartialMatch = tuple[Any, ...]
 
 
 class RuleStep:
-    """One predicate or aggregate of a rule.
+    """A predicate or aggregate of a rule.
 
-    Its constraints are of three kinds: what an event of its own decides, which is asked when it arrives; equations
-    between a value of its own and one that is bound before, which are a key; and the rest.
+    Its constraints are of three kinds: those that an event alone decides, which are tested when it arrives; equations
+    between a value of the event and one that is already bound, which form a key; and the rest.
 
     Attributes
     ----------
-    part: its names are resolved.
-    place: its place among the parts of the rule; the trigger's is 0.
-    number: the same without what must not come after the trigger.
-    slot: where a partial match has what it binds, its first slot.
-    layout: where a partial match has what.
-    window: of events; None of the trigger and of facts.
+    part: the predicate or aggregate, with resolved names.
+    place: its index among the parts of the rule; the trigger's is 0.
+    number: the same index without counting `absent`.
+    slot: the first slot of what it binds in a partial match.
+    layout: the slots of a partial match.
+    window: for events; None for the trigger and for facts.
     anchors: the slots of the events on which the window depends.
-    lookback: how far before the trigger its events lie; nothing of facts.
-    indexed: whether equations are a key; else they are asked like the rest.
-    local: constraints that an event of its own decides.
-    equations: an expression of its own, and one of what is bound before, which have to be equal.
+    lookback: how far before the trigger its events lie; zero for facts.
+    indexed: whether equations form a key; otherwise they are tested like the rest.
+    local: constraints that an event alone decides.
+    equations: pairs of an expression of the event and an expression of bound values, which have to be equal.
     joint: the other constraints.
     """
 
@@ -74,33 +74,33 @@ class RuleStep:
 
     @property
     def selects(self) -> bool:
-        """Whether it binds an event that came before the trigger."""
+        """Whether it binds an event from before the trigger."""
         return self.policy.selects and not self.fact
 
     @property
     def is_keyed(self) -> bool:
-        """Whether it has equations that are a key."""
+        """Whether it has equations that form a key."""
         return self.indexed and bool(self.equations)
 
     @property
     def linking_constraints(self) -> list[t.Expression]:
-        """The constraints that more than the event decides, equations among them."""
+        """The constraints that an event alone does not decide, including equations."""
         return [*(t.Operation("==", pair) for pair in self.equations), *self.joint]
 
     @property
     def residual(self) -> list[t.Expression]:
-        """The constraints that more than the event and its key decides."""
+        """The constraints that an event and its key do not decide."""
         return self.joint if self.indexed else self.linking_constraints
 
     # --- functions --------------------------------------------------------------------------------------
 
     @cached_property
     def accepts(self) -> Callable[[Any], Any]:
-        """Of an event: its key, True without equations; None where it is none that the predicate is about."""
+        """A function from an event to its key, True if there are no equations; None if the event cannot be selected."""
         return self.compile_acceptance(self.equations if self.is_keyed else ())
 
     def compile_acceptance(self, equations: Iterable[tuple[t.Expression, t.Expression]]) -> Callable[[Any], Any]:
-        """The same with a key of these equations."""
+        """Compile the function `accepts` with a key of these equations."""
         code = PythonLines(self.layout, "e")
         code.assign(self._own_values)
         code.require(self.local)
@@ -109,21 +109,21 @@ class RuleStep:
 
     @cached_property
     def key(self) -> Callable[[Any], Any]:
-        """Of a partial match: the key of the events that fit; None where none does."""
+        """A function from a partial match to the key of the events that fit; None if no event can fit."""
         code = PythonLines(self.layout, "m")
         code.key(bound for _, bound in self.equations)
         return code.function()
 
     @cached_property
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """Of a partial match and an event of its key: what is assigned, None where it does not fit.
+        """A function from a match and an event with its key to the assigned values, or None if it does not fit.
 
-        Itself None where everything fits and nothing is assigned.
+        The attribute itself is None if everything fits and nothing is assigned.
         """
         return self.compile_test(self.residual)
 
     def compile_test(self, constraints: Sequence[t.Expression]) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """The same where these constraints are tested."""
+        """Compile the function `fits` with these constraints."""
         assignments = self.part.assignments
         if not (constraints or assignments):
             return None
@@ -137,34 +137,34 @@ class RuleStep:
 
     @property
     def attribute(self) -> int | None:
-        """The place of the attribute that is aggregated."""
+        """The index of the aggregated attribute."""
         named = self.part.attribute
         return None if named is None else self.declared.positions[named]
 
     @property
     def values(self) -> Domain | None:
-        """The type of the attribute that is aggregated."""
+        """The type of the aggregated attribute."""
         named = self.part.attribute
         return None if named is None else self.declared.domains[named]
 
     @cached_property
     def aggregate(self) -> AggregateRow:
-        """The aggregate that it is."""
+        """The row of its aggregate."""
         assert isinstance(self.part, t.Aggregate)
         return aggregate_row(self.part, combines)
 
 
 class RulePlan:
-    """A rule, ready to be run.
+    """A rule, prepared for engines.
 
     Attributes
     ----------
     declared: all types of events and facts, by name.
-    layout: where a partial match has what is bound.
-    steps: the trigger, then the other parts as they are written, without what must not come after it.
-    absent: what must not come after the trigger.
-    pause, timeout: how long it is silent (None: it never is), and how long it waits for what must not come.
-    indexed: whether equations are a key.
+    layout: the slots of a partial match.
+    steps: the trigger, then the other parts in their order, except `absent`.
+    absent: the `absent` predicate; None if there is none.
+    pause, timeout: the time of silence after emission (None: none), and the time from a trigger to the deadline.
+    indexed: whether equations form a key.
     """
 
     def __init__(self, rule: ResolvedRule, indexed: bool = True) -> None:
@@ -186,7 +186,7 @@ class RulePlan:
         self.timeout = rule.timeout
 
     def _bind(self, step: RuleStep) -> int:
-        """Lay out what a step binds; how many slots that takes."""
+        """Lay out the slots of a step, and return their number."""
         if isinstance(step.part, t.Aggregate):
             bound = [f"${step.part.parameter}"]
         else:
@@ -195,17 +195,17 @@ class RulePlan:
         return len(bound)
 
     def _event_slots(self, places: Iterable[int]) -> tuple[int, ...]:
-        """The slots of the events that the parts at these places bind."""
+        """Return the slots of the events bound by the parts at these places."""
         return tuple(self.layout[place, EVENT] for place in places)
 
     @property
     def trigger(self) -> RuleStep:
-        """The first part."""
+        """The step of the trigger."""
         return self.steps[0]
 
     @cached_property
     def start(self) -> Callable[[Any], PartialMatch | None]:
-        """Of an event: the partial match that it begins."""
+        """A function from an event to the partial match that it starts; None if it does not satisfy the trigger."""
         accepts, fits = self.trigger.accepts, self.trigger.fits
 
         def start(event: Any) -> PartialMatch | None:
@@ -220,7 +220,7 @@ class RulePlan:
 
     @cached_property
     def where(self) -> Callable[[PartialMatch], Any]:
-        """Of a match: None where it does not count."""
+        """A function that tests `where` on a match, and returns None if it fails."""
         code = PythonLines(self.layout, "m")
         code.require(self.rule.where_clause)
         code.lines.append("return True")
@@ -228,7 +228,7 @@ class RulePlan:
 
     @cached_property
     def values(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
-        """Of a match: the attributes of what is emitted."""
+        """A function from a match to the attributes of its composite."""
         code = PythonLines(self.layout, "m")
         given = {each.name: each.value for each in self.rule.evaluations}
         parts = [code.value(given[a.name], as_real=a.domain == FLOAT) for a in self.emitted.attributes]
@@ -237,7 +237,7 @@ class RulePlan:
 
     @cached_property
     def per(self) -> Callable[[PartialMatch], tuple[Any, ...]]:
-        """Of a match: the values for which the rule is silent on its own; no number is equal to itself here."""
+        """A function from a match to the values of `per`, in which NaN equals itself."""
         code = PythonLines(self.layout, "m")
         parts = [code.value(each) for each in self.rule.per]
         for i, part in enumerate(parts):
@@ -248,17 +248,17 @@ class RulePlan:
 
     @cached_property
     def binding(self) -> dict[int, RuleStep]:
-        """Slots of events and rows to the predicates that bind them."""
+        """The predicates that bind events or rows, by slot."""
         return {step.slot: step for step in self.steps if step.policy.binds}
 
     def binders(self, *expressions: t.Expression) -> frozenset[int]:
-        """The numbers of the steps that bind what expressions name; not those of their own."""
+        """Return the numbers of the steps that bind names in expressions, except own ones."""
         places = {slot.place for slot in slots(*expressions)}
         return frozenset(self.numbers[place] for place in places if place in self.numbers)
 
     @cached_property
     def numbers(self) -> Mapping[int, int]:
-        """The numbers of the steps, by the places of their parts."""
+        """The numbers of the steps, by the place of their parts."""
         return {step.place: step.number for step in self.steps}
 
     @cached_property
@@ -273,12 +273,12 @@ class RulePlan:
 
 
 def _is_foreign(expression: t.Expression, own: set[str]) -> bool:
-    """Whether it takes more than an event of its own to tell its value; `own` are parameters that need no more."""
+    """Whether an expression needs more than its own event; `own` are the parameters that do not."""
     return any(leaf.place != OWN or (leaf.is_parameter and leaf.name[1:] not in own) for leaf in slots(expression))
 
 
 def _find_equation(constraint: t.Expression, own: set[str]) -> tuple[t.Expression, t.Expression] | None:
-    """A side that an event of its own tells, and one that it has nothing to do with."""
+    """Split an equation into a side that depends only on its own event, and one that is independent of it."""
     for sign, mine, bound in readings(constraint):
         if sign == "==" and all(leaf.place != OWN for leaf in slots(bound)) and not _is_foreign(mine, own):
             return mine, bound

@@ -1,10 +1,10 @@
 """A rule set in several processes, each of which runs some of the rules.
 
-The paper's threads share the rules out, and each processes a subset of them (Cugola and Margara, section 5.6, figure
-13). Python's lock lets no two threads of one process compute, so here they are processes.
+The paper's threads each process a subset of the rules (Cugola and Margara, section 5.6, figure
+13). Python's lock prevents threads of one process from computing in parallel, so these are processes.
 
 The rule of this module: composites, their order, their numbers and their sources are those of one process. Rules that
-feed each other stay together (`rule_split`), so that no worker needs anything of another one; every worker sees every
+feed each other stay together (`rule_split`), so no worker needs data of another one; every worker receives every
 event.
 """
 
@@ -38,11 +38,11 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 FORGET_AT = 1 << 16
-"""Events whose numbers are forgotten together."""
+"""Number of events whose numbers are forgotten together."""
 
 
 class WorkerNumbers:
-    """The numbers among all events of those that a worker knows, by its own numbers; the first ones are forgotten."""
+    """The numbers in the total order of the events known to a worker, by its own numbers; old ones are forgotten."""
 
     def __init__(self) -> None:
         self._numbers, self.forgotten = array("q"), 0
@@ -51,26 +51,26 @@ class WorkerNumbers:
         return self._numbers[own - self.forgotten]
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Add the numbers of the next events."""
+        """Append the numbers of the next events."""
         self._numbers.extend(numbers)
 
     def forget_before(self, number: int) -> None:
-        """Forget the smaller numbers."""
+        """Forget smaller numbers."""
         count = bisect_left(self._numbers, number)
         del self._numbers[:count]
         self.forgotten += count
 
 
 class RulePool(FixedRules):
-    """A running rule set whose rules are shared out.
+    """A running rule set whose rules are partitioned among processes.
 
     Parameters
     ----------
-    make: starts an engine of all the rules in one process.
+    make: starts an engine of all rules in one process.
 
     Raises
     ------
-    Refused: facts are in a database, or absences cause each other in a circle.
+    Refused: facts are in a database, or absences cause each other in a cycle.
     """
 
     runs_in = "several processes"
@@ -88,9 +88,9 @@ class RulePool(FixedRules):
         self._lookback = longest_lookback(rules.rules, settings.trex)
         self._numbers = [WorkerNumbers() for _ in parts]
         self._count = self._events = 0
-        """How many events have been published, and how many of these are from outside."""
+        """The number of published events, and the number of external events among them."""
         self._past = deque[tuple[int, int]]([(0, 0)])
-        """Now and then the time, and how many events had been published by then."""
+        """Some times, each with the number of events published by then."""
         self._workers = _start_processes(parts)
         weakref.finalize(self, _stop, self._workers)
         self._now: int | None = None
@@ -98,15 +98,15 @@ class RulePool(FixedRules):
         self._failure: WorkbenchError | None = None
 
     def process(self, event: Occurrence) -> list[Occurrence]:
-        """The composites that an event causes, those of the clock first."""
+        """Process an event, and return the composites that it causes, those of the clock first."""
         return [each for some in self._process([event]) for each in some]
 
     def takes_block(self, events: int) -> bool:
-        """Whether a block of so many events is taken at once."""
+        """Whether a block of this number of events is processed at once."""
         return True
 
     def process_block(self, block: EventBlock, *, sources: bool = False) -> Iterator[list[Occurrence]]:
-        """The composites of a block of events, in the order of publication."""
+        """Yield the composites of a block of events, in the order of publication."""
         if self._failure is None:
             check_time(int(block.times[0]), self._now, self._passed)
         self._now = int(block.times[-1])
@@ -115,7 +115,7 @@ class RulePool(FixedRules):
             raise self._failure
 
     def advance(self, time: int) -> list[Occurrence]:
-        """The composites that the clock causes up to a time."""
+        """Move the clock to a time, and return the composites that this causes."""
         self._passed = time if self._passed is None else max(time, self._passed)
         self._now = self._passed if self._now is None else max(self._now, self._passed)
         found = self._ask(("clock", time))
@@ -124,7 +124,7 @@ class RulePool(FixedRules):
         return found
 
     def _process(self, events: Sequence[Occurrence]) -> Iterator[list[Occurrence]]:
-        """The composites of events; an error comes behind those of the events before it."""
+        """Yield the composites of events; an error is raised after those of the events before it."""
         good, wrong = self._check(events)
         if good:
             yield self._ask(("events", [(each.type, each.time, each.values) for each in good]), len(good))
@@ -132,7 +132,7 @@ class RulePool(FixedRules):
             raise wrong
 
     def _check(self, events: Sequence[Occurrence]) -> tuple[Sequence[Occurrence], WorkbenchError | None]:
-        """The events before the first that cannot come, and why it cannot."""
+        """Return the events before the first invalid one, and its error."""
         for i, event in enumerate(events):
             try:
                 check_event(event, self.rules, self._now, self._passed)
@@ -142,9 +142,9 @@ class RulePool(FixedRules):
         return events, None
 
     def _ask(self, request: PoolRequest, events: int = 0) -> list[Occurrence]:
-        """The composites of all workers for so many events, as one process publishes them, up to the first failure.
+        """Return the composites of all workers for some events, as one process publishes them, up to the first failure.
 
-        After a failure nothing more is asked: workers no longer agree on what has happened.
+        After a failure no more requests are sent: the workers are out of step.
         """
         answers, until = self._answers(request), self._events + events
         failures = [each.failure for each in answers if each.failure is not None]
@@ -160,9 +160,9 @@ class RulePool(FixedRules):
         return found
 
     def _answers(self, request: PoolRequest) -> Sequence[PoolAnswer]:
-        """What all workers answer; where one cannot, or nobody waits for it, none is asked again.
+        """Return the answers of all workers; after a failure or an interrupt no request is sent again.
 
-        Else the next request would find answers to this one.
+        Otherwise the next request would receive answers to this one.
         """
         if self._failure is not None:
             raise self._failure
@@ -177,7 +177,7 @@ class RulePool(FixedRules):
             raise
 
     def _publish(self, worker: int, placed: WorkerComposite) -> Occurrence:
-        """A composite with its number, and those of its sources."""
+        """Make the occurrence of a worker's composite, with its number and those of its sources."""
         self._number_events(placed.events)
         numbers, number = self._numbers[worker], self._count
         sources = tuple(map(numbers.__getitem__, placed.sources))
@@ -186,7 +186,7 @@ class RulePool(FixedRules):
         return Occurrence(placed.type, placed.time, placed.values, number, sources, placed.rule)
 
     def _number_events(self, until: int) -> None:
-        """Number events from outside, up to so many, all of which each worker knows."""
+        """Number external events, up to this count, all of which each worker knows."""
         if more := until - self._events:
             for each in self._numbers:
                 each.add(range(self._count, self._count + more))
@@ -204,7 +204,7 @@ class RulePool(FixedRules):
                 each.forget_before(self._past[0][1])
 
     def profile(self) -> Sequence[RuleCost]:
-        """What each rule has cost, in the order of the rules."""
+        """Return the costs of each rule, in the order of the rules."""
         costs: Mapping[str, RuleCost] = {
             cost.rule: cost for each in self._answers(("costs", None)) for cost in each.costs
         }
@@ -212,26 +212,26 @@ class RulePool(FixedRules):
 
 
 class ProcessWorker:
-    """A worker in a process of its own.
+    """A worker in its own process.
 
     Parameters
     ----------
-    rules: what it runs.
-    others: the processes that there are already.
+    rules: the rules that it runs.
+    others: the existing workers.
     """
 
     def __init__(self, rules: WorkerRules, others: Sequence[ProcessWorker]) -> None:
         self.process: Forked = Forked(partial(_serve, rules), [each.process for each in others])
 
     def send(self, request: bytes) -> None:
-        """Have it work on a request, given as bytes."""
+        """Send a request, given as bytes."""
         try:
             self.process.connection.send_bytes(request)
         except OSError:
             self._raise_lost()
 
     def receive(self) -> PoolAnswer:
-        """Wait for its answer to the oldest request without one."""
+        """Wait for the answer to the oldest open request."""
         try:
             answer: PoolAnswer = pickle.loads(self.process.connection.recv_bytes())
         except (EOFError, OSError):
@@ -239,8 +239,8 @@ class ProcessWorker:
         return answer
 
     def stop(self) -> None:
-        """End its work."""
-        self.process.process.kill()  # it has nothing to lose
+        """Kill the process."""
+        self.process.process.kill()  # it has no state to save
         self.process.stop(now=True)
 
     def _raise_lost(self) -> NoReturn:

@@ -1,7 +1,7 @@
-"""What predicates of rules find in the first events of a log: how many candidates, and which constraint tells.
+"""Statistics of predicates on the first events of a log: numbers of candidates, and selectivity of constraints.
 
-The rule of this module: rules run as they always do (`cdp`), and are watched; each constraint is asked by itself. It is
-for people, and nothing hangs on it.
+The rule of this module: rules run as usual (`cdp`), and are observed; each constraint is tested separately. The
+statistics are for users, and influence nothing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
 
 MOST_EACH, MOST_CANDIDATES = 100, 20_000
-"""Candidates, the newest, that are looked at for one partial match, and for one predicate."""
+"""Maximum numbers of candidates, the newest, that are tested for one partial match, and for one predicate."""
 
 
 @dataclass
 class SampledStep:
-    """What a predicate or aggregate finds.
+    """The statistics of a predicate or aggregate.
 
     Attributes
     ----------
-    asked: for how many partial matches.
-    candidates: events of the type in the windows of the first of these, as far as they were looked at.
-    looked: for how many partial matches that is.
-    passed: of each constraint how many of the candidates satisfy it.
-    fitting: how many satisfy all.
-    found: partial matches that go on.
+    asked: the number of partial matches that reached it.
+    candidates: the number of tested events of its type in the windows of the first partial matches.
+    looked: the number of these partial matches.
+    passed: for each constraint the number of candidates that satisfy it.
+    fitting: the number of candidates that satisfy all constraints.
+    found: the number of partial matches that continue.
     """
 
     constraints: Sequence[str]
@@ -49,12 +49,12 @@ class SampledStep:
 
 @dataclass
 class RuleSample:
-    """What a rule finds.
+    """The statistics of a rule.
 
     Attributes
     ----------
-    begun: how many partial matches triggers have begun.
-    steps: what is behind the trigger, by the numbers of the steps.
+    begun: the number of partial matches that triggers have started.
+    steps: the statistics of the steps after the trigger, by their numbers.
     """
 
     begun: int = 0
@@ -62,14 +62,14 @@ class RuleSample:
 
 
 class RulesSampled(NamedTuple):
-    """What all rules find, and in how many events."""
+    """The statistics of all rules, and the number of events."""
 
     rules: list[RuleSample]
     events: int
 
 
 class SampledMatcher(CDPMatcher):
-    """A matcher that is watched."""
+    """A matcher that collects statistics."""
 
     def __init__(self, start: MatcherStart) -> None:
         super().__init__(start)
@@ -81,12 +81,12 @@ class SampledMatcher(CDPMatcher):
         ]
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """As they are."""
+        """Find the matches, and count the trigger."""
         self.sample.begun += 1
         return super().matches(start)
 
     def add(self, event: Occurrence) -> None:
-        """All events of a type are candidates."""
+        """Add an event, also to all candidates of its type."""
         super().add(event)
         self._all.setdefault(event.type, EventColumn()).add(event)
 
@@ -115,7 +115,7 @@ class SampledMatcher(CDPMatcher):
 
 
 def sample_rules(rules: RuleSet, facts: Facts, events: Sequence[Occurrence]) -> RulesSampled:
-    """What each rule finds in some events.
+    """Collect the statistics of each rule on some events.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""How a rule set can be run in parts: independent rules, events by key, time slices.
+"""Ways to split the run of a rule set: independent rules, events by key, time slices.
 
-The rule of this module: parts meet in nothing but the order of what they publish. What an event causes in a time slice
-follows from the events of the lookback before it, and from nothing else: a rule that remembers what it has emitted
+The rule of this module: parts only share the order of what they publish. The effects of an event in a time slice
+depend on the events of the lookback before it, and on nothing else: a rule that remembers what it has emitted
 cannot be split.
 
 Source: Balkesen, Dindar, Wetter, Tatbul, RIP: run-based intra-query parallelism for scalable complex event processing
-(DEBS 2013), of time slices.
+(DEBS 2013), for time slices.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from workbench.tesla.rule_set import RuleSet
 
 @dataclass(frozen=True)
 class TimeSplit:
-    """Whether a stream can be cut into time slices.
+    """The requirements for cutting a stream into time slices.
 
     Attributes
     ----------
-    reach: how long before an event those lie on which it hangs what it causes, in the unit of times.
-    fed: whether rules look at what others emit, which is then to be made again before a slice.
-    reason: why there are no slices; empty where there are.
-    named: how long before a composite the events of its match lie.
+    reach: the maximum time between an event and the earlier events on which its effects depend, in the unit of times.
+    fed: whether rules read composites, which have to be created again before a slice.
+    reason: why slices are impossible; empty if they are possible.
+    named: the maximum time between a composite and the events of its match.
     """
 
     reach: int = 0
@@ -38,24 +38,24 @@ class TimeSplit:
 
     @property
     def overlap(self) -> int:
-        """How long before a slice events are repeated.
+        """The time before a slice from which events are repeated.
 
-        Where rules feed others, what the events cause that the slice names is to be complete, too: each has its number.
+        If rules read composites, all effects of the events that a slice refers to must be complete, as they have numbers.
         """
         return self.reach + (self.named if self.fed else 0)
 
 
 @dataclass(frozen=True)
 class RuleSplit:
-    """What can be split.
+    """The possible ways to split a rule set.
 
     Attributes
     ----------
-    groups: the places of rules, those together that feed each other or the same rule.
-    keys: of types of events the attribute by which they can be told apart; empty where they cannot.
-    time: whether the stream can be cut into time slices.
-    counted: why rules that do not feed each other stay together; empty where there are none.
-    in_turn: why events are divided neither by keys nor by time; empty where they are.
+    groups: the positions of rules, grouped so that rules that feed each other or the same rule stay together.
+    keys: for each type of events the attribute by which it can be partitioned; empty if that is impossible.
+    time: the requirements for time slices.
+    counted: why rules that do not feed each other stay together; empty if none do.
+    in_turn: why events can be partitioned neither by key nor by time; empty if they can.
     """
 
     groups: Sequence[Sequence[int]]
@@ -66,14 +66,14 @@ class RuleSplit:
 
     @property
     def undivided(self) -> str:
-        """Why all rules stay together; empty where they can be shared out."""
+        """The reason why all rules stay together; empty if they can be partitioned."""
         if len(self.groups) > 1:
             return ""
         return self.counted or ("all of them feed each other" if len(self.groups[0]) > 1 else "there is only one")
 
 
 def rule_split(rules: RuleSet) -> RuleSplit:
-    """How a rule set can be split."""
+    """Determine how a rule set can be split."""
     for rule in rules.rules:
         if rule.counts_events:
             why = f"rule '{rule.name}' counts events in a window, those of all rules and keys among them"
@@ -90,14 +90,14 @@ def rule_split(rules: RuleSet) -> RuleSplit:
 
 
 def _find_led_back(rules: RuleSet) -> Iterator[str]:
-    """The rules that wait for an absence since another one was told of: their order among other keys is not known."""
+    """Yield the rules whose absence can follow from another absence: their order among other keys is unknown."""
     waiting = [rule for rule in rules.rules if rule.absence is not None]
     told = rules.graph.find_effects(rule.emits for rule in waiting)
     return (rule.name for rule in waiting if rule.trigger.type in told)
 
 
 def time_split(rules: RuleSet) -> TimeSplit:
-    """How a stream can be cut for a rule set."""
+    """Determine how a stream can be cut into time slices for a rule set."""
     reason = next(_find_memories(rules), "")
     if reason:
         return TimeSplit(reason=reason)
@@ -112,7 +112,7 @@ def time_split(rules: RuleSet) -> TimeSplit:
 
 
 def _find_memories(rules: RuleSet) -> Iterator[str]:
-    """What rules remember, or look for where it cannot be seen beforehand."""
+    """Yield reasons against time slices: state of rules, or an unbounded lookback."""
     for rule in rules.rules:
         name = f"rule '{rule.name}'"
         if rule.consuming:
@@ -128,7 +128,7 @@ def _find_memories(rules: RuleSet) -> Iterator[str]:
 
 
 def balance_work(work: Sequence[float], count: int) -> list[list[int]]:
-    """The places of work, shared out so that the largest share is small: the largest first, each to who has least."""
+    """Partition work into balanced shares, greedily: the largest item first, each to the smallest share."""
     shares: list[list[int]] = [[] for _ in range(count)]
     loads = [(0.0, i) for i in range(count)]
     heapify(loads)

@@ -1,7 +1,7 @@
-"""One rule that runs: what comes of its matches, whoever finds them.
+"""One running rule: the effects of its matches, whichever matcher finds them.
 
-The rule of this module: a match passes where, then the limit, then at-most-once; what is emitted consumes. That is all
-the state there is here; what came before is the matcher's.
+The rule of this module: a match passes `where`, then `limit`, then `at most once`; emitted matches consume. This is all
+the state here; the history belongs to the matcher.
 
 Sources: design of the language (docs/reference/rules.md); thesis, 4.4 (rule processors).
 """
@@ -21,17 +21,17 @@ from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Facts, Occurrence
 
 Consumed = dict[int, int]
-"""The numbers of events that a rule selects no more, and their times."""
+"""The numbers of events that a rule no longer selects, with their times."""
 
 
 @dataclass(frozen=True)
 class MatcherStart:
-    """What the matcher of a rule is given.
+    """The arguments for the matcher of a rule.
 
     Attributes
     ----------
-    consumed: slot to what is consumed there; the same for all slots, but where T-Rex is followed. None: nothing is.
-    counted: called with a partial match, where they are counted.
+    consumed: the consumed events by slot; shared by all slots, unless T-Rex is followed. None: no consumption.
+    counted: called with each partial match, if they are counted.
     """
 
     plan: RulePlan
@@ -42,32 +42,32 @@ class MatcherStart:
 
 
 class RuleMatcher(Protocol):
-    """Finds the matches of a rule; each engine has its own."""
+    """The part of an engine that finds the matches of a rule."""
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """All matches of a trigger, in order; nothing is added before they have been taken."""
+        """Yield all matches of a trigger, in order; no event is added before they are exhausted."""
 
     def add(self, event: Occurrence) -> None:
-        """An event joins the history."""
+        """Add an event to the history."""
 
     @property
     def columns(self) -> Mapping[int, StepColumn]:
-        """What it keeps of the history in columns, by the number of the step."""
+        """The columns that hold the history, by the number of the step."""
 
     @property
     def oldest(self) -> float:
-        """The number of an event before which none is selected any more."""
+        """The least number of an event that can still be selected."""
 
     def state(self, store: EventStore) -> Any:
-        """What it holds, events as their numbers."""
+        """Return the state, with events as numbers."""
 
     def set_state(self, state: Any, store: EventStore) -> None:
-        """Hold what another one held."""
+        """Restore a saved state."""
 
 
 MakesMatcher = Callable[[MatcherStart], RuleMatcher]
 SWEEP = 64
-"""What is forgotten for good is looked for when so many more have come."""
+"""Number of additional entries after which obsolete ones are removed."""
 
 
 @dataclass
@@ -76,10 +76,10 @@ class RuleRunner:
 
     Attributes
     ----------
-    order: its place among the rules.
-    absences: what it waits for; None where nothing must be absent.
-    consumed: slot to what is consumed there.
-    emitted: when it emitted something last, by the values for which it is silent on its own.
+    order: its position among the rules.
+    absences: the pending absences; None for a rule without `absent`.
+    consumed: the consumed events by slot.
+    emitted: the time of the last emission for each tuple of values of `per`.
     """
 
     plan: RulePlan
@@ -93,7 +93,7 @@ class RuleRunner:
     _swept: dict[int, int] = field(default_factory=dict)
 
     def fire(self, start: PartialMatch) -> tuple[list[Occurrence], DueAbsence | None]:
-        """What comes of a trigger, now and later."""
+        """Return the composites that a trigger emits now, and the matches that wait for a deadline."""
         plan, time = self.plan, start[0].time
         found = self.matcher.matches(start)
         if self.cost is not None:
@@ -111,13 +111,13 @@ class RuleRunner:
         return [], due
 
     def add(self, event: Occurrence) -> None:
-        """Let an event join the history."""
+        """Add an event to the history."""
         self.matcher.add(event)
         if self.absences is not None:
             self.absences.add(event)
 
     def judge(self, due: DueAbsence) -> list[Occurrence]:
-        """What comes of an absence when its deadline has passed."""
+        """Return the composites of an absence whose deadline has passed."""
         assert self.absences is not None
         return self._emit(self.absences.take_unfilled(due), due.deadline)
 
@@ -150,24 +150,24 @@ class RuleRunner:
         return False
 
     def _sweep(self, emitted: Sequence[PartialMatch]) -> None:
-        """Forget what was consumed and is out of all windows."""
+        """Forget consumed events that are outside all windows."""
         assert self.consumed is not None
         for slot, consumed in self.consumed.items():
             if len(consumed) > self._swept.get(slot, SWEEP):
-                # The trigger, which has not joined the history, may be selected later.
+                # The trigger has not joined the history yet, and may be selected later.
                 oldest = min([self.matcher.oldest, *(match[0].number for match in emitted)])
                 for number in [number for number in consumed if number < oldest]:
                     del consumed[number]
                 self._swept[slot] = 2 * len(consumed) + SWEEP
 
     def state(self, store: EventStore) -> list[Any]:
-        """What it holds, for `set_state`."""
+        """Return the state, for `set_state`."""
         consumed = [] if self.consumed is None else [[slot, list(each.items())] for slot, each in self.consumed.items()]
         absences = None if self.absences is None else self.absences.state(store)
         return [consumed, list(self.emitted.items()), self.matcher.state(store), absences]
 
     def set_state(self, state: Sequence[Any], store: EventStore) -> None:
-        """Hold what another one held."""
+        """Restore a saved state."""
         consumed, emitted, matcher, absences = state
         for slot, each in consumed:
             assert self.consumed is not None
@@ -185,7 +185,7 @@ def _count_matches(matches: Iterable[PartialMatch], cost: RuleCost) -> Iterator[
 
 
 def consumption(plan: RulePlan, trex: bool) -> dict[int, Consumed] | None:
-    """Where a rule remembers what it has consumed."""
+    """Make the record of consumed events by slot; None for a rule without consumption."""
     if not plan.consumed_slots:
         return None
     everywhere: Consumed = {}

@@ -1,7 +1,7 @@
-"""The state of an engine as data: events once, and everything else by their numbers.
+"""The state of an engine as data: events once, and references by number.
 
-The rule of this module: what is written is numbers, texts, truth values and null, as JSON has them; nothing in it is
-executed when it is read.
+The rule of this module: saved data are numbers, texts, truth values and null, as in JSON; reading executes
+none of it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from workbench.tesla.occurrence import Occurrence
 
 
 class EventStore:
-    """Events by their numbers: those that something refers to."""
+    """The referenced events, by number."""
 
     def __init__(self, saved: Sequence[Sequence[Any]] = ()) -> None:
         made = (Occurrence(t, time, tuple(v), n, tuple(s), rule) for t, time, v, n, s, rule in saved)
         self.events = {event.number: event for event in made}
 
     def data(self) -> list[list[Any]]:
-        """All of them."""
+        """Return all events as data."""
         return [[e.type, e.time, e.values, e.number, e.sources, e.rule] for e in self.events.values()]
 
     def numbers(self, events: Iterable[Occurrence]) -> list[int]:
-        """The numbers of events, which are kept."""
+        """Store events, and return their numbers."""
         found = []
         for event in events:
             self.events.setdefault(event.number, event)
@@ -33,11 +33,11 @@ class EventStore:
         return found
 
     def of(self, numbers: Iterable[int]) -> list[Occurrence]:
-        """The events of numbers."""
+        """Return the events with these numbers."""
         return [self.events[number] for number in numbers]
 
     def pack(self, match: PartialMatch) -> list[Any]:
-        """A partial match: events as `{"event": number}`, rows as `{"row": values}`."""
+        """Convert a partial match to data: events as `{"event": number}`, rows as `{"row": values}`."""
         found: list[Any] = []
         for item in match:
             if isinstance(item, Occurrence):
@@ -47,7 +47,7 @@ class EventStore:
         return found
 
     def unpack(self, data: Sequence[Any]) -> PartialMatch:
-        """The inverse of `packed`."""
+        """Invert `pack`."""
         return tuple(self._unpack_item(item) for item in data)
 
     def _unpack_item(self, item: Any) -> Any:

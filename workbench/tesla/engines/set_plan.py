@@ -1,9 +1,9 @@
-"""The plan of a rule set: which columns are kept, for whom, and how each predicate finds its events.
+"""The plan of a rule set: its columns, their users, and how each predicate finds its events.
 
-The rule of this module: a plan is data. It says what the compiled engine does and why, and changes no result: `first`
-and `last`, consumption and the order of what comes out are those of the rules.
+The rule of this module: a plan is data. It states what the compiled engine does and why, and changes no result: `first`
+and `last`, consumption and the order of composites are those of the rules.
 
-Sources: Cugola and Margara, 4.2 and 6 (columns shared by predicates, what they cost); Di Pilla's thesis, 4.4.
+Sources: Cugola and Margara, 4.2 and 6 (columns shared by predicates, and their costs); Di Pilla's thesis, 4.4.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from workbench.tesla.resolved import expand_parameters, own_comparisons
 from workbench.tesla.rule_set import RuleSet
 
 MOST_CHOSEN = 16
-"""Columns of one type that are kept for constant filters: each event is asked by every one of them."""
+"""Maximum number of columns of one type with constant filters: each event is tested for all of them."""
 FEW_TRIGGERED = 8
-"""Rules of one type that are asked one by one: an index is slower for fewer."""
+"""Minimum number of rules with one trigger type for an index, which is slower for fewer rules."""
 CROWDED = (
     "; its constant filter is asked there: too many filters of this type to ask each event",
     "; its constants are part of the key: too many filters of this type to ask each event",
 )
-"""Why a predicate has no column for its filter, if it is asked of candidates, and if it is not."""
+"""Reasons why a predicate has no column for its filter: with a test of candidates, and without."""
 
 
 @dataclass
 class PlannedColumn:
-    """Events of a type, or facts, that predicates find in one way.
+    """The events or facts of a type that predicates find in the same way.
 
     Attributes
     ----------
-    filters: what an event is asked when it comes; what is in the column has passed it.
-    keys: values of its own by which it is found, newest first; none: by its time.
-    ordering: of facts.
-    reach: how long before the present events are asked for; None: nothing bounds it.
-    latest: of how many of the latest events those of the type are asked for in any case.
-    users: the predicates that look into it, each with the place of its rule.
+    filters: constraints that are tested on arrival; all events in the column satisfy them.
+    keys: expressions of the event by which it is found, newest first; empty: found by time.
+    ordering: the order of facts.
+    reach: the maximum age of events that are selected; None: unbounded.
+    latest: the number of latest events among which those of the type are selected whatever their age.
+    users: the predicates that search it, each with the position of its rule.
     """
 
     number: int
@@ -66,14 +66,14 @@ class PlannedColumn:
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """How a predicate or aggregate finds its events.
+    """The way in which a predicate or aggregate finds its events.
 
     Attributes
     ----------
-    column: the number of the one that it looks into.
-    equations: what the column's keys are of an event, and what they have to be equal to.
-    filtered: whether what is in it has passed the predicate's own filter.
-    access, reason: how it looks there, and why so.
+    column: the number of the column that it searches.
+    equations: the column's keys, and the expressions that they have to equal.
+    filtered: whether events in the column satisfy the predicate's own filter.
+    access, reason: how it searches, and the reason.
     """
 
     step: RuleStep
@@ -85,7 +85,7 @@ class PlannedStep:
 
     @property
     def constraints(self) -> list[t.Expression]:
-        """The constraints that candidates are asked; these are strict, so what takes least comes first."""
+        """The constraints to test on candidates; they are strict, so the cheapest comes first."""
         passed = set(map(id, self.step.local)) if self.filtered else set()
         asked = [each for each in self.step.part.constraints if id(each) not in passed]
         return asked if len(asked) < 2 else sorted(asked, key=lambda each: effort(expand_parameters(each, own=True)))
@@ -93,11 +93,11 @@ class PlannedStep:
 
 @dataclass(frozen=True)
 class TriggerIndex:
-    """A constraint of a trigger on an attribute, by which rules are found.
+    """A constraint of a trigger on an attribute, by which rules are indexed.
 
     Attributes
     ----------
-    attribute: its place.
+    attribute: its index.
     operator: `==`, or `>`, `>=`, `<`, `<=` with the attribute on the left.
     """
 
@@ -111,15 +111,15 @@ class SetPlan:
 
     Parameters
     ----------
-    indexed: whether there are keys; else all events of a window are looked at, as in the paper.
+    indexed: whether columns have keys; otherwise all events of a window are scanned, as in the paper.
 
     Attributes
     ----------
-    name: of the rules.
-    plans: of each rule where a match has what.
-    columns: what is kept.
-    steps: of each rule those behind the trigger.
-    absent: of each rule what must not come.
+    name: the name of the rule set.
+    plans: the plan of each rule.
+    columns: the columns.
+    steps: for each rule the steps after the trigger.
+    absent: for each rule the `absent` step, or None.
     """
 
     @suspend_collection()
@@ -205,7 +205,7 @@ class SetPlan:
 
     @cached_property
     def _constants(self) -> Mapping[tuple[str, int, str], int]:
-        """How many constants rules compare an attribute of what triggers them with, and how."""
+        """The number of constants that triggers compare an attribute with, by type, attribute and operator."""
         found: dict[tuple[str, int, str], set[Any]] = {}
         for plan in self.plans:
             for each in find_indexes(plan.trigger):
@@ -213,9 +213,9 @@ class SetPlan:
         return {name: len(constants) for name, constants in found.items()}
 
     def index(self, rule: int) -> TriggerIndex | None:
-        """By what a rule is found when an event comes; None where it is asked each time.
+        """Return the constraint by which a rule is indexed; None if it is tested for each event of its type.
 
-        That is an equation, if there is one, by the attribute that tells most rules apart.
+        Equations are preferred, and among them the attribute that distinguishes most rules.
         """
         step = self.plans[rule].trigger
         if not self.indexed or len(self.triggered[step.type]) < FEW_TRIGGERED:
@@ -229,7 +229,7 @@ class SetPlan:
     # --- filters ----------------------------------------------------------------------------------------
 
     def conditions(self, rule: int) -> list[list[t.Expression]]:
-        """What `where` asks of matches, by the step from which on it is known; the last for all that is left."""
+        """Return the conditions of `where` by the step that completes their names; the last entry for all steps."""
         plan = self.plans[rule]
         found: list[list[t.Expression]] = [[] for _ in plan.steps]
         for condition in plan.rule.where_clause:
@@ -238,23 +238,23 @@ class SetPlan:
 
 
 def needs_of(plan: RulePlan, step: RuleStep) -> frozenset[int]:
-    """The steps that bind what a step names, in its constraints, its parameters and its window."""
+    """Return the steps that bind names in a step's constraints, parameters and window."""
     anchors = {plan.numbers[place] for place in plan.rule.anchors[step.place]}
     return plan.binders(*t.expressions_of(step.part)) | anchors
 
 
 def own_filters(step: RuleStep) -> tuple[t.Expression, ...]:
-    """The constraints of a predicate that an event of its own decides."""
+    """Return the constraints of a predicate that an event alone decides."""
     return tuple(expand_parameters(each, own=True) for each in step.local)
 
 
 def own_equations(step: RuleStep) -> tuple[tuple[t.Expression, t.Expression], ...]:
-    """What an event of its own has, and what is bound before, which have to be equal and are a key."""
+    """Return the equations that form a key: pairs of an expression of the event and one of bound values."""
     return tuple((expand_parameters(one, own=True), other) for one, other in step.equations if step.indexed)
 
 
 def constant_equation(condition: t.Expression) -> tuple[t.Expression, t.Expression] | None:
-    """What an event of its own has, and a constant, if these have to be equal."""
+    """Return an expression of the event and a constant, if the condition requires them to be equal."""
     for sign, own, constant in readings(condition):
         if sign == "==" and _is_constant(constant) and not _is_constant(own):
             return own, constant
@@ -266,12 +266,12 @@ def _is_constant(expression: t.Expression) -> bool:
 
 
 def find_indexes(step: RuleStep) -> list[TriggerIndex]:
-    """What an index can ask of a trigger."""
+    """Return the constraints of a trigger that an index can serve."""
     return [found for each in own_filters(step) if (found := index_of(each)) is not None]
 
 
 def index_of(condition: t.Expression) -> TriggerIndex | None:
-    """A comparison of an attribute with a constant of its type."""
+    """Return a comparison of an attribute with a constant of its type as an index, if the condition is one."""
     for mine, operator, constant in own_comparisons(condition):
         if operator != "!=" and isinstance(constant, t.Literal):
             domain, value = mine.domain, constant.value
@@ -287,7 +287,7 @@ def _join_keys(keys: Sequence[t.Expression]) -> str:
     return " and ".join(map(str, keys))
 
 
-# --- triggers that depend on each other -----------------------------------------------------------------
+# --- dependences between triggers -----------------------------------------------------------------------
 
 
 def find_dependences(plan: SetPlan) -> Mapping[str, str]:
@@ -297,7 +297,7 @@ def find_dependences(plan: SetPlan) -> Mapping[str, str]:
 
 
 def _dependences(rules: RuleSet, plan: RulePlan) -> Iterator[str]:
-    """Why the matches of a rule depend on those of other triggers."""
+    """Yield reasons why the matches of a rule depend on those of other triggers."""
     if reader := next((each.name for each in rules.rules if plan.rule.emits in each.types), ""):
         yield f"'{reader}' reads what it emits"
     if plan.consumed_slots:

@@ -1,7 +1,7 @@
-"""The rules of one worker of a pool, and what it says of its composites.
+"""The rules of one worker of a pool, and the places of its composites.
 
-The rule of this module: a worker knows its own composites and all events from outside, and numbers these. What numbers
-they have among all events, the pool knows.
+The rule of this module: a worker knows its own composites and all external events, and numbers these. Only the pool
+knows their numbers among all events.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PoolRequest = tuple[str, Any]
 
 
 class WorkerComposite(NamedTuple):
-    """A composite, and where it stands.
+    """A composite and its place.
 
     Attributes
     ----------
-    place: among the composites of all workers.
-    events: how many events from outside have come before it.
-    type, time, values, rule: its own, as those of an `Occurrence`.
-    sources: numbers among the events that this worker knows.
+    place: its place among the composites of all workers.
+    events: the number of external events before it.
+    type, time, values, rule: as in an `Occurrence`.
+    sources: the worker's own numbers of its sources.
     """
 
     place: OrderPlace
@@ -42,7 +42,7 @@ class WorkerComposite(NamedTuple):
 
 
 class PoolAnswer(NamedTuple):
-    """What a worker answers: composites in their order, and the first failure with the place that it has."""
+    """The answer of a worker: composites in their order, and the first failure with its place."""
 
     composites: Sequence[WorkerComposite] = ()
     failure: tuple[OrderPlace, WorkbenchError] | None = None
@@ -50,12 +50,12 @@ class PoolAnswer(NamedTuple):
 
 
 class WorkerRules:
-    """Some rules of a rule set that run on all events.
+    """Some rules of a rule set, run on all events.
 
     Parameters
     ----------
-    make: starts an engine of all rules; it is called where the worker is.
-    asked: the places of the rules that this worker runs.
+    make: starts an engine of all rules; called in the worker's process.
+    asked: the positions of the rules that this worker runs.
     """
 
     def __init__(self, make: Callable[[], Publisher], asked: Sequence[int]) -> None:
@@ -63,10 +63,10 @@ class WorkerRules:
         self._run: PartialRun | None = None
         self._events = 0
         self._last = b""
-        """Where the composites end that have come of the last event."""
+        """The upper bound for places of composites caused by the last event."""
 
     def answer(self, request: PoolRequest) -> PoolAnswer:
-        """Do what is asked for."""
+        """Process a request, and return the answer."""
         what, given = request
         if self._run is None:
             engine = self._make()
@@ -102,5 +102,5 @@ class WorkerRules:
 
 
 def _composite(place: OrderPlace, before: int, made: Occurrence) -> WorkerComposite:
-    """A composite that comes behind so many events."""
+    """Make a composite that comes after this number of external events."""
     return WorkerComposite(place, before, made.type, made.time, made.values, made.sources, made.rule)

@@ -1,12 +1,12 @@
-"""The automaton of a rule: its states, and which events lead from one to another.
+"""The automaton of a rule: its states, and the transitions that events cause.
 
 The rule of this module: a state is a set of predicates whose events have come, as bits. Where windows form a chain, as
-in the paper, these are one after the other; predicates that hang on the trigger side by side, and on nothing else in
-common, are automata of their own. Of a window the earlier end comes first, so that a predicate joins a state only while
-what it lies before is missing there. `between` joins while one of its two ends is there.
+in the paper, its predicates come one after the other; predicates that are connected only through the trigger belong to
+automata of their own. A window's event comes before its anchor, so a predicate joins a state only while its anchor is
+missing there. `between` joins while exactly one of its two anchors is there.
 
-`first` and `last` are without backtracking: what is chosen does not depend on whether the rest can be completed. So
-there are states for what is chosen up to each such predicate alone, too, as they are written.
+`first` and `last` do not backtrack: their choice does not depend on whether the rest can be completed. So there are
+also states for the predicates up to each `first` or `last`, in the order in which they are written.
 
 Source: Cugola and Margara, 4.1 (figure 2) and 5.1.
 """
@@ -26,20 +26,20 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.resolved import exact_text, expand_parameters, move_to_place, slots
 
 TRIGGER = -1
-"""Stands for the trigger where others are bits."""
+"""Represents the trigger where predicates are represented by bits."""
 MOST_STATES = 10_000
 Holdings = tuple[Occurrence | None, ...]
-"""The events of an instance, by their bits; None: it has not come."""
+"""The events of an instance by bit; None for an event that has not come."""
 
 
 class Automaton:
-    """The model that all instances of a rule share.
+    """The automaton that all instances of a rule share.
 
     Attributes
     ----------
-    steps: the predicates that select events, in the order of the rule; the place of one is its bit.
-    anchors: what the window of each hangs on.
-    components: for each, the set of those that it hangs together with.
+    steps: the predicates that select events, in the order of the rule; the index of one is its bit.
+    anchors: for each predicate the anchors of its window.
+    components: for each predicate the set of predicates that are connected with it.
     """
 
     def __init__(self, plan: RulePlan, *, trex: bool) -> None:
@@ -62,24 +62,24 @@ class Automaton:
     # --- states -----------------------------------------------------------------------------------------
 
     def target(self, bit: int) -> int:
-        """The state whose instances tell the candidates of a predicate, given those that are written before it."""
+        """Return the state whose instances give the candidates of a predicate, given earlier events."""
         return next(each for each in self._targets(self.components[bit]) if each >> bit & 1)
 
     def is_rooted(self, state: int) -> bool:
-        """Whether the event that leads to a state last is that of its predicate which is written first."""
+        """Whether the last event to reach a state is that of the first predicate in the rule's order."""
         bits = list(_bits(state))
         hanging = [bit for bit in bits if TRIGGER in self.anchors[bit]]
         return hanging == bits[:1] and not any(self.windows[bit].between for bit in bits)
 
     def _targets(self, component: int) -> Iterator[int]:
-        """The states that are looked at when the trigger comes, the smaller ones first."""
+        """Yield the states that are read when the trigger comes, smaller ones first."""
         for bit, step in enumerate(self.steps):
             if component >> bit & 1 and not step.policy.many:
                 yield component & ((2 << bit) - 1)
         yield component
 
     def _leads_on(self, state: int, bit: int) -> int | None:
-        """The state that an event for a predicate leads to; None where it leads nowhere."""
+        """Return the state that an event for a predicate leads to; None if there is no transition."""
         if state >> bit & 1 or state & ~self.components[bit]:
             return None
         there = [anchor != TRIGGER and bool(state >> anchor & 1) for anchor in self.anchors[bit]]
@@ -88,17 +88,17 @@ class Automaton:
         return after if joins and self.alive(after) else None
 
     def _alive(self, state: int) -> bool:
-        """Whether some target can still be reached."""
+        """Whether some target is still reachable."""
         component = self.components[state.bit_length() - 1]
         late = sum(1 << bit for bit in _bits(component & ~state) if self._hangs_in(bit, state))
         return any(not state & ~target and not target & late for target in self._targets(component))
 
     def _hangs_in(self, bit: int, state: int) -> bool:
-        """Whether all that a predicate lies before has come."""
+        """Whether all anchors of a predicate have come."""
         return all(anchor != TRIGGER and state >> anchor & 1 for anchor in self.anchors[bit])
 
     def _open_ends(self, state: int) -> list[tuple[int, t.EventWindow]]:
-        """The predicates in a state whose windows wait for what they lie before, and these."""
+        """Return the predicates in a state whose anchors have not come, with their windows."""
         return [
             (bit, self.windows[bit])
             for bit in _bits(state)
@@ -107,7 +107,7 @@ class Automaton:
         ]
 
     def _refuse(self) -> None:
-        """Refused where there are too many states."""
+        """Raise Refused if there are too many states."""
         if sum(self._states(component) for component in dict.fromkeys(self.components)) > MOST_STATES:
             raise Refused(
                 f"the automaton of '{self.plan.rule.name}' has more than {MOST_STATES} states, one for each set"
@@ -117,7 +117,7 @@ class Automaton:
             )
 
     def _states(self, component: int) -> int:
-        """How many states there are, up to one more than is allowed; in a chain as many as targets have predicates."""
+        """Count the states, up to just above the limit; in a chain there are as many as targets have predicates."""
         if not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component)):
             return sum(target.bit_count() for target in set(self._targets(component)))
         if (most := 1 << component.bit_count()) <= MOST_STATES:
@@ -136,7 +136,7 @@ class Automaton:
     # --- windows ----------------------------------------------------------------------------------------
 
     def reaches(self, holdings: Holdings, bit: int, event: Occurrence) -> bool:
-        """Whether windows allow that an event for a predicate, or the trigger, comes to what is there."""
+        """Whether windows allow an event for a predicate, or the trigger, to extend the events of an instance."""
         for other in self.hang_on[bit]:
             earlier = holdings[other]
             if earlier is not None and not self._in(self.windows[other], earlier, event):
@@ -145,7 +145,7 @@ class Automaton:
 
     @cached_property
     def hang_on(self) -> dict[int, list[int]]:
-        """The predicates whose windows hang on one, or on the trigger."""
+        """For each predicate and the trigger, the predicates whose windows depend on it."""
         found: dict[int, list[int]] = {bit: [] for bit in self.bits.values()}
         for bit, anchors in enumerate(self.anchors):
             if not self.windows[bit].between:
@@ -159,7 +159,7 @@ class Automaton:
         return window.near <= gap and (window.far is None or gap <= window.far)
 
     def _apart(self, holdings: Holdings, bit: int, event: Occurrence) -> bool:
-        """Whether what is between others has other times than they; only where T-Rex is followed."""
+        """Whether events of `between` windows differ in time from their anchors; only in compatibility with T-Rex."""
         for other, anchors in enumerate(self.anchors):
             middle = holdings[other]
             if self.windows[other].between and bit in anchors and middle is not None and middle.time >= event.time:
@@ -170,7 +170,7 @@ class Automaton:
     # --- constraints ------------------------------------------------------------------------------------
 
     def _find_key(self) -> None:
-        """The value of the trigger that most predicates are equal to: instances that have it are found by it."""
+        """Choose the trigger's value that most predicates are equal to, as the key of instances."""
         told = []
         for bit, step in enumerate(self.steps):
             for place, (_, bound) in enumerate(step.equations):
@@ -186,17 +186,17 @@ class Automaton:
         self.key: Callable[[Any], Any] = code.function()
 
     def _accepts(self, bit: int) -> Callable[[Any], Any]:
-        """What accepts events for a predicate: its key is of the equations with the trigger's value."""
+        """Return a function that accepts events for a predicate; its key comes from the equations with the trigger."""
         step = self.steps[bit]
         return step.compile_acceptance(step.equations[i] for i in self.enforced[bit])
 
     def _checks(self, state: int, bit: int) -> list[Callable[[Holdings], Any]]:
-        """What can be asked of the events of a state as soon as that of the last predicate has come."""
+        """Return the tests that are decidable in a state as soon as the event of its last predicate has come."""
         return [asked for about, asked in self._early if about >> bit & 1 and not about & ~state]
 
     @cached_property
     def _early(self) -> list[tuple[int, Callable[[Holdings], Any]]]:
-        """Constraints that need no trigger: whose events they are about, and what asks them."""
+        """Constraints that do not need the trigger: the predicates they depend on, and their tests."""
         found = []
         for bit, step in enumerate(self.steps):
             for constraint in step.linking_constraints:
@@ -209,10 +209,10 @@ class Automaton:
         return found
 
     def _is_decided(self, bit: int, anchor: int) -> bool:
-        """Whether `first` and `last` of a predicate can be told when what it hangs on comes (algorithm 1, line 12).
+        """Whether `first` or `last` can be decided when the anchor comes (algorithm 1, line 12).
 
-        That is so where no constraint waits for the trigger, nothing it could be is consumed in the meantime, and no
-        other predicate that is written before takes it.
+        This holds if no constraint waits for the trigger, no candidate can be consumed in the meantime, and no
+        earlier predicate can select a candidate.
         """
         step = self.steps[bit]
         if not step.policy.ends or self.anchors[bit] != (anchor,):
@@ -232,17 +232,17 @@ class Automaton:
         return {(place, EVENT): max(bit, 0) for place, bit in self.places.items()}
 
     def _resolve(self, expression: t.Expression, bit: int) -> t.Expression | None:
-        """The same about attributes and times of events only; None where it is about more.
+        """Resolve an expression to attributes and times of selected events; None if it depends on anything else.
 
         Parameters
         ----------
-        bit: the predicate that it stands in.
+        bit: the predicate to which it belongs.
         """
         found = expand_parameters(move_to_place(expression, self.steps[bit].place))
         return found if all(slot.place in self.places for slot in slots(found)) else None
 
     def _find_bits(self, expression: t.Expression) -> set[int]:
-        """The bits of the events that a resolved expression is about."""
+        """Return the bits of the events on which a resolved expression depends."""
         return {self.places[slot.place] for slot in slots(expression)}
 
 
@@ -254,7 +254,7 @@ def _bits(state: int) -> Iterator[int]:
 
 
 def _components(anchors: Sequence[tuple[int, ...]]) -> list[int]:
-    """For each predicate those that it hangs together with, but through the trigger."""
+    """Return for each predicate the set of those connected with it other than through the trigger."""
     found = [1 << bit for bit in range(len(anchors))]
     for bit, each in enumerate(anchors):
         together = found[bit]

@@ -1,7 +1,7 @@
-"""The instances of an automaton that are in one state.
+"""The instances of an automaton in one state.
 
-The rule of this module: they are a column, in the order in which they came there, and leave from the old end when their
-windows have passed. Those that have one key, a value that the trigger must have, are a column of their own inside it.
+The rule of this module: they form a column, in order of arrival, and leave at the old end when their windows have
+passed. Instances with the same key, a value that the trigger must have, form a column of their own inside it.
 
 Source: Cugola and Margara, 5.1.
 """
@@ -17,14 +17,14 @@ from workbench.tesla.occurrence import Occurrence
 
 
 class AutomatonInstance(NamedTuple):
-    """One instance: pointers to the events that led to its state.
+    """An instance of an automaton: references to the events that led to its state.
 
     Attributes
     ----------
-    time, number: of the event that led there last.
-    deadline: the last time at which it can go on; None where no window bounds it.
-    key: the value that the trigger must have; True where none is known yet.
-    last: the number of the last event with which it can go on; None where no window by count bounds it.
+    time, number: those of the latest event.
+    deadline: the last time at which it can be extended; None if no window bounds it.
+    key: the value that the trigger must have; True if it is not known yet.
+    last: the number of the last event that can extend it; None if no window by count bounds it.
     """
 
     time: int
@@ -35,17 +35,17 @@ class AutomatonInstance(NamedTuple):
     last: int | None
 
     def has_passed(self, now: Occurrence) -> bool:
-        """Whether it cannot go on with this event or a later one."""
+        """Whether neither this event nor a later one can extend it."""
         late = self.deadline is not None and self.deadline < now.time
         return late or (self.last is not None and self.last < now.number)
 
 
 class StateInstances(KeyedColumn[AutomatonInstance]):
-    """The instances in a state.
+    """The instances in one state.
 
     Attributes
     ----------
-    indexed: whether those of a key are found by it; else all are looked through.
+    indexed: whether instances are found by key; otherwise all are scanned.
     """
 
     __slots__ = ("indexed",)
@@ -55,13 +55,13 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         self.indexed = indexed
 
     def of(self, key: Any) -> EventColumn[AutomatonInstance]:
-        """Those of a key, among others where they are not indexed; None: all of them."""
+        """Return the instances with a key, among others if they are not indexed; all of them if it is None."""
         return self if key is None or not self.indexed else self.of_key.get(key, EMPTY)
 
     def in_turn(
         self, key: Any, *, oldest_first: bool = False, number: int | None = None
     ) -> Iterator[AutomatonInstance]:
-        """Those of a key, or all of them, the newest first; only those that the event of a number led here."""
+        """Yield instances newest first, restricted to a key and to a latest event with this number, if given."""
         column = self.of(key)
         places = range(column.start, len(column.events))
         if number is not None:
@@ -70,7 +70,7 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         return found if key is None or self.indexed else (each for each in found if each.key == key)
 
     def delete_passed(self, now: Occurrence) -> None:
-        """Delete from the old end those that cannot go on."""
+        """Delete expired instances at the old end."""
         count = 0
         while self.start + count < len(self.events) and self.events[self.start + count].has_passed(now):
             count += 1
@@ -78,7 +78,7 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
             self.forget(count)
 
     def sweep(self, now: Occurrence) -> None:
-        """Delete those that cannot go on wherever they stand."""
+        """Delete all expired instances."""
         left = [each for each in self if not each.has_passed(now)]
         if len(left) < len(self):
             self.forget(len(self))
@@ -87,7 +87,7 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
 
 
 class HeldEvents:
-    """The events for one predicate in a column of instances, by the places of these."""
+    """The events for one predicate in a column of instances, by the indices of the instances."""
 
     def __init__(self, instances: EventColumn[AutomatonInstance], bit: int) -> None:
         self._instances, self._bit = instances.events, bit

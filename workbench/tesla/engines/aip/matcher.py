@@ -1,16 +1,16 @@
-"""Automata-based incremental processing: instances of an automaton advance with every event.
+"""Automaton-based incremental processing: every event advances the instances of automata.
 
-An event that leads an instance to another state duplicates it: the duplicate goes on, the instance waits for further
-events. Instances whose windows have passed are deleted. What has come when the trigger comes is told by the instances
-in the states that are looked at then (`automaton`); they are taken in the order in which the rule is written.
+An event that leads an instance to another state duplicates it: the duplicate advances, the instance waits for further
+events. Instances whose windows have passed are deleted. When the trigger comes, the instances in the target states
+give the candidates (`automaton`); they are selected in the order of the predicates in the rule.
 
-Not all can be decided as events come, for a rule refers from the trigger backwards. When it comes, this is decided:
+Not everything can be decided as events come, for a rule refers backwards from the trigger. Decided only then:
 
-* constraints on the trigger, on facts and aggregates; those between events of the automaton are asked as soon as these
-  have come, and equality with a value of the trigger is the key of instances;
-* `first` and `last`, unless nothing that is decided later bears on them (`Automaton._is_decided`, the single selection
-  of algorithm 1): all that could be selected are instances until then;
-* consumption; negations, aggregates and facts, for which there are columns, as in section 4.3.
+* constraints on the trigger, on facts and aggregates; constraints between events of the automaton are tested as soon
+    as these have come, and equality with a value of the trigger is the key of instances;
+* `first` and `last`, unless nothing that is decided later affects them (`Automaton._is_decided`, the single selection
+    of algorithm 1): all candidates are kept as instances until then;
+* consumption; negations, aggregates and facts, which have columns, as in section 4.3.
 
 Source: Cugola and Margara, 4.1 (algorithm 1, figures 2 and 3), 4.3 and 5.1.
 """
@@ -40,20 +40,20 @@ from workbench.tesla.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}
 FEW = 64
-"""Instances are not looked through for less."""
+"""Minimum number of additions between two sweeps."""
 Tries = dict[tuple[int, int | None], dict[int, Any]]
-"""State, and the event that led there last where it is known, to the events of instances: the number of the first one
-to it and to those of the second, and so on."""
+"""For a state, and its latest event if known, a trie of the events of instances: the number of the first event
+leads to this event and a trie of the second ones, and so on."""
 
 
 class AIPMatcher:
-    """The instances of one rule's automaton.
+    """Matcher that advances the instances of one rule's automaton.
 
     Attributes
     ----------
-    instances: by the states that they are in.
-    columns: of negations and aggregates, by the number of the step.
-    oldest: no event before this number is selected any more.
+    instances: the instances by state.
+    columns: the columns of negations and aggregates, by the number of the step.
+    oldest: the least number of an event that can still be selected.
     """
 
     def __init__(self, start: MatcherStart) -> None:
@@ -88,7 +88,7 @@ class AIPMatcher:
     # --- events come ------------------------------------------------------------------------------------
 
     def add(self, event: Occurrence) -> None:
-        """Advance all instances that an event is for."""
+        """Advance all instances that an event can extend."""
         for column in self.columns.by_type.get(event.type, ()):
             column.add(event)
         for state in self.instances.values():
@@ -108,7 +108,7 @@ class AIPMatcher:
         return self.instances[state]
 
     def _advance(self, bit: int, event: Occurrence) -> Iterator[tuple[int, AutomatonInstance]]:
-        """The duplicates that an event for a predicate makes, the newest instances' first."""
+        """Yield the instances that an event for a predicate creates, from the newest instances first."""
         automaton = self.automaton
         key = automaton.accepts(bit)(event)
         if key is None:
@@ -133,7 +133,7 @@ class AIPMatcher:
                             break
 
     def _alone(self, state: int, bit: int) -> t.Policy | None:
-        """The policy of a state's only predicate, if one instance of it is all that an event for another selects."""
+        """Return the policy of a state's only predicate, if one of its instances suffices; otherwise None."""
         only = state.bit_length() - 1
         alone = state == 1 << only and self.automaton.is_decided(only, bit)
         return self.automaton.steps[only].policy if alone else None
@@ -156,11 +156,11 @@ class AIPMatcher:
         return AutomatonInstance(event.time, event.number, holdings, deadline, key, last)
 
     def _sweep(self, now: Occurrence) -> None:
-        """Delete what cannot go on wherever it stands, and what is behind the windows of columns."""
+        """Delete all expired instances, and events of columns that are behind their windows."""
         oldest = dict.fromkeys(self.automaton.bits.values(), now)
         for state, instances in self.instances.items():
             instances.sweep(now)
-            # Where one event has come, that is what the order of instances goes by.
+            # In a state with a single predicate, instances are in the order of its events.
             looked_at = instances if state & (state - 1) else islice(instances, 1)
             for holdings in (instance.holdings for instance in looked_at):
                 for bit, held in enumerate(holdings):
@@ -175,14 +175,14 @@ class AIPMatcher:
     # --- the trigger comes ------------------------------------------------------------------------------
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """The matches of a trigger, by what is in the states that are looked at."""
+        """Yield the matches of a trigger, from the instances in the target states."""
         for state in self.instances.values():
             state.delete_passed(start[0])
         self._tries = {}
         return grow_sequences(self.extends, start)
 
     def _candidates(self, bit: int) -> FindsCandidates:
-        """What finds the events for a predicate that go with those chosen before it."""
+        """Return a function that finds the events for a predicate that fit the events chosen before it."""
         automaton = self.automaton
         target = automaton.target(bit)
         if target == 1 << bit:
@@ -203,7 +203,7 @@ class AIPMatcher:
         return found
 
     def _alone_in(self, state: int, bit: int) -> FindsCandidates:
-        """The same for a predicate that hangs on the trigger, and nothing on it: the instances are its events."""
+        """Return the same function for a predicate connected only with the trigger: its instances are its events."""
         in_window = make_slice_finder(self.automaton.steps[bit], self.automaton.trex)
         keyed = state & self.automaton.keyed
 
@@ -218,11 +218,11 @@ class AIPMatcher:
         return found
 
     def _trie(self, state: int, match: PartialMatch, number: int | None) -> dict[int, Any]:
-        """The events of the instances in a state that the trigger can complete, in order.
+        """Return the events of the instances in a state that the trigger can complete, as a trie in order.
 
         Parameters
         ----------
-        number: that of the event which led there last, where it is known.
+        number: the number of the latest event, if it is known.
         """
         automaton, trigger = self.automaton, match[0]
         key = automaton.key(match) if state & automaton.keyed else None
@@ -245,7 +245,7 @@ class AIPMatcher:
     # --- state ------------------------------------------------------------------------------------------
 
     def state(self, store: EventStore) -> Any:
-        """Instances and columns, as the numbers of their events."""
+        """Return instances and columns, with events as numbers."""
         instances = [
             [state, [[*each[:2], store.pack(each.holdings), *each[3:]] for each in found]]
             for state, found in self.instances.items()
@@ -253,7 +253,7 @@ class AIPMatcher:
         return [instances, self.columns.state(store)]
 
     def set_state(self, state: Any, store: EventStore) -> None:
-        """Those of another one."""
+        """Restore instances and columns from a saved state."""
         instances, columns = state
         for number, found in instances:
             made = self._instances(number)

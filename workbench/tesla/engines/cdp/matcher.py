@@ -1,11 +1,11 @@
-"""Column-based delayed processing: events are kept in columns until a trigger comes, and then looked at.
+"""Column-based delayed processing: columns store events until a trigger comes, which then scans them.
 
-A column for each predicate and aggregate holds the events of its type that satisfy what their own attributes tell. When
-the trigger comes, old events are deleted along the windows, and partial sequences grow column by column, from the
-trigger backwards. They grow one at a time, depth first, which gives them in order and needs memory for one.
+A column for each predicate and aggregate holds the events of its type that satisfy the constraints on their own
+attributes. When the trigger comes, events behind the windows are deleted, and partial sequences grow column by column,
+back from the trigger. They grow depth first, one at a time, in order and with memory for one.
 
-Beyond the paper: equations with what is bound before are an index of their column; a column is also shortened when it
-has grown, so that memory is bounded by the windows where no trigger comes.
+Beyond the paper: equations with earlier events index their column; a column is also shortened after it has grown,
+so that windows bound memory even if no trigger comes.
 
 Source: Cugola and Margara, 4.2 (algorithm 2, figures 4 and 5), 4.3 and 5.2.
 """
@@ -24,15 +24,15 @@ from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 FEW = 64
-"""Columns are not looked through for less."""
+"""Minimum number of events between two deletions of old events."""
 
 
 class CDPMatcher:
-    """The columns of one rule.
+    """Matcher that scans the columns of one rule.
 
     Attributes
     ----------
-    columns: of the steps that are about events, in the order of the rule, by the number of the step.
+    columns: the columns of the steps on events, in the order of the rule, by the number of the step.
     """
 
     def __init__(self, start: MatcherStart) -> None:
@@ -54,12 +54,12 @@ class CDPMatcher:
         self._until_look = FEW
 
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
-        """The sequences that end with a trigger."""
+        """Yield the matches of a trigger."""
         self.delete_old(start[0])
         return grow_sequences(self.extends, start)
 
     def add(self, event: Occurrence) -> None:
-        """Put an event on top of the columns that it is for."""
+        """Append an event to the columns for its type."""
         for column in self.columns.by_type.get(event.type, ()):
             column.add(event)
         self._until_look -= 1
@@ -68,12 +68,12 @@ class CDPMatcher:
             self._until_look = FEW + self.columns.size
 
     def delete_old(self, now: Occurrence) -> None:
-        """Delete what no trigger from now on can reach: what lies before the window of the oldest event it hangs on."""
+        """Delete events that no later trigger can reach: those before the window of its oldest possible anchor."""
         for column in self.columns.values():
             column.forget_behind([self._oldest(slot, now) for slot in column.step.anchors])
 
     def _oldest(self, slot: int, now: Occurrence) -> tuple[int, int]:
-        """The least time and number that what is bound to a slot can have."""
+        """Return the least time and number of an event that can be bound to a slot."""
         anchor = self._anchors.get(slot)
         if anchor is None or not len(anchor.column):
             return now.time, now.number
@@ -81,16 +81,16 @@ class CDPMatcher:
 
     @property
     def oldest(self) -> float:
-        """No event before this number is selected any more."""
+        """The least number of an event that can still be selected."""
         kept = (each.column for each in self._anchors.values())
         return min((column.numbers[column.start] for column in kept if len(column)), default=math.inf)
 
     # --- state ------------------------------------------------------------------------------------------
 
     def state(self, store: EventStore) -> Any:
-        """The columns, as the numbers of their events."""
+        """Return the columns, as the numbers of their events."""
         return self.columns.state(store)
 
     def set_state(self, state: Any, store: EventStore) -> None:
-        """The columns of another one."""
+        """Restore the columns from a saved state."""
         self.columns.set_state(state, store)

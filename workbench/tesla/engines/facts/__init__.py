@@ -1,4 +1,4 @@
-"""Facts that engines do not keep in memory, and the question whether there are such."""
+"""Facts that engines do not keep in memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def fact_tables(facts: Facts) -> FactTables | None:
-    """The facts as tables, where some may be in databases; None: all are rows in memory."""
-    if type(facts) is dict or not facts:  # most rules have none: they do not wait for SQLite
+    """Return facts as tables, some of which may be in databases; None if all are rows in memory."""
+    if type(facts) is dict or not facts:  # most rules have none, and need not import SQLite
         return None
     from workbench.tesla.engines.facts.tables import FactTables
 
@@ -20,6 +20,6 @@ def fact_tables(facts: Facts) -> FactTables | None:
 
 
 def changing_tables(facts: Facts) -> FactTables | None:
-    """The same where some are in databases that may change; None: none can."""
+    """Return facts as tables if some are in databases that may change; None otherwise."""
     tables = fact_tables(facts)
     return tables if tables is not None and tables.changing else None

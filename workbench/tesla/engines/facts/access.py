@@ -1,7 +1,7 @@
-"""How a database finds the facts that rules ask for, and which index it lacks.
+"""Access to facts: how a database answers the queries of rules, and which index is missing.
 
-The rule of this module: SQLite says how (`EXPLAIN QUERY PLAN`); an index is suggested where it looks through a table
-for what an index would find, and made only when it is asked for.
+The rule of this module: SQLite reports the access path (`EXPLAIN QUERY PLAN`); an index is suggested where a table is
+scanned for rows that an index would find, and created only on request.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from workbench.tesla.engines.rule_plan import RulePlan
 from workbench.tesla.rule_set import RuleSet
 
 COVERED = 4
-"""Attributes of a type, at most, that an index has all of: rows are then told from it alone, three times as fast."""
+"""Maximum number of attributes of a type for a covering index: rows are read from it alone, three times as fast."""
 
 
 @dataclass(frozen=True)
 class FactAccess:
-    """How one statement is answered.
+    """The access path of one statement.
 
     Attributes
     ----------
-    users: the predicates that ask it, each with its rule.
-    rest: constraints that are asked of each row, and not in SQL.
-    steps: what SQLite does, in its words.
-    index: the columns of an index which is missing, as SQL; none where none is, or a view is asked.
+    users: the predicates that issue the statement, each with its rule.
+    rest: constraints that are tested for each row rather than in SQL.
+    steps: the steps of SQLite's plan, in its words.
+    index: the columns of a missing index, as SQL; empty if none is missing, or for a view.
     """
 
     query: FactQuery
@@ -44,19 +44,19 @@ class FactAccess:
 
     @property
     def scans(self) -> bool:
-        """Whether it looks through all rows for those that it wants."""
+        """Whether it scans all rows for those that satisfy the statement."""
         return bool(self.query.compared) and any(_scan(each) for each in self.steps)
 
 
 @dataclass(frozen=True)
 class FactAccesses:
-    """How rules ask their tables, each statement once; rows in memory are not in it."""
+    """The access paths of all statements of rules, each once; facts in memory are left out."""
 
     found: Sequence[FactAccess]
 
     @classmethod
     def of(cls, rules: RuleSet, facts: FactTables) -> FactAccesses:
-        """How databases stand now."""
+        """Return the access paths with the databases as they are now."""
         users: dict[int, tuple[FactQuery, list[str], dict[str, None]]] = {}
         for rule in rules.resolved:
             for step in RulePlan(rule).steps[1:]:
@@ -73,7 +73,7 @@ class FactAccesses:
             facts.settle()
 
     def create(self, memory: bool = False) -> Iterator[str]:
-        """Make the indexes that are missing, each told when it is there: the database is written.
+        """Create the missing indexes, which writes to databases, and yield each one when it is there.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class FactAccesses:
                 yield f"{database}: {index}"
 
     def index(self, access: FactAccess) -> str:
-        """The statement that makes the index that is missing, or one that begins with it; empty where none is."""
+        """Return the statement that creates the missing index, or one that extends it; empty if none is missing."""
         table, columns = access.query.table, access.index
         others = [each.index for each in self.found if each.query.table is table]
         columns = max((each for each in others if each[: len(columns)] == columns), key=len, default=columns)
@@ -99,7 +99,7 @@ class FactAccesses:
         return f"CREATE INDEX IF NOT EXISTS {quote_name(name)} ON {quote_name(table.name)} ({', '.join(columns)})"
 
     def data(self) -> list[dict[str, Any]]:
-        """The same as data."""
+        """Return the access paths as data."""
         return [
             {
                 "table": str(each.query.table), "sql": each.query.sql, "used_by": list(each.users),
@@ -109,7 +109,7 @@ class FactAccesses:
         ]  # fmt: skip
 
     def lines(self) -> Iterator[str]:
-        """The same as lines of text."""
+        """Yield the access paths as lines of text."""
         yield "facts"
         for each in self.found:
             yield f"  {each.query.table}"
@@ -137,7 +137,7 @@ def _scan(step: str) -> bool:
 
 
 def _index(query: FactQuery) -> list[str]:
-    """An index of what has to be equal, then of what is compared first, or of the order that is written."""
+    """Return the columns of an index: those compared by equality, then the first other one, or those of the order."""
     table = query.table
     equal = [each.column for each in query.compared if each.operator == "=="]
     ranged = [each.column for each in query.compared if each.operator != "==" and each.column not in equal][:1]
@@ -150,7 +150,7 @@ def _index(query: FactQuery) -> list[str]:
 
 
 def make_index(database: FactDatabase, index: str) -> None:
-    """Make an index; FactsError where the database cannot be written."""
+    """Create an index; FactsError if the database cannot be written."""
     with database.writable() as connection:
         try:
             connection.execute(index)

@@ -1,7 +1,7 @@
-"""A SQLite database of facts: read only, as it stands when an event comes, and within a limit of time.
+"""SQLite databases of facts: read only, in one state for each event, and within a time limit.
 
-The rule of this module: it knows SQL and nothing of rules. Nothing is written here, and what goes wrong is a
-`FactsError` that says which file, why, and whether it may go right next time.
+The rule of this module: it knows SQL and nothing of rules. It writes nothing, and any failure is a
+`FactsError` that names the file, the reason, and whether a retry may succeed.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from workbench.errors import FactsError, InputError, refuse_unknown
 Answered = TypeVar("Answered")
 MAGIC = b"SQLite format 3\0"
 INSTRUCTIONS = 10_000
-"""Of SQLite's machine, between two looks at the clock: about a millisecond at most."""
+"""Instructions of SQLite's machine between two readings of the clock: about a millisecond at most."""
 PAGES = 64 << 10
-"""Kibibytes of a database that are kept in memory."""
+"""Size of a database's page cache, in kibibytes."""
 STATEMENTS = 1024
-"""Prepared ones that are kept."""
+"""Number of cached prepared statements."""
 LOCK_TIMEOUT = 5.0
-"""Seconds to wait for a lock, where no limit of time is given."""
+"""Seconds to wait for a lock, if there is no time limit."""
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-"""Seconds between the times that something is tried (`FactSettings.failure`)."""
+"""Seconds between retries (`FactSettings.failure`)."""
 WRONG = (sqlite3.Error, UnicodeDecodeError)
-"""What comes of a query that goes wrong; the latter where SQLite says so in bytes of the database."""
+"""Exceptions of failed queries; the latter if SQLite's message has bytes of the database."""
 FAILURES = ("error", "drop", "retry")
 
 
 @dataclass(frozen=True)
 class FactSettings:
-    """How a database is asked.
+    """The settings for queries to databases.
 
     Attributes
     ----------
-    fixed: it is promised that nothing changes, and not looked after.
-    seconds: the most a query may take; None: as long as it takes.
-    failure: what becomes of a query that fails: `error` ends the run, `drop` gives up the matches that have asked it,
-        `retry` asks some times more, and then it is an error.
+    fixed: whether the user promises that nothing changes, so that changes are not detected.
+    seconds: the maximum duration of a query; None: unlimited.
+    failure: the reaction to a failed query: `error` ends the run, `drop` drops the matches that need it,
+        `retry` repeats it several times before it is an error.
     """
 
     fixed: bool = False
@@ -58,9 +58,9 @@ class FactSettings:
 
 
 def is_database(path: str | Path) -> bool:
-    """Whether a file is a SQLite database, or has the name of one.
+    """Whether a file is a SQLite database, or has the suffix of one.
 
-    One that has is not opened: who closes a file gives up all locks that the process has on it, also those of others.
+    A file with such a suffix is not opened: closing a file releases all locks that the process has on it.
     """
     if Path(path).suffix.lower() in (".db", ".sqlite", ".sqlite3", ".db3"):
         return True
@@ -72,18 +72,18 @@ def is_database(path: str | Path) -> bool:
 
 
 class FactDatabase:
-    """A database file, or one in memory.
+    """A database file, or a database in memory.
 
     Parameters
     ----------
-    path: of the file.
-    memory: a database in memory, which never changes; `path` is then what it is called.
+    path: the path of the file.
+    memory: a database in memory, which never changes; `path` is then its name.
 
     Attributes
     ----------
-    version: changes whenever somebody else has changed the file, and that has been seen.
-    changed: called when that is so.
-    open: whether it is seen in one state, until it is settled.
+    version: a number that changes when a change of the file by another program is detected.
+    changed: functions called when that happens.
+    open: whether a transaction fixes its state, until it is settled.
     """
 
     def __init__(
@@ -103,18 +103,18 @@ class FactDatabase:
         return self.path
 
     def __getstate__(self) -> Mapping[str, Any]:
-        """The file and what is wanted of it: whoever gets it opens it anew; what is in memory is sent along."""
+        """Return the path and settings, to open the file anew; a database in memory is serialized."""
         image = self._ensure_connection().serialize() if self.in_memory else None
         here: Mapping[str, Any] = {"_connection": None, "open": False, "changed": [], "_state": ()}
         return {**vars(self), **here, "_image": image}
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it does not change."""
+        """Whether it cannot change."""
         return self.settings.fixed or self.in_memory
 
     def stamp(self) -> list[int]:
-        """What tells a file from one that has been written since; FactsError where there is none."""
+        """Return numbers that change when the file is written; FactsError if it does not exist."""
         self._file()
         found = [os.stat(each) for each in (self.path, f"{self.path}-wal") if Path(each).exists()]
         return [number for each in found for number in (each.st_mtime_ns, each.st_size) if each.st_size]
@@ -122,7 +122,7 @@ class FactDatabase:
     # --- one event --------------------------------------------------------------------------------------
 
     def see(self) -> None:
-        """From here to `settle` the database is as it is now; whether it has changed is told to `changed`."""
+        """Fix the state of the database until `settle`; call the functions in `changed` if it has changed."""
         if not self.open:
             self._retry(self._begin)
 
@@ -131,7 +131,7 @@ class FactDatabase:
             return
         connection = self._ensure_connection()
         if self.is_fixed:
-            if not self.in_memory:  # once for all: else each query has to lock the file
+            if not self.in_memory:  # once for all; otherwise each query has to lock the file
                 connection.execute("BEGIN")
             self.open = True
             return
@@ -146,7 +146,7 @@ class FactDatabase:
             raise (error if isinstance(error, FactsError) else self.failure(error)) from error
 
     def _renew(self, state: tuple[Any, ...]) -> None:
-        """Something has changed: another file of this name is opened anew, and all are told."""
+        """React to a change: reopen the file if it was replaced, and call the functions in `changed`."""
         before, self._state = self._state, state
         if before and before[0] != state[0]:
             self.close()
@@ -160,36 +160,36 @@ class FactDatabase:
                 for told in self.changed:
                     told()
             except FactsError:
-                self._state = before  # it is not seen as it is now, and the next look finds the same
+                self._state = before  # the change is not accepted, and is detected again next time
                 raise
 
     def schema(self) -> tuple[Any, ...]:
-        """Another one whenever tables have other columns."""
+        """Return a value that changes when the columns of tables change."""
         return (*self._state[:1], *self.rows("PRAGMA schema_version"))
 
     def settle(self) -> None:
-        """What an event asks has been asked: others may write."""
+        """End the transaction of an event, so that others may write."""
         self._asked = False
         if self.open and not self.is_fixed:
             self.open = False
             try:
                 if self._connection is not None and self._connection.in_transaction:
                     self._connection.execute("COMMIT")
-            except sqlite3.Error:  # nothing was written, and what is wrong has been told
+            except sqlite3.Error:  # nothing was written, and the error has been reported
                 self.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a query finds.
+        """Return the rows of a query.
 
         Raises
         ------
-        FactsError: it takes too long, the file is locked, damaged or gone, or SQLite says no. OverflowError,
-            UnicodeEncodeError: a value is none that SQLite has.
+        FactsError: it takes too long, the file is locked, damaged or gone, or SQLite fails. OverflowError,
+                UnicodeEncodeError: SQLite cannot represent a value.
         """
         return self._retry(lambda: self._rows(sql, values))
 
     def _retry(self, work: Callable[[], Answered]) -> Answered:
-        """What comes of work, which is tried again where that is wanted and may help."""
+        """Run a function, and retry it if the settings ask for that and it may help."""
         pauses = iter(PAUSES if self.settings.failure == "retry" else ())
         while True:
             version, asked = self.version, self._asked
@@ -240,7 +240,7 @@ class FactDatabase:
 
     @property
     def _lock_timeout(self) -> float:
-        """For how many seconds it waits for who has the file locked."""
+        """Seconds to wait while another program has locked the file."""
         return LOCK_TIMEOUT if self.settings.seconds is None else self.settings.seconds
 
     def _prepare(self, connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -249,7 +249,7 @@ class FactDatabase:
         looks = self._watch_clock()
         next(looks)
         connection.set_progress_handler(looks.__next__, INSTRUCTIONS)
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now it is read
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # reads the file
         return connection
 
     def _file(self) -> tuple[int, int]:
@@ -261,10 +261,10 @@ class FactDatabase:
         return found.st_dev, found.st_ino
 
     def _watch_clock(self) -> Generator[bool]:
-        """Asked every now and then while a query runs: whether it ends here.
+        """Progress handler of SQLite, as a generator that yields whether the query is to be stopped.
 
-        Who interrupts the run does it when Python goes on, which is here: in a function that would be before its first
-        line, and SQLite forgets what is raised there.
+        A signal is raised when Python code continues, which is here. In a plain function that would be before its first
+        line, and SQLite would lose the exception.
         """
         ends = False
         while True:
@@ -277,7 +277,7 @@ class FactDatabase:
                 self._stopped, ends = error, True
 
     def failure(self, error: Exception) -> FactsError:
-        """What went wrong, as the user knows it."""
+        """Translate an exception of SQLite to an error for the user."""
         if self._stopped is not None:
             stopped, self._stopped = self._stopped, None
             raise stopped
@@ -293,21 +293,21 @@ class FactDatabase:
 
     @contextmanager
     def writable(self) -> Iterator[sqlite3.Connection]:
-        """A connection that writes, for as long as it is needed."""
+        """Open a writable connection for the duration of a block."""
         if self.in_memory:
             connection = self._ensure_connection()
             connection.execute("PRAGMA query_only = OFF")
             yield connection
             connection.execute("PRAGMA query_only = ON")
             return
-        self.close()  # what it knows of indexes does not hold any more
+        self.close()  # its knowledge of indexes becomes invalid
         name = f"{Path(self.path).resolve().as_uri()}?mode=rw"
         with closing(sqlite3.connect(name, self._lock_timeout, uri=True)) as connection:
             yield connection
             connection.commit()
 
     def close(self) -> None:
-        """Close the file; who asks opens it again."""
+        """Close the file; the next query opens it again."""
         if self._connection is not None:
             self._connection.close()
         self._connection, self.open = None, False
@@ -332,4 +332,4 @@ _FAILURES = {
     sqlite3.SQLITE_READONLY: ("other", "the database cannot be written", "see who may write the file and its folder"),
     sqlite3.SQLITE_IOERR: ("damaged", "the database cannot be read, or not be written", ""),
 }  # fmt: skip
-"""By SQLite's numbers: a word for it, what is told, and what helps."""
+"""For each error code of SQLite: the reason in a word, the message, and a hint."""

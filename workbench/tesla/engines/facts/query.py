@@ -1,10 +1,10 @@
-"""What a predicate or aggregate over facts asks of a database: one statement, and the values it is asked with.
+"""Queries of a predicate or aggregate over facts: one statement, and the values of its parameters.
 
-The rule of this module: SQL preselects, and rules decide. Constraints that compare an attribute with what is bound
-before go into the statement, where a value is a parameter and never text; each row that comes back is asked again, as
-an event would be. What SQLite may compare otherwise is asked for more generously, or not at all.
+The rule of this module: SQL preselects, and rules decide. Constraints that compare an attribute with bound values
+become part of the statement, with the values as parameters, never as text; each returned row is tested again, as an
+event would be. Comparisons that may differ in SQLite are made wider, or left out of the statement.
 
-Source: thesis, 4.5 (translation of predicates) and 4.6 (the key of a cache: the statement and its parameters).
+Source: thesis, 4.5 (translation of predicates) and 4.6 (cache key: the statement and its parameters).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from workbench.tesla.engines.facts.tables import FactTables
 
 EXACT_REALS = 2**53
-"""Whole numbers below it are floats, too."""
+"""Bound below which all whole numbers are exact as floats."""
 FactKey = tuple[Any, ...]
 FactAnswer = Sequence[Any]
-"""Rows in the order in which they are looked at; of an aggregate its value alone."""
+"""Rows in the order of selection; for an aggregate its value alone."""
 
 
 class ComparedColumn:
-    """A constraint that goes into the statement: a column, and what it is compared with.
+    """A constraint in the statement: a column, and the expression that it is compared with.
 
     Attributes
     ----------
-    at: the place of the attribute.
-    exact: whether SQLite decides it as rules do.
+    at: the index of the attribute.
+    exact: whether SQLite decides the comparison as rules do.
     """
 
     def __init__(self, at: int, column: FactColumn, operator: str, bound: t.Expression, domain: Domain) -> None:
@@ -48,7 +48,7 @@ class ComparedColumn:
         real = column.domain == FLOAT
         self.exact = column.exact and (not real or domain == FLOAT)
         self.rounded = real and not self.exact
-        """Whether large numbers are other ones to SQLite."""
+        """Whether SQLite rounds large numbers in it."""
 
     @property
     def sql(self) -> str:
@@ -57,16 +57,16 @@ class ComparedColumn:
 
 
 class FactQuery:
-    """What a step asks of its table.
+    """The query of a step to its table.
 
     Attributes
     ----------
-    number: tells it from the others, of all rules; equal ones are one (`FactTables.shared`).
+    number: its identity among the queries of all rules; equal queries share one (`FactTables.share_query`).
     sql: the statement.
-    compared: the constraints in it, in the order of its parameters.
-    rest: the other constraints, which are asked of each row that is answered.
-    cache: between it and the database.
-    known, queries, seconds: how many answers were cached, how many were asked for, and how long that took.
+    compared: the constraints in the statement, in the order of its parameters.
+    rest: the other constraints, which are tested for each returned row.
+    cache: the cache in front of the database.
+    known, queries, seconds: the number of cache hits, the number of queries, and their total time.
     """
 
     def __init__(self, step: RuleStep, table: FactTable) -> None:
@@ -90,30 +90,30 @@ class FactQuery:
 
     @property
     def name(self) -> str:
-        """What tells equal ones: they have the same answer to the same values."""
+        """A key that is equal for queries with equal answers to equal values."""
         part = self.step.part
         told: tuple[Any, ...] = (self.policy, self.step.part.ordering)
         if isinstance(part, t.Aggregate):
             told = (part.function, part.attribute, part.declared)
-        operators = [each.operator for each in self.compared]  # in the statement one may be wider
+        operators = [each.operator for each in self.compared]  # the statement may have a wider one
         return repr((str(self.table), self.sql, operators, told, not self.rest))
 
     def key(self) -> Callable[[PartialMatch], FactKey | None]:
-        """Of a partial match: the values of the parameters; None where one is null or NaN, which no row satisfies."""
+        """Compile a function from a match to the parameters' values; None if one is null or NaN, as no row fits."""
         code = PythonLines(self.step.layout, "m")
         code.lines.append(f"return {as_tuple(code.bind_keys(each.bound for each in self.compared))}")
         return code.function()
 
     def fits(self) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
-        """Of a partial match and a row that is answered: what is assigned, None where it does not fit."""
+        """Compile a function from a match and a returned row to the assigned values, or None if it does not fit."""
         return self.step.compile_test(self.rest)
 
     def answer(self, values: FactKey) -> FactAnswer:
-        """What a step has of its table, where the cache has no answer, which it then gets.
+        """Query the table, and store the answer in the cache, which does not have it yet.
 
         Raises
         ------
-        FactsError: the database does not answer, or a row has a value of another type.
+        FactsError: the query fails, or a row has a value of another type.
         """
         began = perf_counter()
         rows = self._select_rows(values)
@@ -127,7 +127,7 @@ class FactQuery:
 
     @property
     def nothing(self) -> FactAnswer:
-        """The answer where no row satisfies."""
+        """The answer if no row satisfies the constraints."""
         return self._answered([])
 
     # --- the database -----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class FactQuery:
         if not any(not -EXACT_REALS < values[i] < EXACT_REALS for i in self._rounded):
             try:
                 return self._database.rows(self.sql, values)
-            except (OverflowError, UnicodeEncodeError):  # values that no row has, though one may be less
+            except (OverflowError, UnicodeEncodeError):  # no row has such values, though one may be less
                 pass
         found = self._database.rows(self._sql(()))
         if not self.counts:
@@ -153,7 +153,7 @@ class FactQuery:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the first row that SQLite has is all that is wanted."""
+        """Whether the first row from SQLite suffices."""
         one = (self.policy.ends or self.policy.forbids) and (self._is_sorted or not self._matters)
         return one and self._exact and not self.rest
 
@@ -163,20 +163,20 @@ class FactQuery:
 
     @property
     def _matters(self) -> bool:
-        """Whether the order of rows does."""
+        """Whether the order of rows matters."""
         part = self.step.part
         return self.step.aggregate.ordered if isinstance(part, t.Aggregate) else not part.policy.forbids
 
     @property
     def _is_sorted(self) -> bool:
-        """Whether SQLite sorts as rules do; else rules sort."""
+        """Whether SQLite sorts as rules do; otherwise rules sort."""
         columns = self.table.columns
         positions = self.step.declared.positions
         return self.table.is_ordered and all(columns[positions[each.name]].exact for each in self.step.part.ordering)
 
     @property
     def _order(self) -> str:
-        """The order of the statement: that in which rows are looked at."""
+        """The order in the statement: that in which rows are selected."""
         if not self._matters or not (self._is_sorted or self.table.is_ordered):
             return ""
         last, positions = self.policy.newest and self._is_sorted, self.step.declared.positions
@@ -184,13 +184,13 @@ class FactQuery:
             write_comparable(self.table.columns[positions[each.name]]) + " DESC" * (each.descending != last)
             for each in self.step.part.ordering if self._is_sorted
         ]  # fmt: skip
-        # Rows that are equal in the order that is written stand as they are, also where it goes down.
+        # Rows that are equal in the stated order keep their own order, also in a descending one.
         return ", ".join([*written, self.table.order(last=last)])
 
-    # --- what rules make of rows ------------------------------------------------------------------------
+    # --- processing of rows -----------------------------------------------------------------------------
 
     def _find_comparison(self, constraint: t.Expression) -> ComparedColumn | None:
-        """A constraint that compares an attribute of the row with what is bound before."""
+        """Turn a constraint that compares an attribute of the row with a bound value into one in SQL, if possible."""
         for own, sign, bound in own_comparisons(constraint):
             column = self.table.columns[own.index]
             other_order = column.domain == STR and not column.exact and sign != "=="
@@ -199,14 +199,14 @@ class FactQuery:
         return None
 
     def _decision(self) -> Callable[[list[FactRow], FactKey], list[FactRow]]:
-        """Of rows and the values of the parameters: those that satisfy what is in the statement."""
+        """Compile a function that filters rows by the constraints in the statement, given the parameters' values."""
         tests = [f"r[{c.at}] is not None and r[{c.at}] {c.operator} k[{i}]" for i, c in enumerate(self.compared)]
         made: Callable[[list[FactRow], FactKey], list[FactRow]]
         made = eval(f"lambda rows, k: [r for r in rows if {' and '.join(tests)}]" if tests else "lambda rows, k: rows")
         return made
 
     def _reduction(self) -> Callable[[list[FactRow]], FactAnswer]:
-        """Of the rows that satisfy what is in the statement: the answer, as far as no more than that decides it."""
+        """Return a function from the filtered rows to the answer, reduced as far as the statement determines it."""
         part, last = self.step.part, self.policy.newest
         if not self._matters or self._is_sorted:
             in_order: Callable[[list[FactRow]], list[FactRow]] = list
@@ -226,7 +226,7 @@ class FactQuery:
         return lambda rows: in_order(rows)[::-1]
 
     def _put_in_order(self, rows: list[FactRow]) -> list[FactRow]:
-        """The order in which rows are looked at, where SQLite has another one."""
+        """Sort rows in the order of selection, if SQLite has another order."""
         if not self.table.is_ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
         found = sort_facts(self.step.part, self.step.declared, rows)
@@ -234,24 +234,24 @@ class FactQuery:
 
 
 class AskedFacts:
-    """The rows of a table that a predicate or aggregate may be about: what `StepFacts` is for rows in memory.
+    """The rows of a table that a predicate or aggregate may select; `StepFacts` does the same for rows in memory.
 
     Attributes
     ----------
-    fits: asked of each row that is found.
-    find: of a match, the rows for it.
-    aggregate_of: of a match, the aggregated value; None where rows are tested one by one.
+    fits: the test of each row that is found.
+    find: finds the rows for a match.
+    aggregate_of: computes the aggregate for a match; None if rows are tested one by one.
     """
 
     def __init__(self, step: RuleStep, table: FactTable, facts: FactTables) -> None:
         own = FactQuery(step, table)
-        self.fits, self._key = own.fits(), own.key()  # where a match has what is asked differs
+        self.fits, self._key = own.fits(), own.key()  # matches differ in their layout
         self.query = facts.share_query(own)
         self.find = self._finder()
         self.aggregate_of = self._aggregate if isinstance(step.part, t.Aggregate) and not own.rest else None
 
     def _finder(self) -> Callable[[PartialMatch], tuple[FactAnswer, int, int]]:
-        """Of a match: the rows for it. What is cached is found with as few calls as may be: most answers are."""
+        """Return a function that finds the rows for a match; cached answers, the most frequent, take few calls."""
         key, query, database = self._key, self.query, self.query.table.database
         number, cache = query.number, query.cache
 
@@ -260,7 +260,7 @@ class AskedFacts:
             if values is None:
                 return (nothing := query.nothing), 0, len(nothing)
             if not database.open:
-                database.see()  # what a cache has is of now, too
+                database.see()  # so that cached answers are current, too
             rows: FactAnswer | None = None if cache is None else cache.fetch((number, values))
             if rows is None:
                 rows = query.answer(values)
@@ -277,7 +277,7 @@ class AskedFacts:
 def drop_failed(
     extend: Callable[[PartialMatch], Any], dropped: Callable[[FactsError], object]
 ) -> Callable[[PartialMatch], Iterator[PartialMatch]]:
-    """The same, which gives up a match that the database does not answer, and tells of it."""
+    """Wrap an extension so that a match is dropped, and reported, if the database fails."""
 
     def extended(match: PartialMatch) -> Iterator[PartialMatch]:
         try:

@@ -1,12 +1,12 @@
-"""The facts that a compiled engine looks at: rows that it retains, and those that it loads for a block of events.
+"""The facts of a compiled engine: rows that it retains, and rows that it loads for a block of events.
 
-The rule of this module: small tables of databases are retained whole, and read again when they have changed. Of large
-ones the rows are loaded that the events of a block may ask for, in a few joins, as many as are allowed at a time. SQL
-preselects, and generously; the program decides. What a predicate asks is known beforehand where an equation of it is
-with an attribute of its trigger, or of a fact that is found before it, or where two such attributes bound a number from
+The rule of this module: small tables of databases are retained whole, and read again after changes. Of large tables,
+a few joins load the rows that the events of a block may select, up to a limit. SQL preselects generously, and the
+program decides. The keys of a predicate are known in advance if it has an equation
+with an attribute of its trigger, or of a fact that is found before it, or if two such attributes bound a number on
 both sides.
 
-Source: thesis, 4.5 (translation of predicates) and 5.4 (what asking a database costs).
+Source: thesis, 4.5 (translation of predicates) and 5.4 (the cost of queries).
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from workbench.tesla.occurrence import Facts
 from workbench.tesla.resolved import RuleSlot, expand_parameters
 
 TOGETHER = 256, 16
-"""Keys that are asked for in one statement: where there are fewer the others are null, which no row is equal to."""
+"""Numbers of keys in one statement; unused ones are null, which no row equals."""
 MOST_ANSWERED = 100_000
-"""Rows of one statement, where a few may be told often."""
+"""Maximum number of rows that one statement returns, where rows may be repeated."""
 COMPARED = {"==": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 _Told = dict[tuple[str, str], tuple[ComparedColumn, int]]
-"""By a column and how it is compared: the constraint, and the place of the attribute that it is compared with."""
+"""For a column and a comparison: the constraint, and the index of the attribute that it compares with."""
 RowsById = dict[Any, FactRow]
-"""Rows, their ids behind their values, by these ids, which tell their order."""
+"""Rows followed by their ids, by these ids, which give their order."""
 
 
 class TooManyFacts(Exception):
-    """A block asks for more rows than are kept; a part of it may ask for fewer."""
+    """A block needs more rows than are kept; a part of it may need fewer."""
 
 
 @dataclass(frozen=True)
 class TriggerKeys:
-    """What the triggers of a rule ask by.
+    """The keys that the triggers of a rule provide.
 
     Attributes
     ----------
-    type: of the triggers.
-    at: the places of attributes.
-    texts: whether their values are the numbers of texts.
-    bounds: what a trigger has to satisfy: the place of an attribute, how it is compared, and with what.
+    type: the type of the triggers.
+    at: the indices of attributes.
+    texts: whether their values are numbers of texts.
+    bounds: conditions on triggers: the index of an attribute, a comparison, and a constant.
     """
 
     type: str
@@ -61,7 +61,7 @@ class TriggerKeys:
     bounds: tuple[tuple[int, str, float], ...]
 
     def keys(self, block: EventBlock) -> Iterable[FactKey]:
-        """The values of all triggers in a block, without those that have a null."""
+        """Return the keys of all triggers in a block, without those that have a null."""
         import numpy as np
 
         y = block.names.index(self.type)
@@ -79,14 +79,14 @@ class TriggerKeys:
 
 @dataclass(frozen=True)
 class FactLookup:
-    """What a predicate asks of a table.
+    """The query of a predicate to a table.
 
     Attributes
     ----------
-    compared: how columns are with the parts of a key, as SQL that ends before these.
-    texts: whether there are texts in a key, which is then equal to what it finds.
-    source: where keys are from: triggers, what another predicate has found, or all rows of a type.
-    at: the places of the attributes of rows that are a key.
+    compared: the comparisons of columns with the parts of a key, as SQL up to the parameter.
+    texts: whether there are texts in a key, for which the comparison is equality.
+    source: the source of keys: triggers, the rows that another predicate finds, or all rows of a type.
+    at: the indices of the attributes of rows that form a key.
     """
 
     table: FactTable
@@ -96,7 +96,7 @@ class FactLookup:
     at: tuple[int, ...] = ()
 
     def ask(self, keys: Iterable[FactKey], most: int) -> RowsById:
-        """The rows for keys, in whose order SQLite finds them the fastest; TooManyFacts where there are more."""
+        """Return the rows for keys, queried in sorted order, the fastest; TooManyFacts if there are too many."""
         table, found, rest = self.table, RowsById(), sorted(set(keys))
         if self.texts:
             rest = list(filter(_writable, rest))
@@ -105,7 +105,7 @@ class FactLookup:
             some, rest = rest[:size], rest[size:]
             values = [value for key in some for value in key]
             values += [None] * (size * len(self.compared) - len(values))
-            limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may have the same rows
+            limit = max(most, min(most * TOGETHER[1], MOST_ANSWERED))  # keys may share rows
             rows = table.read(table.database.rows(self._sql(size, limit + 1), values))
             found.update(zip(map(itemgetter(-1), rows), rows, strict=True))
             if len(found) > most or len(rows) > limit:
@@ -124,16 +124,16 @@ class FactLookup:
 
 
 class BlockFacts:
-    """What the rules of a program ask of tables that are not kept.
+    """The queries of a rule set to tables that are not retained.
 
     Parameters
     ----------
-    columns: those of facts that the program looks into.
-    large: the types that are not kept.
+    columns: the columns of facts that the program uses.
+    large: the types that are not retained.
 
     Attributes
     ----------
-    unknown: those of these types of which it is not known beforehand what is asked.
+    unknown: the types among these whose queries are not known in advance.
     """
 
     def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts, large: Collection[str]) -> None:
@@ -147,11 +147,11 @@ class BlockFacts:
             self.unknown += [type] * (None in found)
 
     def rows(self, block: EventBlock, kept: Facts, most: int) -> Mapping[str, Sequence[FactRow]]:
-        """The rows of each type that a block asks for, in their order.
+        """Return the rows of each type that a block needs, in their order.
 
         Raises
         ------
-        TooManyFacts: of a type there are more than `most`. FactsError: the database does not answer.
+        TooManyFacts: a type has more than `most`. FactsError: a query fails.
         """
         known: dict[FactLookup, RowsById] = {}
         found = {}
@@ -181,10 +181,10 @@ class BlockFacts:
             known[lookup] = lookup.ask(keys, most)
         return known[lookup]
 
-    # --- what predicates ask ----------------------------------------------------------------------------
+    # --- queries of predicates --------------------------------------------------------------------------
 
     def _lookup(self, plan: RulePlan, step: RuleStep) -> FactLookup | None:
-        """What a predicate asks, by the part before it whose attributes tell the most; None where none tells any."""
+        """Return the query of a predicate, keyed by the part that gives most attributes; None if no part gives any."""
         table = self._facts[step.type]
         if not isinstance(table, FactTable) or not table.row_id:
             return None
@@ -205,7 +205,7 @@ class BlockFacts:
 
     def _source(self, plan: RulePlan, step: RuleStep, at: tuple[int, ...]) -> TriggerKeys | FactLookup | str | None:
         if step.number == 0:
-            if step.type in self._plan.rules.composites:  # which are not in a block
+            if step.type in self._plan.rules.composites:  # these are not in a block
                 return None
             domains = list(step.declared.domains.values())
             return TriggerKeys(step.type, at, tuple(domains[each] == STR for each in at), tuple(_bounds(step)))
@@ -215,7 +215,7 @@ class BlockFacts:
 
 
 def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
-    """Those that bound a number from both sides: each other one has too many rows."""
+    """Return the attributes that bound a number on both sides; a bound on one side has too many rows."""
     found = []
     for number, told in bounds.items():
         both = {name for name, _ in told if {(name, "<"), (name, ">")} <= told.keys()}
@@ -225,7 +225,7 @@ def _bands(bounds: Mapping[int, _Told]) -> list[tuple[int, _Told]]:
 
 
 def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
-    """The part of a rule of which an expression is an attribute, and the place of this; None where it is none."""
+    """Return the part and the index of the attribute that an expression is; None if it is something else."""
     same = expand_parameters(bound)
     if not isinstance(same, RuleSlot) or not same.is_attribute or same.place not in plan.numbers:
         return None
@@ -233,45 +233,45 @@ def _place(plan: RulePlan, bound: t.Expression) -> tuple[int, int] | None:
 
 
 def _bounds(trigger: RuleStep) -> Iterator[tuple[int, str, float]]:
-    """The constraints of a trigger that compare a number of its own with one that is written."""
+    """Yield the constraints of a trigger that compare a number attribute with a constant."""
     for each in find_indexes(trigger):
         if not isinstance(each.constant, str) and abs(each.constant) < EXACT_REALS:
             yield each.attribute, each.operator, each.constant
 
 
 def _writable(key: tuple[Any, ...]) -> bool:
-    """Whether all texts of a key are such as a database may have."""
+    """Whether all texts of a key can be encoded, as a database requires."""
     try:
         return all(not isinstance(value, str) or value.isascii() or value.encode() for value in key)
     except UnicodeEncodeError:
         return False
 
 
-# --- what is retained ----------------------------------------------------------------------------------
+# --- retained facts ------------------------------------------------------------------------------------
 
 
 MOST_FACTS, MOST_SCANNED = 100_000, 10_000
-"""Rows of a type that are retained: where equations find them, and where all are scanned."""
+"""Maximum number of retained rows of a type: if found by equations, and if scanned."""
 MOST_ASKED, MOST_RANGED = 100_000, 1_000
-"""Rows of a type that are loaded for a block: where equations find them, and where all are scanned."""
+"""Maximum number of rows of a type loaded for a block: if found by equations, and if scanned."""
 UNLIMITED = 1 << 62
 
 
 class RetainedFacts:
-    """The facts of a rule set, as an engine has them.
+    """The facts of a rule set, as a compiled engine holds them.
 
     Parameters
     ----------
-    columns: those of facts that the engine looks into.
+    columns: the columns of facts that the engine uses.
 
     Attributes
     ----------
-    rows: those that are retained, by their type.
+    rows: the retained rows, by type.
 
     Raises
     ------
-    Refused: there are too many of a type, and it is not known of blocks of events for which they ask.
-    FactsError: a database does not answer.
+    Refused: there are too many of a type, and blocks of events do not determine which are needed.
+    FactsError: a query fails.
     """
 
     def __init__(self, plan: SetPlan, columns: Sequence[PlannedColumn], facts: Facts) -> None:
@@ -304,11 +304,11 @@ class RetainedFacts:
 
     @property
     def by_blocks(self) -> bool:
-        """Whether facts are loaded for each block of events, for a table is too large to be retained."""
+        """Whether facts are loaded for each block of events, as a table is too large to be retained."""
         return self._for_blocks is not None
 
     def are_outdated(self) -> bool:
-        """Whether facts in databases have changed."""
+        """Whether facts in databases have changed since they were read."""
         assert isinstance(self._facts, FactTables)
         try:
             return self._differ(self._facts)
@@ -316,20 +316,20 @@ class RetainedFacts:
             self._facts.settle()
 
     def _differ(self, facts: FactTables) -> bool:
-        """Whether they have; of what is loaded for each block nothing is retained that could be outdated."""
+        """Whether retained facts have changed; facts that are loaded for each block cannot be outdated."""
         try:
             version = facts.version()
         except FactsError:
             if facts.settings.failure != "drop":
                 raise
-            return True  # `cdp` gives up the matches that ask
+            return True  # `cdp` drops the matches that query
         return bool(version != self._version) and (not self.by_blocks or any(map(len, self.rows.values())))
 
     def load(self, block: EventBlock) -> tuple[int, Mapping[str, Sequence[FactRow]]]:
-        """Of how many events of a block, from the first one on, all facts are known that they look at.
+        """Return how many events of a block, from the first on, have all their facts loaded, and the new rows by type.
 
-        None of those of which a database does not answer, or answers too much: `cdp` asks event by event. Behind it
-        come the rows by type that are to take the place of those that were loaded before.
+        The number is 0 if a query fails or returns too many rows: `cdp` then queries event by event. The rows
+        replace those loaded before.
         """
         if self._for_blocks is None:
             return len(block), {}

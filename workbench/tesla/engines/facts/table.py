@@ -1,7 +1,7 @@
-"""A type of facts that is a table or a view of a database.
+"""Tables of facts: a table or a view of a database that holds a type of facts.
 
-The rule of this module: what the declaration says is checked against the table before anything runs, and every value
-when it is read. A row is a tuple of the declared attributes, in the order of the row ids, or of all attributes.
+The rule of this module: the declaration is checked against the table before anything runs, and every value
+when it is read. A row is a tuple of the declared attributes, in the order of the row ids, or sorted by all attributes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from workbench.tesla.engines.facts.database import FactDatabase
 
 FactRow = tuple[Value | None, ...]
 NOT_A_NUMBER = "nan"
-"""The text that stands for NaN in a table of our own."""
+"""The text that represents NaN in a table made by `store_rows`."""
 ROW_IDS = ("rowid", "_rowid_", "oid")
-"""What SQLite calls the id of a row, where no column is called so."""
+"""Names of the row id in SQLite, unless a column has that name."""
 
 
 @dataclass(frozen=True)
 class FactColumn:
-    """A column of a table, for an attribute.
+    """A column of a table that holds an attribute.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class FactColumn:
 
 
 class FactTable:
-    """The rows of a type of facts in a database.
+    """The table of a type of facts in a database.
 
     Parameters
     ----------
-    table: its name in the database; None: that of the type.
-    not_numbers: whether texts in it stand for NaN, which SQLite does not have (`store_rows`).
+    table: its name in the database; None: the name of the type.
+    not_numbers: whether a text represents NaN, which SQLite lacks (`store_rows`).
 
     Raises
     ------
@@ -58,9 +58,9 @@ class FactTable:
         self.name, self.view = self._find_table(table or declared.name)
         self.columns = self._columns()
         self.shown = ", ".join(quote_name(each.name) for each in self.columns) or "1"
-        """The columns, as SQL has them."""
+        """The columns, as SQL."""
         self.row_id = self._row_id()
-        """What SQL calls the id of a row; empty where there is none."""
+        """The name of the row id in SQL; empty if there is none."""
         self._fits = self._compile_reader()
         self._schema: tuple[Any, ...] = ()
 
@@ -78,7 +78,7 @@ class FactTable:
     __repr__ = __str__
 
     def check(self) -> None:
-        """FactsError where this is not the table that it was: rows may change while rules run, and columns may not."""
+        """Raise a FactsError if columns have changed: rows may change while rules run, but columns may not."""
         schema = self.database.schema()
         if schema == self._schema:
             return
@@ -98,35 +98,35 @@ class FactTable:
         return iter(self.rows())
 
     def more_than(self, count: int) -> bool:
-        """Whether there are more rows than so many, as far as that is told without reading them."""
+        """Whether there are more than `count` rows; False if that is unknown without reading them."""
         if not self.row_id:
             return False
         counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quote_name(self.name)} LIMIT {count + 1})"
         return bool(self.database.rows(counted)[0][0] > count)
 
     def rows(self, most: int | None = None) -> list[FactRow]:
-        """All rows in their order, or the first of them."""
+        """Return all rows in their order, or the first `most` of them."""
         limit = "" if most is None or not self.is_ordered else f" LIMIT {most}"
         order = f" ORDER BY {self.order()}" if self.is_ordered else ""
         found = self.read(self.database.rows(f"SELECT {self.shown} FROM {quote_name(self.name)}{order}{limit}"))
         return found if self.is_ordered else sorted(found, key=lambda row: [*map(sort_key, row)])[:most]
 
     def order(self, *, last: bool = False) -> str:
-        """The order of rows as SQL."""
+        """Return the order of rows as SQL."""
         names = [self.row_id] if self.row_id else list(map(write_comparable, self.columns))
         return ", ".join(f"{name}{' DESC' * last}" for name in names)
 
     @property
     def is_ordered(self) -> bool:
-        """Whether SQLite has the rows in the order that is theirs."""
+        """Whether SQLite can return the rows in their order."""
         return bool(self.row_id) or all(each.exact for each in self.columns)
 
     # --- values -----------------------------------------------------------------------------------------
 
     def read(self, rows: list[Any]) -> list[FactRow]:
-        """Rows as SQLite has them, as rules have them; FactsError where a value is of another type.
+        """Convert rows of SQLite to rows of facts; FactsError if a value has another type.
 
-        What stands behind the columns stays as it is.
+        Values behind the columns are left unchanged.
         """
         return self._fits(rows, self._convert_row)
 
@@ -162,10 +162,10 @@ class FactTable:
         what = f"'{column.name}' of {self.declared.name} is declared as {SPELLED[domain]}, and a row has {value!r}"
         raise FactsError(what, where=self.database.path, hint="declare it otherwise, or make a view", reason="type")
 
-    # --- what the database has --------------------------------------------------------------------------
+    # --- the schema -------------------------------------------------------------------------------------
 
     def _find_table(self, name: str) -> tuple[str, bool]:
-        """The table or view of a name, which capital letters do not change; whether it is a view."""
+        """Find the table or view with a name, ignoring case; return its name and whether it is a view."""
         rows = self.database.rows("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')")
         tables = {table: kind for table, kind in rows if not table.startswith("sqlite_")}
         for table, kind in tables.items():
@@ -210,18 +210,18 @@ class FactTable:
 
 
 def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> FactTable:
-    """A table of these rows, in their order, in a database in memory.
+    """Store rows, in their order, as a table of a database in memory.
 
-    The rows that come out are those that went in. SQLite has no NaN: in its place stands a text that is greater than
-    all numbers, as NaN is where facts are ordered.
+    Rows are read as they were stored. SQLite has no NaN: it is represented by a text, which is greater than
+    all numbers, as NaN is in the order of facts.
 
     Parameters
     ----------
-    shown: where they are from.
+    shown: the origin of the rows, for messages.
 
     Raises
     ------
-    OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text is none that can be written.
+    OverflowError, UnicodeEncodeError: a whole number has more than 64 bits, or a text cannot be encoded.
     """
     memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     kinds = {name: type_row(domain).fitting[0] for name, domain in declared.domains.items()}
@@ -245,7 +245,7 @@ def store_rows(declared: Declaration, rows: Iterable[FactRow], shown: str) -> Fa
 
 
 def affinity_of(kind: str) -> str:
-    """What SQLite makes of values in a column that is declared so, BLOB being nothing (Datatypes in SQLite, 3.1)."""
+    """Return the affinity of a column declared so; BLOB converts nothing (Datatypes in SQLite, 3.1)."""
     kind = kind.upper()
     for words, found in (
         (("INT",), "INTEGER"), (("CHAR", "CLOB", "TEXT"), "TEXT"), (("BLOB",), "BLOB"),
@@ -257,10 +257,10 @@ def affinity_of(kind: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A name in SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def write_comparable(column: FactColumn) -> str:
-    """A column in SQL where values are compared: texts by their characters, whatever the table says."""
+    """Write a column as SQL for comparisons: texts compare by characters, whatever collation the table has."""
     return quote_name(column.name) + (" COLLATE BINARY" if column.domain == STR else "")

@@ -1,7 +1,7 @@
-"""The facts of rules, some of them in databases: what engines are given where rows in memory do not suffice.
+"""The facts of a run, some of them in databases: the form that engines receive if memory does not suffice.
 
-The rule of this module: here is what all engines and rules of a run share: the databases, the queries, the caches, and
-what has been given up.
+The rule of this module: it holds the state shared by all engines and rules of a run: the databases, the queries, the
+caches, and the counts of dropped matches.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from workbench.tesla.engines.facts.query import FactQuery
 from workbench.tesla.engines.facts.table import FactRow, FactTable
 
 LOOK = 0.001
-"""Seconds for which events that were read before share a look at the databases; who writes waits as long."""
+"""Seconds for which buffered events share one state of the databases; a writer waits as long."""
 FactFiles = dict[str, list[Any]]
-"""By the type of facts: a database file, the table in it, and its stamp if it is promised not to change."""
+"""For each type of facts: a database file, the table in it, and its stamp if it is promised not to change."""
 
 
 class FactTables(dict[str, Any]):
-    """The rows of each type of facts: in memory, or a `FactTable`.
+    """The facts of each type: rows in memory, or a `FactTable`.
 
     Attributes
     ----------
-    caches: the cache of a query: one for all, or one for each; None: everything is asked of the database.
-    lock: for who asks from several threads.
-    dropped: why matches were given up, and how many (`FactSettings.failure`).
+    caches: returns the cache for a query, shared or its own; None: everything is queried from the database.
+    lock: for queries from several threads.
+    dropped: the number of dropped matches for each reason (`FactSettings.failure`).
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class FactTables(dict[str, Any]):
             table.database.changed.append(table.check)
 
     def __reduce__(self) -> Any:
-        """Files are opened anew; what has been answered is asked again."""
+        """Reduce to arguments: files are opened anew, and caches start empty."""
         return FactTables, (dict(self), self.settings, self.caching)
 
     def __str__(self) -> str:
         return str(dict(self))
 
     def _forget(self) -> None:
-        """Something has changed: what has been answered is no longer known."""
+        """Clear the caches, as a database has changed."""
         for cache in self._caches():
             cache.clear()
 
     def _caches(self) -> Iterable[FactCache]:
-        """Each once."""
+        """Return all caches, each once."""
         return {id(each.cache): each.cache for each in self._queries.values() if each.cache is not None}.values()
 
     def share_query(self, query: FactQuery) -> FactQuery:
-        """The query that asks the same: the first of those that do."""
+        """Return the first query that is equal to this one, so that equal queries share a cache."""
         found = self._queries.setdefault(query.name, query)
         if found is query:
             query.number = len(self._queries)
@@ -81,12 +81,12 @@ class FactTables(dict[str, Any]):
         return found
 
     def table(self, type: str) -> FactTable | None:
-        """The table that the facts of a type are; None where their rows are in memory."""
+        """Return the table of a type of facts; None if its rows are in memory."""
         rows = self.get(type)
         return rows if isinstance(rows, FactTable) else None
 
     def files(self) -> FactFiles:
-        """The databases that a state names, by the type of facts."""
+        """Return the databases to record in a saved state, by the type of facts."""
         found: FactFiles = {}
         for name, rows in self.items():
             if isinstance(rows, FactTable) and not rows.database.in_memory:
@@ -95,7 +95,7 @@ class FactTables(dict[str, Any]):
         return found
 
     def settle(self) -> None:
-        """An event has had its answers: databases may change, unless the next one shares its look."""
+        """End an event's view of the databases, so that they may change, unless the next event shares it."""
         if self._together:
             if (now := monotonic()) < self._shared_until:
                 return
@@ -103,13 +103,13 @@ class FactTables(dict[str, Any]):
         self.release()
 
     def release(self) -> None:
-        """Databases may change, and the next event looks at them again."""
+        """Let databases change; the next event sees their new state."""
         for database in self.changing:
             database.settle()
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Events that have been read before this share looks at the databases: what is committed by now they see."""
+        """Let buffered events share a state of the databases, as everything that they must see is committed."""
         self._together = True
         try:
             yield
@@ -118,13 +118,13 @@ class FactTables(dict[str, Any]):
             self.release()
 
     def version(self) -> tuple[int, ...]:
-        """Another one whenever something has changed; FactsError where that cannot be seen."""
+        """Return a value that changes whenever a database changes; FactsError if that cannot be determined."""
         for database in self.changing:
             database.see()
         return tuple(each.version for each in self.changing)
 
     def rows_within_limit(self, type: str, most: int) -> list[FactRow]:
-        """The rows of a type of facts, for who keeps them; Refused where there are more, or that takes too long."""
+        """Return the rows of a type of facts, to be retained; Refused if they are too many, or reading is too slow."""
         rows = self.table(type)
         if rows is None:
             return list(self[type])
@@ -143,7 +143,7 @@ class FactTables(dict[str, Any]):
         raise Refused(what, hint=hint)
 
     def close(self) -> None:
-        """Nothing more is asked for now: files are closed."""
+        """Close the files; the next query opens them again."""
         for database in self.databases:
             if not database.in_memory:
                 database.close()
@@ -165,15 +165,15 @@ class FactTables(dict[str, Any]):
             yield f"cache '{self.caching.policy}': {what}"
 
     def drop(self, type: str, error: FactsError) -> None:
-        """A match is given up."""
+        """Count a dropped match."""
         self.dropped[type, error.what] += 1
 
     def told(self, costs: bool = False) -> Iterable[str]:
-        """What is worth knowing in the end.
+        """Yield the report for the end of a run.
 
         Parameters
         ----------
-        costs: also what has been asked of databases, which is told of caches in any case.
+        costs: whether to report on queries even if there are no caches.
         """
         if costs or self.caches is not None:
             yield from self._costs()
@@ -182,7 +182,7 @@ class FactTables(dict[str, Any]):
 
 
 def check_files(then: FactFiles, now: FactFiles) -> None:
-    """StateError where a state was saved with other databases, or with one that was not to change and has."""
+    """Raise a StateError if a state was saved with other databases, or with a fixed one that has changed."""
     for name in [*then, *now]:
         before, here = then.get(name), now.get(name)
         if before is None or here is None or before[:2] != here[:2]:
@@ -195,11 +195,11 @@ def check_files(then: FactFiles, now: FactFiles) -> None:
 
 
 def tables_in(types: Mapping[str, Declaration], databases: Sequence[FactDatabase]) -> dict[str, FactTable]:
-    """The table of each type, in the one database that has it.
+    """Find the table of each type, in the one database that has it.
 
     Raises
     ------
-    FactsError: none has it, or it does not fit its declaration. InputError: two have it.
+    FactsError: no database has it, or it does not fit its declaration. InputError: two have it.
     """
     return {name: _table_in(declared, databases) for name, declared in types.items()}
 
