@@ -1,6 +1,6 @@
-"""What a user says about the columns and rows of a log.
+"""The options of a user about the columns and rows of a log.
 
-The rule of this module: it is known before a row is read and holds for all files of a log, whatever their formats.
+The rule of this module: they are known before a row is read, and hold for all files of a log, whatever their formats.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from workbench.events.follow import Follower
 
 Null = Literal["absent", "error", "zero"]
-"""What an empty cell or a null is: no event at this step, or an error; or in a record that has others, 0 or no text."""
+"""The meaning of an empty cell or null: no event, an error, or, in a record with other values, 0 or the empty text."""
 CELLS = ("delimiter", "quote", "decimal", "nulls")
-"""What says how the cells of a row are written."""
+"""The options about the form of cells."""
 LINES = ("encoding", "skip_lines", "comment")
-"""What says which lines of a text are rows."""
+"""The options about the lines of a text that are rows."""
 SHAPES = ("header", "pattern", "xml", *CELLS, *LINES)
-"""What says how rows lie in files that do not say it."""
+"""The options about the form of rows in files that do not define it."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a log is read.
+    """The options for reading a log.
 
     Parameters
     ----------
-    columns: the column for an input, or for a field of a record on one (`e.user`), where it is not called like that.
-    strict: whether columns that no input needs are an error; else they are passed over.
-    null: what an empty cell or a null is.
-    bad_rows: what becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to.
-    head: how many rows are read at most; None: all.
+    columns: the column of an input, or of a field of a record on one (`e.user`), where it has another name.
+    strict: whether columns that no input needs are an error; else they are ignored.
+    null: the meaning of an empty cell or a null.
+    bad_rows: the handling of rows that cannot be read: `error`, `skip`, or the name of a file to write them to.
+    head: the maximum number of rows to read; None: all.
     words: whether whole numbers have at most 64 bits, as in compiled code.
-    format: of the files; None: what their names or first bytes say.
-    clock: how the log writes the times of steps; None: as numbers that are taken as they are.
+    format: the format of the files; None: that of their names or first bytes.
+    clock: the form of the times of steps; None: numbers that are taken as they are.
     header: the names of columns in files (CSV) that begin with a row; empty: they begin with a line of names.
-    pattern: what each line of a text matches as a whole, with a named group for each column.
-    xml: the name of the elements of XML that are rows.
-    delimiter: what separates cells (CSV); empty: the header tells, or the format.
-    quote: what stands around cells (CSV), or nothing; None: quotation marks.
+    pattern: the pattern that each line of a text matches as a whole, with a named group for each column.
+    xml: the name of the XML elements that are rows.
+    delimiter: the character between cells (CSV); empty: that of the header, or of the format.
+    quote: the quotation mark of cells (CSV), empty for none; None: `"`.
     decimal: the decimal mark in numbers of texts; empty: a point.
-    nulls: the texts of cells that are empty, too.
-    encoding: of a text; empty: UTF-8, or what its first bytes name.
-    skip_lines: how many lines at the beginning of a text are no rows.
-    comment: what lines of a text begin with that are no rows.
-    follow: reads the file, which grows.
+    nulls: further texts of empty cells.
+    encoding: the encoding of a text; empty: UTF-8, or that of its first bytes.
+    skip_lines: the number of lines at the beginning of a text that are no rows.
+    comment: the beginning of lines of a text that are no rows.
+    follow: reads a file that grows.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -74,11 +74,11 @@ class Reading:
 
 
 def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
-    """What empty cells are, and the texts of those that are empty, too; a user gives both in any order.
+    """Split the values of `--null` into the meaning of empty cells and further texts of empty cells, in any order.
 
     Raises
     ------
-    InputError: empty cells are two things, or a text is nearly one of these words.
+    InputError: there are two meanings, or a text is nearly one of these words.
     """
     words: list[Any] = [given] if isinstance(given, str) else list(given)
     meanings = [word for word in words if word in get_args(Null)]
@@ -94,7 +94,7 @@ def nulls_of(given: str | Iterable[str]) -> tuple[Null, tuple[str, ...]]:
 
 
 def columns_of(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
-    """The columns of inputs, as texts say them: `x=temperature`."""
+    """Parse the columns of inputs from texts such as `x=temperature`."""
     if isinstance(given, Mapping):
         return given
     found: dict[str, str] = {}

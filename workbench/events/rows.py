@@ -1,7 +1,7 @@
-"""Rows of a log, whatever its format: what readers make of them.
+"""Read the rows of a log, whatever its format.
 
-The rule of this module: nothing is guessed and nothing skipped. Which columns a log may have, and how an event that
-cannot be read is refused, is said here, for a file that is read as a whole as for a part that a worker of Spark's
+The rule of this module: nothing is guessed and nothing skipped. The allowed columns of a log, and the errors of events
+that cannot be read, are defined here, for a file that is read as a whole as for a part that a worker of Spark
 reads.
 """
 
@@ -29,23 +29,23 @@ from workbench.events.text_streams import DroppedLines
 from workbench.events.values import UnreadableError, Words, in_words, padding
 
 BLOCK = 4096
-"""Rows of a block of a file, where the format does not say how many."""
+"""Number of rows of a block, where the format does not define it."""
 InputEvents = dict[str, Value]
-"""What a row holds: input name to event."""
+"""The events of a row, by input name."""
 Taker = Callable[[Sequence[Any]], "Value | None"]
-"""What reads an event from the cells of a row."""
+"""Reads an event from the cells of a row."""
 
 
 @dataclass(frozen=True)
 class LogBlock:
-    """Successive rows of a log. It owns them: they are read as well when blocks behind it have been asked for.
+    """Successive rows of a log. The block owns them: they can still be read when later blocks have been requested.
 
     Attributes
     ----------
-    steps: reads them one by one, with every rule and message that there is.
-    columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
-    rows: how many there are, lines that are no steps among them; None where only reading them tells.
-    file: where they are from, as messages call it.
+    steps: reads the rows one by one, with all checks and messages.
+    columns: reads the events of all inputs, if all cells are clearly events or empty; None if rows must be read singly.
+    rows: the number of rows, lines that are no steps included; None if it is unknown before reading.
+    file: the origin of the rows, for messages.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
@@ -55,24 +55,24 @@ class LogBlock:
 
 
 class RowReader(ABC):
-    """Makes steps of the rows of one file.
+    """Reads the steps in the rows of one file.
 
     Parameters
     ----------
-    program: its inputs take the columns.
-    reading: what the user says about them.
+    program: the program whose inputs take the columns.
+    reading: the user's options about them.
     reporter: has the account of the rows.
 
     Attributes
     ----------
-    columns: which make the events of which input; None before the first row.
-    takers: what reads the event of each input from the cells of a row.
-    part: that of the file which is read.
+    columns: the map from columns to inputs; None before the first row.
+    takers: the functions that read the event of each input from the cells of a row.
+    part: the part of the file that is read.
     dropped: the lines of a text that are no rows.
     """
 
     noun = "column"
-    """What messages call a column."""
+    """The word for a column in messages."""
     part = WHOLE
     dropped: DroppedLines | None = None
     typed: ClassVar[bool] = False
@@ -92,61 +92,61 @@ class RowReader(ABC):
         self.takers: dict[str, Taker] = {}
 
     def begin(self, start: bytes) -> None:  # noqa: B027 - most have nothing to do
-        """Find in the first bytes of a file how its rows are written."""
+        """Infer the form of rows from the first bytes of a file."""
 
     @abstractmethod
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
-        """The rows as they lie in a file (its bytes are `lines.buffer`), with their numbers; `shown` is its name.
+        """Yield the raw rows of a file (its bytes are `lines.buffer`) with their numbers; `shown` is its name.
 
         Raises
         ------
-        InputError: what they lie in is damaged, or a column is missing, and where.
+        InputError: the file is damaged, or a column is missing; with the place.
         """
 
     @abstractmethod
     def cell(self, cell: Any, domain: Domain) -> Value | None:
-        """The event in a cell; None where it is empty.
+        """Return the event in a cell; None where it is empty.
 
         Raises
         ------
-        UnreadableError: there is none of the domain in it.
+        UnreadableError: the cell has no value of the domain.
         """
 
     @abstractmethod
     def shown(self, cell: Any) -> str:
-        """A cell as messages show it."""
+        """Return a cell in the form of messages."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
-        """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
+        """Return the domain of the keys in a column of an unread file: texts, if the file has no types."""
         del file, name, shown
         return Words()
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterable[FilePart]:
-        """Where a file that is not compressed can be cut, into parts of about so many bytes."""
+        """Cut a file that is not compressed into parts of about `size` bytes."""
         del file, shown, size
         return [WHOLE]
 
     def cells(self, row: Any) -> Sequence[Any] | None:
-        """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
+        """Return the cells of a row in the order of the columns; None for a row that is no step, none without events.
 
         Raises
         ------
-        InputError: it is no row; where it lies is left to be added.
+        InputError: it is no row; the caller adds the place.
         """
         return cast("Sequence[Any]", row)
 
     def step(self, row: Any) -> InputEvents | None:
-        """The events of a row; None for one that is no step.
+        """Return the events of a row; None for a row that is no step.
 
         Raises
         ------
-        InputError: it cannot be read; where it lies is left to be added.
+        InputError: it cannot be read; the caller adds the place.
         """
         cells = self.cells(row)
         return None if cells is None else self.events(cells)
 
     def events(self, cells: Sequence[Any]) -> InputEvents:
-        """Those in some cells."""
+        """Return the events in some cells."""
         found: InputEvents = {}
         for name, take in self.takers.items() if cells else ():
             event = take(cells)
@@ -157,7 +157,7 @@ class RowReader(ABC):
         return found
 
     def open(self, columns: ColumnMap) -> None:
-        """Read the rows from now on as this says."""
+        """Read the rows from now on with this map of columns."""
         self.columns = columns
         self.takers = {name: self._taker(name, each, self.domains[name]) for name, each in columns.inputs.items()}
 
@@ -166,18 +166,18 @@ class RowReader(ABC):
 
         Raises
         ------
-        InputError: a column is missing, is there twice, or is refused.
+        InputError: a column is missing, duplicate, or refused.
         """
         found = self.match_columns(names)
         self.open(found)
         self.reporter.ignore_columns(found.ignored)
 
     def match_columns(self, names: Sequence[str]) -> ColumnMap:
-        """What columns of these names are for; InputError as `opened`."""
+        """Map columns of these names to inputs; InputError as in `set_columns`."""
         return match(names, self.ports, self.reading, what=self.noun)
 
     def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
-        """The types that columns have in the file, by their names, and their cells in the first rows."""
+        """Return the types of columns in the file, by their names, and their cells in the first rows."""
         found: dict[str, list[Any]] = {}
         for number, (_, row) in enumerate(itertools.islice(self.rows(lines, shown), count)):
             try:
@@ -193,7 +193,7 @@ class RowReader(ABC):
         return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
 
     def _taker(self, path: str, columns: ColumnPlaces, domain: Domain) -> Taker:
-        """What reads the event of an input, or of a field of one, from the cells of a row."""
+        """Return a function that reads the event of an input, or of a field of one, from the cells of a row."""
         read, shown = self.cell, self.shown
         if isinstance(columns, int):
             whose = self.whose(columns, path)
@@ -205,7 +205,7 @@ class RowReader(ABC):
                     raise error.refusal(whose, shown(cells[columns])) from error
 
             return leaf
-        if columns is None:  # a key that is not there
+        if columns is None:  # the key is missing
             return lambda _: None
         assert isinstance(domain, Tuple)
         fields = list(zip(domain.names(), columns, domain.fields, strict=True))
@@ -234,7 +234,7 @@ class RowReader(ABC):
         return event
 
     def whose(self, column: int, path: str) -> str:
-        """A column as messages call it, which is for this input, or field of one."""
+        """Return the name of a column for messages, given the input, or field, that it belongs to."""
         assert self.columns is not None
         del path
         return f"column '{self.columns.names[column]}'"
@@ -243,11 +243,11 @@ class RowReader(ABC):
         return InputError(f"'{path}' is empty", hint="without --null error there is no event then")
 
     def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
-        """The steps of these rows.
+        """Yield the steps of these rows.
 
         Raises
         ------
-        InputError: one cannot be read, and where it lies.
+        InputError: a row cannot be read; with its place.
         """
         for number, row in rows:
             try:
@@ -263,53 +263,53 @@ class RowReader(ABC):
                 self.account.ignored[BLANK] += 1
 
     def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
-        """A row cannot be read: it is passed over, or an error."""
+        """Handle a row that cannot be read: skip and report it, or raise its error."""
         if self.reading.bad_rows == "error":
             raise error.retold(where=self.place(shown, number)) from error
         self.reporter.report_bad(BadRow(shown, self.in_file(number), error.what, self.text(number, row)))
 
     def in_file(self, number: int) -> int:
-        """The number of a row or line as the file has them."""
+        """Return the number of a row or line in the file."""
         return number if self.dropped is None else self.dropped.number(number)
 
     def place(self, shown: str, number: int) -> str:
-        """Where a row or line is, for messages."""
+        """Return the place of a row or line, for messages."""
         return f"{shown}:{self.in_file(number)}"
 
     def text(self, number: int, row: Any) -> str:
-        """A row as it stands in the file."""
+        """Return a row as it stands in the file."""
         del number
         return str(row).rstrip("\r\n")
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
-        """All rows of the file have been read.
+        """Check the file after all of its rows have been read.
 
         Raises
         ------
-        InputError: none of them had what was asked for.
+        InputError: a requested column occurred in no row.
         """
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """All rows of a file, in blocks of columns where the format has them and all inputs have arrays.
+        """Yield all rows of a file, in blocks of columns where the format has them and all inputs have arrays.
 
-        Threads may read a block while others read the next ones: what its columns are does not change the reader.
+        Threads may read a block while others read the next ones: reading its columns does not change the reader.
         """
-        size = BLOCK if is_whole(cast(io.BufferedReader, lines.buffer)) else 1  # nobody waits for the next row
+        size = BLOCK if is_whole(cast(io.BufferedReader, lines.buffer)) else 1  # no consumer waits for the next row
         for some in batches(self.rows(lines, shown), size):
             yield self.block(some, shown)
 
     def block(self, rows: Sequence[tuple[int, Any]], shown: str) -> LogBlock:
-        """These rows, with their numbers."""
+        """Return a block of these rows, with their numbers."""
         return LogBlock(lambda: self.located(iter(rows), shown), rows=len(rows))
 
     def arrays(
         self, given: Callable[[int, Domain], EventArray | None], columns: ColumnMap | None = None
     ) -> Columns | None:
-        """The events of all inputs, from those of single columns; None where rows must tell.
+        """Combine the events of single columns into those of all inputs; None where rows must be read singly.
 
         Parameters
         ----------
-        columns: what they are for, where that differs from block to block.
+        columns: the map of columns, where it differs from block to block.
         """
         columns = columns or self.columns
         assert columns is not None
@@ -321,7 +321,7 @@ class RowReader(ABC):
 
     @property
     def pads(self) -> bool:
-        """Whether an empty field of a record is 0, false or the empty text."""
+        """Whether an empty field of a record is read as 0, false or the empty text."""
         return self.reading.null == "zero"
 
     @property

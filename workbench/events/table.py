@@ -1,8 +1,8 @@
-"""The table of formats: everything that speaks of several of them reads it.
+"""The table of formats, which all code about several formats uses.
 
 The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with its
-reader, its writer and a `ROW`, and is called like its file. So its name is known before it is imported. Plugins have
-others.
+reader, its writer and a `ROW`, and has the name of its file. So its name is known before it is imported. The formats of
+plugins come in other ways.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 FORMATS = "workbench.events.formats"
 USUAL = "csv"
-"""The format where nothing tells it."""
+"""The default format."""
 PIPED = "jsonl"
-"""The format that is written where another one cannot be: to a pipe, or to a terminal."""
+"""The format for pipes and terminals to which another one cannot be written."""
 PYARROW = {"pyarrow": "pip install 'streamproof[lab]'"}
 
 
@@ -34,17 +34,17 @@ class FormatRow:
 
     Parameters
     ----------
-    name, what: what it is called, and what stands in it, in a line.
-    endings: what names of such files end with, before what names compressed ones.
-    reader, writer: what reads and writes it; without a writer it is only read.
-    begins: whether a file that begins with these bytes may be one; the last row that says so has it. Without it only
-        a name or `--format` tells.
+    name, what: its name, and a line about its content.
+    endings: the endings of the names of its files, before those of compression.
+    reader, writer: the classes that read and write it; without a writer it is only read.
+    begins: whether a file with these first bytes may have the format; the last such row is chosen. Without it only
+        a name or `--format` chooses the format.
     piped: whether it can be read from a pipe and written to one.
-    text: whether people can read it; other formats are not written to a terminal.
+    text: whether it is readable text; other formats are not written to a terminal.
     takes: the options of a `Reading` that only such formats have.
-    needs: Python packages that it cannot do without, and how each is installed.
-    row_bytes: what a row takes in a file, about, that is not compressed.
-    spark: what Spark calls it, where that is not its name; of one that is no text, if Spark writes it.
+    needs: the Python packages that it requires, and how each is installed.
+    row_bytes: the approximate size of an uncompressed row in bytes.
+    spark: its name in Spark, if it differs; for a format that is no text, only if Spark writes it.
     rank: its place among the others.
     """
 
@@ -65,18 +65,18 @@ class FormatRow:
 
 @functools.cache
 def format_rows() -> Mapping[str, FormatRow]:
-    """The formats by name, in the order in which they are shown."""
+    """Return the formats by name, in the order of lists."""
     return rows(FORMATS)
 
 
 def format_names() -> list[str]:
-    """Their names, none of workbench's own imported."""
+    """Return the names of the formats without importing those of workbench."""
     own = files(importlib.import_module(FORMATS).__path__)
     return list(PartTable(dict.fromkeys(own), FormatRow))
 
 
 def format_row(name: str) -> FormatRow:
-    """The format of that name; InputError with a suggestion if there is none."""
+    """Return the format of that name; InputError with a suggestion if there is none."""
     try:
         return format_rows()[name]
     except KeyError:
@@ -84,7 +84,7 @@ def format_row(name: str) -> FormatRow:
 
 
 def format_of_options(*given: str) -> str | None:
-    """The format of the first of these options of a `Reading` that one format only has; None if there is none."""
+    """Return the format of the first of these options of a `Reading` that only one format has; None if none."""
     for option in given:
         found = [row.name for row in format_rows().values() if option in row.takes]
         if len(found) == 1:
@@ -93,5 +93,5 @@ def format_of_options(*given: str) -> str | None:
 
 
 def endings() -> dict[str, str]:
-    """What names end with, and the formats that they tell."""
+    """Return the formats by the endings of names."""
     return {ending: name for name, row in format_rows().items() for ending in row.endings}

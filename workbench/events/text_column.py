@@ -1,6 +1,6 @@
-"""Texts as columns: the different ones, and which of them is where.
+"""Columns of texts: the different texts, and an index of them for each row.
 
-The rule of this module: a text is looked at once, however often it occurs in a column.
+The rule of this module: a text is processed once, however often it occurs in a column.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class StoredTexts(Sequence[str]):
-    """Many texts, each made when it is asked for.
+    """Many texts, each decoded on access.
 
     Attributes
     ----------
-    begins, ends: arrays: where each begins among the letters, and where it ends.
-    letters: their bytes (UTF-8), and what lies between.
+    begins, ends: arrays with the first byte of each text, and the byte behind its last one.
+    letters: the bytes (UTF-8) of the texts, and of gaps between them.
     """
 
     begins: Any
@@ -28,7 +28,7 @@ class StoredTexts(Sequence[str]):
 
     @classmethod
     def adjoining(cls, offsets: Any, letters: Any) -> StoredTexts:
-        """Texts each of which begins where the one before ends; the last one ends at the last of the offsets."""
+        """Return adjoining texts: each begins where the one before ends, and the last offset ends the last text."""
         return cls(offsets[:-1], offsets[1:], letters)
 
     def __len__(self) -> int:
@@ -47,20 +47,20 @@ class StoredTexts(Sequence[str]):
         return (letters[begin:end].decode("utf-8", "surrogatepass") for begin, end in places)
 
     def with_empty(self) -> tuple[StoredTexts, int]:
-        """The same with the empty text among them, and where that is."""
+        """Return the texts, with the empty text added if it is missing, and the index of the empty text."""
         empty = np.flatnonzero(self.ends == self.begins)
         if len(empty):
             return self, int(empty[0])
         return StoredTexts(np.append(self.begins, 0), np.append(self.ends, 0), self.letters), len(self)
 
     def perhaps_blank(self) -> list[str]:
-        """Those that may be nothing but space, without the empty ones: they begin with none of the other letters."""
+        """Return the texts that may be blank, without the empty ones: the others begin with a visible character."""
         places = np.flatnonzero(self.begins != self.ends)
         first = self.letters[self.begins[places]]
         return [self[place] for place in places[(first <= ord(" ")) | (first >= 127)].tolist()]
 
     def some(self, places: Any) -> StoredTexts:
-        """Those in these places, an array."""
+        """Return the texts at these indices, an array."""
         begins, sizes = self.begins[places], self.ends[places] - self.begins[places]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         from_there = np.repeat(begins - offsets[:-1], sizes) + np.arange(offsets[-1])
@@ -69,13 +69,13 @@ class StoredTexts(Sequence[str]):
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """Texts one after the other; `numpy.asarray` makes an array of them.
+    """A sequence of texts; `numpy.asarray` converts it to an array.
 
     Attributes
     ----------
-    numbers: an array, per entry which of `texts` it is.
-    texts: different ones; or any, where none has been looked at.
-    apart: whether each entry has the text in its own place.
+    numbers: the index in `texts` of each entry.
+    texts: the different texts; or all texts, where none have been compared.
+    apart: whether each entry has its own text, at its own index.
     """
 
     numbers: Any
@@ -84,29 +84,29 @@ class TextColumn:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> TextColumn:
-        """These, one after the other."""
+        """Build a column from texts."""
         places: dict[str, int] = {}
         numbers = np.array([places.setdefault(value, len(places)) for value in values], np.int64)
         return cls(numbers, list(places))
 
     @classmethod
     def each(cls, texts: Sequence[str]) -> TextColumn:
-        """A text for each entry."""
+        """Build a column with a separate text for each entry."""
         return cls(np.arange(len(texts)), texts, apart=True)
 
     @property
     def dtype(self) -> Any:
-        """That of an array of texts."""
+        """The type of an array of texts."""
         return np.dtype(object)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One dimension."""
+        """The shape of an array of one dimension."""
         return (len(self),)
 
     @property
     def ndim(self) -> int:
-        """One."""
+        """The number of dimensions, one."""
         return 1
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class TextColumn:
         return np.array([*self.texts, ""], object)[self.numbers]
 
     def tolist(self) -> list[str]:
-        """The texts, one after the other."""
+        """Return the texts as a list."""
         texts = self.texts
         if isinstance(texts, StoredTexts):
             if self.apart:
@@ -131,8 +131,8 @@ class TextColumn:
         return [texts[number] for number in self.numbers.tolist()]
 
     def padded(self, present: Any) -> TextColumn:
-        """The same with the empty text where nothing is present."""
-        if present is None or self.apart:  # which are empty there
+        """Return the column with the empty text where nothing is present."""
+        if present is None or self.apart:  # absent entries are empty there
             return self
         if isinstance(self.texts, StoredTexts):
             texts, empty = self.texts.with_empty()

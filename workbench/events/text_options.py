@@ -1,6 +1,6 @@
-"""What a user says about texts, checked and resolved.
+"""Check and resolve the options of a user about texts.
 
-The rule of this module: a name that is none is an error before a file is opened.
+The rule of this module: an unknown name is an error before a file is opened.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from workbench.events.patterns import EMPTY, LOGFMT, find_pattern
 from workbench.events.reading import Reading
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
-"""What separates cells, by names."""
+"""The delimiters of cells by their names."""
 ENCODINGS = "utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "cp1251", "cp437", "shift_jis", "gb18030"
-"""Encodings that are suggested."""
+"""The encodings that are suggested."""
 
 
 def resolve_reading(reading: Reading) -> Reading:
-    """A reading with characters, encodings and patterns in the place of their names.
+    """Replace the names of characters, encodings and patterns in a reading by what they stand for.
 
     Raises
     ------
@@ -35,11 +35,11 @@ def resolve_reading(reading: Reading) -> Reading:
 
 
 def delimiter_of(text: str) -> str:
-    """The character that separates cells, of how a user names it.
+    """Return the delimiter that a user names.
 
     Raises
     ------
-    InputError: it is none.
+    InputError: it is no delimiter.
     """
     found = DELIMITERS.get(text, text).replace("\\t", "\t")
     if len(found) != 1 or not found.isascii() or found in '"\r\n' or found.isalnum():
@@ -49,7 +49,7 @@ def delimiter_of(text: str) -> str:
 
 
 def check_marks(reading: Reading) -> None:
-    """InputError where the marks that a user names are none, or one is two things."""
+    """Raise InputError if a mark of the user is invalid, or has two meanings."""
     quote, decimal = reading.quote or "", reading.decimal
     if len(quote) > 1 or not quote.isascii() or (quote and quote == reading.delimiter):
         raise InputError(f"--quote {quote!r}: expected another character, or '' for none")
@@ -60,7 +60,7 @@ def check_marks(reading: Reading) -> None:
 
 
 def check_encoding(name: str) -> None:
-    """InputError where there is no such encoding of texts."""
+    """Raise InputError if there is no such encoding of texts."""
     try:
         "".encode(name)
     except LookupError:

@@ -1,6 +1,6 @@
-"""The bytes of texts as readers take them: in UTF-8, and without the lines that are no rows.
+"""Convert the bytes of texts for readers: to UTF-8, and without the lines that are no rows.
 
-The rule of this module: what is left out is remembered, so that messages number lines as the file has them.
+The rule of this module: dropped lines are remembered, so that messages number lines as the file has them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from workbench.events.packing import DerivedBytes
 
 PIECE = 1 << 16
-"""Bytes that are read at a time."""
+"""Number of bytes that are read at a time."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -24,23 +24,23 @@ class DroppedLines:
         self._at: list[int] = []
 
     def add(self, kept: int) -> None:
-        """Note a line that stands behind so many others that are kept."""
+        """Note a dropped line behind `kept` lines that are kept."""
         self._at.append(kept)
 
     def number(self, line: int) -> int:
-        """The number in the file of a line that is kept, by its number among these."""
+        """Return the number in the file of a kept line, given its number among the kept lines."""
         return line + bisect_left(self._at, line)
 
 
 class TextBytes(DerivedBytes):
-    """A stream that is made piece by piece of another one."""
+    """A stream that is derived piece by piece from another one."""
 
     def __init__(self, source: io.BufferedReader) -> None:
         super().__init__(source)
         self._ready, self._over = memoryview(b""), False
 
     def convert(self, data: bytes, last: bool) -> bytes:
-        """What becomes of some bytes."""
+        """Convert some bytes."""
         raise NotImplementedError
 
     def readinto(self, room: Any) -> int:
@@ -54,7 +54,7 @@ class TextBytes(DerivedBytes):
 
 
 class Recoded(TextBytes):
-    """A text in UTF-8."""
+    """A text converted to UTF-8."""
 
     def __init__(self, source: io.BufferedReader, encoding: str) -> None:
         super().__init__(source)
@@ -65,13 +65,13 @@ class Recoded(TextBytes):
 
 
 class FilteredLines(TextBytes):
-    """A text without its first lines, and without those that are comments.
+    """A text without its first lines, and without comments.
 
     Parameters
     ----------
-    skip: how many lines are left out at the beginning.
-    comment: what lines begin with that are left out; empty: nothing.
-    dropped: notes them.
+    skip: the number of lines to drop at the beginning.
+    comment: the beginning of lines to drop; empty: none.
+    dropped: notes the dropped lines.
     """
 
     def __init__(self, source: io.BufferedReader, skip: int, comment: str, dropped: DroppedLines) -> None:
@@ -100,14 +100,14 @@ class FilteredLines(TextBytes):
 
 
 def find_marked_encoding(stream: io.BufferedReader) -> str:
-    """The encoding that the first bytes of a text name; empty where they name none."""
+    """Return the encoding that the first bytes of a text mark; empty if they mark none."""
     return "utf-16" if stream.peek(2)[:2] in _MARKS else ""
 
 
 def text_stream(
     stream: io.BufferedReader, encoding: str, skip: int, comment: str, dropped: DroppedLines
 ) -> io.BufferedReader:
-    """A text as readers take it."""
+    """Return a text in UTF-8, without the lines that are no rows."""
     if encoding:
         stream = io.BufferedReader(Recoded(stream, encoding))
     return io.BufferedReader(FilteredLines(stream, skip, comment, dropped)) if skip or comment else stream

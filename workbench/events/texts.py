@@ -1,7 +1,7 @@
-"""Columns of Arrow as texts, written as Python writes their values one by one.
+"""Columns of Arrow as texts, formatted as Python formats their values one by one.
 
-The rule of this module: texts that Arrow spells otherwise than Python does are Python's; where a text needs more than
-to be put beside others, rows have to be written.
+The rule of this module: where Arrow and Python format a value differently, Python's text is used; where texts cannot
+simply be joined, rows have to be written one by one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from workbench.events.columns import text_array
 from workbench.events.values import dump_json
 
 PLAIN = (1e-3, 1e9)
-"""Floats between these have their digits, in which both agree, without an exponent."""
+"""The range of floats that Arrow and Python format alike, without an exponent."""
 BLANK = r"^[\s\x0b\x1c-\x1f]*$"
 
 
 def float_texts(column: Any) -> Any:
-    """Floats as `repr` writes them."""
+    """Format floats as `repr` does."""
     least, most = PLAIN
     size = pc.abs(column)
     plain = pc.or_(pc.and_(pc.greater_equal(size, least), pc.less(size, most)), pc.equal(size, 0.0))
@@ -37,9 +37,9 @@ def float_texts(column: Any) -> Any:
 
 
 def cell_texts(column: Any, between: str) -> Any:
-    """What a column shows in cells with something between them, in quotation marks where they are needed.
+    """Format the cells of a column, quoted where a delimiter requires it.
 
-    None where some cell needs more thought.
+    None where some cell must be written singly.
     """
     if pa.types.is_floating(column.type):
         return float_texts(column)
@@ -58,7 +58,7 @@ def cell_texts(column: Any, between: str) -> Any:
 
 
 class Letters:
-    """All letters in a column of texts: a look at them together is sooner done than one at each text."""
+    """All letters in a column of texts: a scan of them together is faster than one of each text."""
 
     def __init__(self, column: Any) -> None:
         import numpy as np
@@ -66,34 +66,34 @@ class Letters:
         self._bytes = bytes(join_texts(column))
         least = np.frombuffer(self._bytes, np.uint8).min(initial=255)
         self.controls = bool(least < ord(" "))
-        """Whether there is a character of ASCII among them that is no letter."""
+        """Whether the texts contain a control character of ASCII."""
         shortest = pc.min_max(pc.binary_length(column))["min"].as_py()
         self.spaced = bool(least <= ord(" ")) or shortest == 0 or not self._bytes.isascii()
-        """Whether a text may be nothing but space."""
+        """Whether a text may be blank."""
 
     def holds(self, *letters: str) -> bool:
-        """Whether one of these is among them."""
+        """Whether the texts contain one of these."""
         return any(each.encode() in self._bytes for each in letters)
 
 
 def is_quoted(texts: Any, column: Any) -> bool:
-    """Whether some of the cells of a column have got quotation marks."""
+    """Whether some of the cells of a column have been quoted."""
     return pa.types.is_string(column.type) and texts is not column
 
 
 def line_texts(columns: Sequence[Any], between: str) -> Any:
-    """A line of such cells for each row; a null is an empty one."""
+    """Join such cells to a line for each row; a null is an empty cell."""
     texts = [column.cast(pa.string()) for column in columns]
     cells = pc.binary_join_element_wise(*texts, constant(between), null_handling="replace", null_replacement="")
     return pc.binary_join_element_wise(cells, constant("\n"), constant(""))
 
 
 def json_lines(table: Any, ready: Collection[str] = ()) -> Any:
-    """A line of JSON for each row; None where some are not plain.
+    """Return a line of JSON for each row; None where some are not plain.
 
     Parameters
     ----------
-    ready: the columns that have JSON texts.
+    ready: the columns that have JSON texts already.
     """
     items: list[Any] = []
     for name, column in zip(table.column_names, table.itercolumns(), strict=True):
@@ -112,14 +112,14 @@ def json_lines(table: Any, ready: Collection[str] = ()) -> Any:
 
 
 def constant(text: str) -> Any:
-    """A text for all rows; `pyarrow.scalar` imports pandas."""
+    """Return an Arrow scalar of a text; `pyarrow.scalar` would import pandas."""
     data = text.encode()
     places = (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
     return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(places), pa.py_buffer(data)])[0]
 
 
 def _json(column: Any) -> Any:
-    """The cells as JSON; None where some text needs an escape."""
+    """Format the cells as JSON; None if some text needs an escape."""
     if not pa.types.is_string(column.type):
         return _json_numbers(column)
     found = Letters(column)
@@ -132,18 +132,18 @@ MARK = constant('"')
 
 
 def join_texts(texts: Any) -> memoryview:
-    """All texts of a column, one after the other."""
+    """Return the bytes of all texts of a column, joined."""
     _, places, data = texts.buffers()
     first, last = memoryview(places).cast("i")[texts.offset], memoryview(places).cast("i")[texts.offset + len(texts)]
     return memoryview(data or b"")[first:last]
 
 
 def tuple_texts(domain: Tuple, fields: Iterator[Any]) -> Any:
-    """Tuples as JSON; null where the fields are.
+    """Format tuples as JSON; null where the fields are.
 
     Parameters
     ----------
-    fields: a column for each scalar in the tuple, in their order, texts among them as JSON already.
+    fields: a column for each scalar in the tuple, in their order; texts are JSON already.
     """
     pieces: list[Any] = []
     for piece in _tuple_pieces(domain, fields):
@@ -167,7 +167,7 @@ def _tuple_pieces(domain: Domain, fields: Iterator[Any]) -> Iterator[Any]:
 
 
 def _json_numbers(column: Any) -> Any:
-    """Numbers and truth values as JSON, and texts as they are."""
+    """Format numbers and truth values as JSON; texts stay as they are."""
     if not pa.types.is_floating(column.type):
         return column.cast(pa.string())
     texts, odd = float_texts(column), pc.invert(pc.is_finite(column))

@@ -1,7 +1,7 @@
-"""Times of rows as columns of Arrow, both ways.
+"""Convert times of rows to and from columns of Arrow.
 
-The rule of this module: a column says what `Clock.read` makes of its cells one by one, or nothing: what is not plainly
-a time, or not of one kind, is left to who looks at the rows.
+The rule of this module: a column gives the times that `Clock.read` gives for its cells one by one, or None: cells that
+are not plainly times, or not of one kind, are left to readers of single rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from workbench.events.date_formats import AUTO, UntimedError
 from workbench.events.texts import constant, float_texts, join_texts
 
 SHORTEST = 1 << 52
-"""Below this many units that are a power of ten, no two decimals are one float: its shortest text is the decimal."""
+"""The bound below which a float of milliseconds or microseconds has the decimal as its shortest text."""
 MILLIONTHS = 10**6
 
 
 def times_in(column: Any, clock: Clock) -> Any:
-    """The times in a column without nulls, an array of int64; None where the rows must tell."""
+    """Return the times in a column without nulls as an array of int64; None where rows must be read singly."""
     if not len(column):
         return np.empty(0, np.int64)
     if pa.types.is_dictionary(column.type):
@@ -43,7 +43,7 @@ def times_in(column: Any, clock: Clock) -> Any:
 
 
 def _times(column: Any, clock: Clock) -> tuple[str, Any]:
-    """What kind of times they are, as `Clock.dates` has it, and the times."""
+    """Return the kind of times, as in `Clock.dates`, and the times."""
     given = column.type
     if pa.types.is_integer(given):
         return "", _scale_numbers(numbers_of(column.cast(pa.int64())), clock.scale)
@@ -55,7 +55,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
         return "", None
     column = column.cast(pa.string())
     if NUMBER.fullmatch(column[0].as_py().strip()):
-        if bytes(join_texts(column)).translate(None, b"-0123456789"):  # Arrow also knows hexadecimal numbers
+        if bytes(join_texts(column)).translate(None, b"-0123456789"):  # Arrow also accepts hexadecimal numbers
             return "", _of_decimals(column.cast(pa.decimal128(38, 6)), clock.scale)
         return "", _scale_numbers(numbers_of(column.cast(pa.int64())), clock.scale)
     try:
@@ -65,7 +65,7 @@ def _times(column: Any, clock: Clock) -> tuple[str, Any]:
 
 
 def _one_by_one(column: Any, clock: Clock) -> Any:
-    """The times in a column of texts that Arrow does not know; None where one is none."""
+    """Return the times in a column of texts in other forms than Arrow's; None if one is no time."""
     if not is_text_type(column.type):
         return None
     try:
@@ -80,7 +80,7 @@ def _of_dates(column: Any) -> Any:
 
 
 def _scale_numbers(numbers: Any, scale: int) -> Any:
-    """So many times these; None where they are too large."""
+    """Multiply numbers by a scale; None if the products are too large."""
     most = (2**63 - 1) // scale
     if scale == 1:
         return numbers
@@ -97,7 +97,7 @@ def _of_floats(numbers: Any, scale: int) -> Any:
 
 
 def _of_decimals(column: Any, scale: int) -> Any:
-    """The times of decimals with six digits after the point."""
+    """Return the times of decimals with six digits after the point."""
     words = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset :][: len(column)]
     millionths = words[:, 0]
     if (words[:, 1] != millionths >> 63).any():
@@ -109,7 +109,7 @@ def _of_decimals(column: Any, scale: int) -> Any:
 
 
 def times_to_arrow(times: Any, clock: Clock) -> Any:
-    """An Arrow column of what `Clock.show` says: whole numbers, dates, or the texts of numbers, some of them whole."""
+    """Return an Arrow column as `Clock.show` formats times: whole numbers, dates, or texts of numbers, some whole."""
     if clock.scale == 1 and not clock.dates:
         return numbers_to_arrow(INT, times)
     if clock.dates and (not len(times) or (times.min() >= FIRST and times.max() <= LAST)):
@@ -122,7 +122,7 @@ def times_to_arrow(times: Any, clock: Clock) -> Any:
 
 
 def _dates(times: Any, zone: str) -> Any:
-    """Texts as `datetime.isoformat` writes them: with microseconds where there are some."""
+    """Return texts as `datetime.isoformat` writes them: with microseconds where there are some."""
     seconds = numbers_to_arrow(INT, times // MILLIONTHS).cast(pa.timestamp("s")).cast(pa.string())
     micros = numbers_to_arrow(INT, times % MILLIONTHS).cast(pa.string())
     texts = pc.utf8_replace_slice(seconds, 10, 11, "T")

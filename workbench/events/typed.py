@@ -1,7 +1,7 @@
-"""Formats of typed columns, read and written in batches of Arrow.
+"""Read and write formats of typed columns in batches of Arrow.
 
-The rule of these formats: a column an input, a null is no event; a cell is what it is in JSON lines, typed. Written
-columns are those of `columns`; what is read may also have structs, lists and maps for records, tuples and maps.
+The rule of these formats: a column for each input, a null is no event; a cell is a typed value of JSON lines. Written
+columns are those of `columns`; columns to read may also have structs, lists and maps for records, tuples and maps.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from workbench.events.writers import RowWriter
 from workbench.interrupts import hold
 
 BATCH = 4096
-"""Rows that are made, or kept to be written, at a time."""
+"""Number of rows that are converted, or buffered to be written, at a time."""
 ODD = (date, time, timedelta, bytes)
-"""What cells of Arrow may be, and events are not."""
+"""The types of Arrow cells that no event has."""
 LARGE = 1 << 18
-"""Rows that are read at a time."""
+"""Maximum number of rows that are read at a time."""
 LARGEST = 1 << 25
-"""Bytes that they have, about, where they are long."""
+"""The approximate size in bytes of rows that are read at a time, where they are long."""
 BatchColumns = Mapping[int, Any]
 """Arrow columns of successive rows by their positions."""
 
 
 @contextmanager
 def arrow_errors(name: str, where: str) -> Iterator[None]:
-    """What pyarrow cannot do with a format, as an error of ours."""
+    """Convert the errors of pyarrow about a format into `InputError`."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -60,17 +60,17 @@ def arrow_errors(name: str, where: str) -> Iterator[None]:
 
 
 class TypedReader(RowReader):
-    """Typed rows under the names of columns; rows are counted from 1."""
+    """A reader of typed rows under the names of columns; rows are counted from 1."""
 
     called: ClassVar[str]
-    """The format, in messages."""
+    """The name of the format in messages."""
     streamed: ClassVar[bool] = False
     """Whether it is read from its beginning to its end."""
     typed = True
 
     @abstractmethod
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
-        """The schema of a file, and what reads its record batches, of which these columns are needed."""
+        """Return the schema of a file, and a function that reads its record batches with the given columns."""
 
     def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
         with self._sought(file) as found, arrow_errors(self.called, shown):
@@ -105,7 +105,7 @@ class TypedReader(RowReader):
         return self.arrays(lambda i, domain: decode_column(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
-        """Successive rows: the number of the first one, their columns, and how many they are."""
+        """Yield successive rows: the number of the first one, their columns, and their number."""
         with self._sought(cast(IO[bytes], lines.buffer)) as file:
             if not (self.streamed or file.seekable()):
                 hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
@@ -113,7 +113,7 @@ class TypedReader(RowReader):
             yield from self._take_batches(file, shown)
 
     def _sought(self, file: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """The same where any place is found, if the format needs that."""
+        """Give the file with random access, if the format needs that."""
         return contextlib.nullcontext(file) if self.streamed else sought(file)
 
     def _take_batches(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, BatchColumns, int]]:
@@ -127,7 +127,7 @@ class TypedReader(RowReader):
             from pyarrow import default_memory_pool
 
             for batch in read(list(used.values())):
-                batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
+                batch.validate(full=True)  # checks that buffers are consistent, and texts are UTF-8
                 size = rows_at_once(LARGE, batch.num_rows, batch.nbytes)
                 for start in range(0, batch.num_rows, size):
                     part = batch.slice(start, size)
@@ -135,10 +135,10 @@ class TypedReader(RowReader):
                     first += part.num_rows
                 if batch.nbytes > LARGEST // 4:
                     del batch, part
-                    default_memory_pool().release_unused()  # else rows of any length stay in memory several times
+                    default_memory_pool().release_unused()  # otherwise long rows stay in memory several times
 
     def named(self, names: Sequence[str], shown: str) -> None:
-        """The same as `opened`, with the file in its error."""
+        """Set the columns as `set_columns` does, with the file in the error."""
         try:
             self.set_columns(names)
         except InputError as error:
@@ -177,12 +177,12 @@ class TypedReader(RowReader):
 
 
 def rows_at_once(most: int, rows: int, size: int) -> int:
-    """How many rows are read at a time, at most so many, where some rows have so many bytes; none say nothing."""
+    """Return how many rows are read at a time, at most `most`, if `rows` rows have `size` bytes."""
     return max(1, min(most, LARGEST * rows // max(1, size))) if rows else most
 
 
 def cells_of(column: Any) -> list[Any]:
-    """The cells of an Arrow column as Python has them; dates and times beyond its own are `Unheld`."""
+    """Return the cells of an Arrow column as Python values; dates and times out of Python's range are `Unheld`."""
     try:
         return cast("list[Any]", column.to_pylist())
     except OverflowError:
@@ -197,10 +197,10 @@ def _cell_of(scalar: Any) -> Any:
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
-    """The value of a cell as an event; UnreadableError if it is none.
+    """Convert the value of a cell to an event; UnreadableError if it is none.
 
-    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants, and
-    what tells rows apart or orders them is as ISO 8601 has it.
+    A decimal is read as any other number. Times of day, dates and bytes are refused, except that times may be instants;
+    for `Words` dates and times of day are texts of ISO 8601.
     """
     if isinstance(domain, Words) and isinstance(value, date | time):
         value = (value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value).isoformat()
@@ -219,7 +219,7 @@ def from_cell(value: Any, domain: Domain) -> Value:
 
 
 class TypedWriter(RowWriter):
-    """Rows in batches of columns."""
+    """A writer of rows in batches of columns."""
 
     called: ClassVar[str]
 
@@ -234,7 +234,7 @@ class TypedWriter(RowWriter):
 
     @abstractmethod
     def target(self, file: IO[bytes], schema: Any) -> Any:
-        """What has `write_table` and `close`."""
+        """Return a writer with `write_table` and `close`."""
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         name, values = next(iter(outputs.items()), ("", ()))
@@ -246,7 +246,7 @@ class TypedWriter(RowWriter):
         from workbench.events.output_columns import events_to_arrow
 
         domain = self.domains[name]
-        arrays = arrays_of(domain, values) if has_columns(domain) else None  # Arrow would import pandas for the same
+        arrays = arrays_of(domain, values) if has_columns(domain) else None  # Arrow would import pandas for this
         column = to_column(domain, values, f"output '{name}'") if arrays is None else events_to_arrow(domain, arrays)
         self.table(pa.table([column], schema=self._schema))
 
@@ -259,13 +259,13 @@ class TypedWriter(RowWriter):
         self.end()
 
     def end(self) -> None:
-        with hold():  # a file that is cut in the middle of a batch cannot be read
+        with hold():  # a file that ends in the middle of a batch cannot be read
             rows, self._rows = self._rows, []
             if rows:
                 self._put(rows)
 
     def _put(self, rows: Sequence[Mapping[str, Value]]) -> None:
-        """Write rows, those before one that has no place in a column, too."""
+        """Write rows; if one does not fit its column, write those before it."""
         import pyarrow as pa
 
         try:

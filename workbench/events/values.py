@@ -1,7 +1,7 @@
-"""Values of a domain as JSON data and as the text of a CSV cell, both ways.
+"""Convert values of a domain to and from JSON data and the texts of CSV cells.
 
-The rule of this module: it alone says what a cell may be, for every reader, and a domain's values read back as they
-were written. `UnreadableError` carries what was expected; the reader adds where.
+The rule of this module: it alone defines the form of a cell, for every reader, and a domain's values read back as they
+were written. `UnreadableError` has what was expected; the reader adds the place.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 GROUPED = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?")
 DEEPEST = 200
-"""Levels that a value of JSON of any type may have."""
+"""Maximum nesting of a JSON value of any type."""
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class UnreadableError(ValueError):
-    """Not a value of the domain; the message says what was expected."""
+    """The error for a text that is no value of the domain; the message describes what was expected."""
 
     def __init__(self, expected: str, hint: str = "") -> None:
         super().__init__(expected)
         self.hint = hint
 
     def refusal(self, whose: str, given: str, where: str = "") -> InputError:
-        """The error that tells the user: whose value it is, as it was given, and where, unless that is added later."""
+        """Return the error for the user: `whose` value it is, its text, and the place, unless that is added later."""
         return InputError(f"{whose}: expected {self}, not {given}", where=where, hint=self.hint)
 
 
 @dataclass(frozen=True)
 class Unheld:
-    """A number of JSON that no Python number is; no domain has it."""
+    """A number of JSON that no Python number represents; no domain has it."""
 
     text: str
     expected: str
@@ -57,7 +57,7 @@ class Unheld:
 
 @dataclass(frozen=True)
 class Words(Texts):
-    """Texts that tell rows apart or order them; in JSON also numbers and truth values, as they are written."""
+    """Texts that identify or order rows; in JSON also numbers and truth values, as they are written."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,18 @@ class Word(Integers):
 
 
 def in_words(ports: Ports) -> Ports:
-    """The same, where whole numbers on inputs have 64 bits."""
+    """Restrict whole numbers on inputs to 64 bits."""
     return replace(ports, inputs=tuple(replace(port, domain=resolve(port.domain, Word())) for port in ports.inputs))
 
 
 def short(text: str) -> str:
-    """A text, or the beginning of a long one."""
+    """Return a text, shortened if it is long."""
     text = text.strip()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def short_json(data: Any) -> str:
-    """JSON data as text, or the beginning of a long one."""
+    """Return JSON data as text, shortened if it is long."""
     try:
         return short(str(data) if isinstance(data, Unheld) else json.dumps(data, default=str))
     except RecursionError:
@@ -88,21 +88,21 @@ def short_json(data: Any) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """JSON text as data, in which no number is another than the one that is written; some are `Unheld`.
+    """Parse JSON text without changing a number; numbers that Python cannot represent are `Unheld`.
 
     Raises
     ------
-    ValueError: it is none; the message says why.
+    ValueError: it is no JSON; the message has the reason.
     """
     try:
         try:
             return _DECODER.decode(text)
         except (json.JSONDecodeError, UnreadableError):
             raise
-        except ValueError:  # a number has too many digits: each is looked at, which takes longer
+        except ValueError:  # a number has too many digits: the slower decoder checks each
             return _CAREFUL.decode(text)
     except json.JSONDecodeError as error:
-        what = error.msg.removesuffix(" at").rstrip(": ")  # some say "at", some end with what comes next
+        what = error.msg.removesuffix(" at").rstrip(": ")  # some messages end with "at", some with what comes next
         raise ValueError(f"not a JSON value: {what} at column {error.colno}: {short(text)}") from error
     except UnreadableError as error:
         raise ValueError(f"{error}: {short(text)}") from error
@@ -118,7 +118,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def double(number: str | int) -> float:
-    """The float for a number as it is written; only `inf` is infinite."""
+    """Convert a number to the nearest float; only `inf` is infinite."""
     try:
         value = float(number)
     except OverflowError:
@@ -129,7 +129,7 @@ def double(number: str | int) -> float:
 
 
 def whole(text: str) -> int:
-    """The whole number for its digits."""
+    """Convert digits to the whole number."""
     try:
         return int(text)
     except ValueError as error:
@@ -157,7 +157,7 @@ def _digits() -> str:
 
 
 def describe_domain(domain: Domain) -> str:
-    """The domain as a reader of an error message wants it."""
+    """Describe the domain for an error message."""
     if isinstance(domain, Enum):
         return f"one of {', '.join(domain.labels)}"
     return next(text for kind, text in _EXPECTED if isinstance(domain, kind)).format(domain)
@@ -179,7 +179,7 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
 
 
 def padding(domain: Domain) -> Value | None:
-    """What stands for an empty field, where that is asked for: 0, false, no text, a record of these; else None."""
+    """Return the value of an empty field with `--null zero`: 0, false, the empty text, a record of these; or None."""
     if isinstance(domain, Texts | Bool | Reals):
         return domain.default
     if isinstance(domain, Tuple):
@@ -189,12 +189,12 @@ def padding(domain: Domain) -> Value | None:
 
 
 def from_json(data: Any, domain: Domain) -> Value:
-    """JSON data as a value of the domain."""
+    """Convert JSON data to a value of the domain."""
     return _member(_read_typed(data, domain), domain)
 
 
 def _member(value: Value, domain: Domain) -> Value:
-    """A value that was read, if it is one of the domain's; `int` has floats nowhere in a log."""
+    """Check that a value that was read is of the domain; `int` has no floats in a log."""
     fraction = isinstance(domain, Integers) and isinstance(value, float)
     if fraction or value not in domain:
         if isinstance(value, Decimal):
@@ -211,7 +211,7 @@ def _member(value: Value, domain: Domain) -> Value:
 
 
 def decimal_to_number(value: Decimal) -> int | float:
-    """A decimal as a number: a whole one where it has no fraction."""
+    """Convert a decimal to a number: a whole one if it has no fraction."""
     return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
 
 
@@ -230,14 +230,14 @@ def _read_typed(data: Any, domain: Domain) -> Value:
 
 
 def _whole_text(data: str) -> str:
-    """A text that can be written."""
+    """Check that a text can be encoded."""
     if not is_encodable(data):
         raise UnreadableError("a text of whole characters", "half of a surrogate pair is no character of Unicode")
     return data
 
 
 def is_encodable(text: str) -> bool:
-    """Whether these are characters of Unicode: there are halves of some in JSON and in Python."""
+    """Whether a text consists of whole characters of Unicode: JSON and Python also have halves of surrogate pairs."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
@@ -245,7 +245,7 @@ def is_encodable(text: str) -> bool:
 
 
 def _time(data: Any, domain: Times) -> int:
-    """A time as JSON, CSV or a typed column has it."""
+    """Convert a time in the form of JSON, CSV or a typed column."""
     if isinstance(data, bool) or not isinstance(data, str | int | float | Unheld | datetime):
         raise UnreadableError("a time")
     try:
@@ -282,21 +282,21 @@ def _hashable(data: Any, level: int = 0) -> Value:
         raise UnreadableError(data.expected)
     if isinstance(data, str):
         return _whole_text(data)
-    if level > DEEPEST:  # who compares it, or writes it, goes down as deep
+    if level > DEEPEST:  # comparing and writing it recurse as deep
         raise UnreadableError(f"a value of at most {DEEPEST} levels")
     if isinstance(data, dict):
         for key, item in data.items():
             _whole_text(str(key))
-            _hashable(item, level + 1)  # is every number held?
+            _hashable(item, level + 1)  # checks that every number can be held
     return tuple(_hashable(item, level + 1) for item in data) if isinstance(data, list) else data
 
 
 _STRUCTURED = (Tuple, Map, Nullable, Anything)
-"""What is JSON text in a cell."""
+"""The domains whose values are JSON text in a cell."""
 
 
 def from_text(cell: str, domain: Domain) -> Value:
-    """The text of a cell as a value of the domain."""
+    """Convert the text of a cell to a value of the domain."""
     return _member(_parse_cell(cell, cell.strip(), domain), domain)
 
 
@@ -333,7 +333,7 @@ def _parse_cell(cell: str, text: str, domain: Domain) -> Value:
 
 
 def to_json(value: Value, domain: Domain) -> Any:
-    """A value as JSON data: records as objects, tuples as arrays."""
+    """Convert a value to JSON data: records to objects, tuples to arrays."""
     if isinstance(domain, Record):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return {label: to_json(item, field) for label, item, field in fields}
@@ -349,7 +349,7 @@ def to_json(value: Value, domain: Domain) -> Any:
 
 
 def _key_text(key: Value, domain: Domain) -> str:
-    """The key of a map as the name that it has in JSON."""
+    """Return the key of a map as the name of a JSON field."""
     data = to_json(key, domain)
     return data if isinstance(data, str) else repr(data) if isinstance(data, float) else dump_json(data)
 
@@ -363,7 +363,7 @@ def _plain(value: Value) -> bool:
 
 
 def to_text(value: Value, domain: Domain) -> str:
-    """A value as the text of a cell."""
+    """Convert a value to the text of a cell."""
     data = to_json(value, domain)
     if isinstance(data, str) and not isinstance(domain, Anything | Nullable):
         if not data.strip():
@@ -377,11 +377,11 @@ def to_text(value: Value, domain: Domain) -> str:
 
 
 def dump_json(data: Any) -> str:
-    """JSON data as text.
+    """Convert JSON data to text.
 
     Raises
     ------
-    InputError: a number has more digits than are ever read back.
+    InputError: a number has more digits than can be read back.
     """
     try:
         return json.dumps(data, ensure_ascii=False)

@@ -1,8 +1,8 @@
-"""Writing events in any format; they read back with `read`.
+"""Write events in any format; `read` reads them back.
 
-The rule of this module: a file appears under its name only when it is complete, and what fails before its first row
-writes nothing. Rows that were written before an error stay, in a file beside it; where the log has no end, text is
-written behind what there is.
+The rule of this module: a file appears under its name only when it is complete, and an error before its first row
+writes nothing. Rows that were written before an error are kept in a file beside it; text of a log without an end is
+appended to the file.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from workbench.events.writers import RowWriter
 def output_format(
     output: str | Path, given: str | None = None, read: str | Path = "-", *, wanted: str | None = None
 ) -> str:
-    """The format to write: what is wanted, else what the output's name tells, or the log has.
+    """Choose the format to write: the wanted one, else that of the output's name, or of the log.
 
-    Where a format that is not wanted cannot be written, it is another one: CSV for a format that is only read, JSON
-    lines for Parquet to a pipe, and on a terminal for what nobody can read.
+    If a format that was not requested cannot be written, another one is chosen: CSV for a format that is only read,
+    JSON lines for Parquet to a pipe, and for binary formats on a terminal.
 
     Parameters
     ----------
-    given: the format that is said of the log.
-    read: a file of the log, whose format counts where none is said.
+    given: the requested format of the log.
+    read: a file of the log, which determines the format if none is given.
     """
     if wanted is not None:
         return wanted
@@ -53,7 +53,7 @@ def output_format(
 
 
 Stays = Callable[[str | Path], int]
-"""Gives how many bytes of a file stay: what earlier runs have written there."""
+"""Returns how many bytes of a file to keep: those that earlier runs have written."""
 BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
 
 
@@ -61,11 +61,11 @@ BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("rea
 def keep_bad_rows(
     reading: Reading, reporter: Reporter, *, live: bool = False, stays: Stays | None = None
 ) -> Iterator[None]:
-    """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all.
+    """Write bad rows to the file of the option, if there is one, complete or not at all.
 
     Parameters
     ----------
-    live, stays: as `write_events` has them.
+    live, stays: as in `write_events`.
     """
     if reading.bad_rows in ("error", "skip"):
         yield
@@ -90,16 +90,16 @@ def write_events(
     appearing: ExitStack | None = None,
     stays: Stays | None = None,
 ) -> Iterator[RowWriter]:
-    """A writer into a file that appears, complete, when the block ends without an error.
+    """Give a writer into a file that appears, complete, when the block ends without an error.
 
-    `-` (the standard output) and whatever is no ordinary file (a pipe, a device) are written as events come.
+    `-` (the standard output) and anything but an ordinary file (a pipe, a device) are written as events come.
 
     Parameters
     ----------
-    format: overrides what the name says; `USUAL` where neither says anything.
-    live: whether the log comes as somebody writes it.
+    format: overrides the format of the name; `USUAL` where neither is known.
+    live: whether the log is being written while it is read.
     appearing: gives the file its name when this stack is closed (`files.destination`).
-    stays: gives how many bytes of a file stay, behind which it is written under its own name: it is of several runs.
+    stays: returns how many bytes of a file to keep; the file is of several runs, and is appended to under its own name.
     """
     row = format_row(format or output_format(path))
     if not row.piped and is_stream(path):
@@ -127,7 +127,7 @@ def write_events(
             writer.end()
         except UnwrittenError:
             raise
-        except BaseException:  # the rows before it are whole
+        except BaseException:  # the rows before the error are complete
             with suppress(Exception):
                 writer.settle()
             with suppress(Exception):
@@ -137,7 +137,7 @@ def write_events(
 
 
 def _cut(path: str | Path, size: int, row: FormatRow) -> None:
-    """Leave so many bytes of a file; InputError where several runs cannot write it one after the other."""
+    """Cut a file to `size` bytes; InputError if several runs cannot write it one after the other."""
     if not row.text or Path(path).suffix in COMPRESSIONS:
         hint = "name a .csv or .jsonl file, for example"
         raise InputError("what several runs write (--state) is text, and not compressed", where=str(path), hint=hint)
@@ -149,7 +149,7 @@ def _cut(path: str | Path, size: int, row: FormatRow) -> None:
 
 
 def _size(stream: IO[str]) -> int:
-    """How much has been written there."""
+    """Return the number of bytes that have been written."""
     stream.flush()
     found: int = cast(Any, stream).buffer.tell()
     return found

@@ -1,6 +1,6 @@
-"""What formats write rows with.
+"""The base classes of writers of rows.
 
-The rule of this module: rows that somebody may wait for are seen soon, and are written behind whole rows only.
+The rule of this module: rows that a reader may wait for are written soon, and only behind complete rows.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from workbench.events.packing import COMPRESSIONS
 
 NEWLINE = b"\n"
 SCANNED = 1 << 20
-"""Bytes that are scanned together."""
+"""Number of bytes that are scanned together."""
 
 
 class EventWriter(ABC):
-    """Takes what the outputs of a program show, one row (or object) a step.
+    """Writes the outputs of a program, one row (or object) for each step.
 
     Attributes
     ----------
-    live: whether somebody may wait for rows.
+    live: whether a reader may wait for rows.
     """
 
     live: bool
 
     @abstractmethod
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """The events of one step; several events of one output (the end of a stream) take several rows."""
+        """Write the events of one step; several events of one output (at the end of a stream) take several rows."""
 
     @abstractmethod
     def row(self, events: Mapping[str, Value]) -> None:
-        """A row more."""
+        """Write one row."""
 
     def table(self, table: Any) -> None:
-        """The rows of an Arrow table (`output_columns.outputs_to_table`)."""
+        """Write the rows of an Arrow table (`output_columns.outputs_to_table`)."""
         self.ready(table)()
 
     @abstractmethod
     def ready(self, table: Any) -> Callable[[], object]:
-        """What writes these rows, which owns their bytes.
+        """Prepare the rows of a table, and return a function that writes them, and owns their bytes.
 
-        All that needs no turn is done: several threads may have tables made ready at the same time.
+        All work without a fixed order is done here: several threads may prepare tables at the same time.
         """
 
     @abstractmethod
     def flush(self) -> None:
-        """Show what has been written, where somebody may wait for it."""
+        """Make written rows visible, if a reader may wait for them."""
 
     @abstractmethod
     def drain(self) -> None:
-        """Have all that has been written in the file."""
+        """Write all rows to the file."""
 
 
 class RowWriter(EventWriter):
     """Writes rows into a file in a format; see `write_events`."""
 
     quotes = False
-    """Whether cells may stand in quotation marks, and have ends of lines."""
+    """Whether cells may be quoted, and contain line ends."""
 
     def __init__(self, program: Ported, stream: IO[str], *, shown: str = "") -> None:
         self.domains, self.stream, self.shown = program.ports.shown, stream, shown
@@ -93,14 +93,14 @@ class RowWriter(EventWriter):
         self.stream.flush()
 
     def settle(self) -> None:
-        """Write the rows that are kept to be written together."""
+        """Write the rows that are buffered to be written together."""
 
     def resume(self, path: Path) -> None:
-        """Write behind the rows that there are in a file; a note names one that has no end.
+        """Append to the rows of a file; a warning names a row that has no end.
 
         Raises
         ------
-        InputError: there are other rows, or what is compressed has no end, behind which nobody would find rows.
+        InputError: the file has other columns, or compressed data has no end, so that appended rows would be lost.
         """
         lines, marks, last = 1, 0, b""
         with open_bytes(path) as file:
@@ -112,7 +112,7 @@ class RowWriter(EventWriter):
             while data := file.read(SCANNED):
                 lines, marks, last = lines + data.count(NEWLINE), marks + data.count(b'"'), data[-1:]
         within = self.quotes and marks % 2
-        if last != NEWLINE or within:  # somebody was killed as he wrote
+        if last != NEWLINE or within:  # an earlier run was killed while it wrote
             import logging
 
             self.stream.write('"\n' if within else "\n")
@@ -120,7 +120,7 @@ class RowWriter(EventWriter):
             logging.getLogger("workbench").warning(f"{what}; it is ended here, and others follow it")
 
     def end(self) -> None:
-        """What is still to be written, when no error has come between."""
+        """Write what remains, when there was no error."""
 
     def close(self) -> None:
-        """Let go of the file, with or without an error."""
+        """Release the file, with or without an error."""

@@ -1,4 +1,4 @@
-"""Paths in XML, as columns name them: what lies at one in the element that is a row."""
+"""Find the content at paths in the XML element of a row; columns are named by paths."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from workbench.events.xml_shape import PathElements
 Element = ElementTree.Element
 NAME = re.compile(r"[\w.-]*\w[\w.-]*")
 LONGEST = 1 << 24
-"""Characters that all paths of a row may have."""
+"""Maximum number of characters of all paths of a row."""
 KEYED = re.compile(r"(?P<each>[^\[\]]+)\[(?P<key>[^\[\]]+)\](?:/(?P<value>[^\[\]]+))?")
 
 Places = list[tuple["str | None", "Element | str"]]
-"""What is at a path: elements or the texts of attributes, each with its key, where the path has some."""
+"""The content at a path: elements or the texts of attributes, each with its key, if the path has keys."""
 
 
 def paths_in(row: Element) -> Iterator[str]:
-    """The paths to all that has no elements inside, attributes among them.
+    """Yield the paths to all elements without children, and to attributes.
 
     Raises
     ------
-    InputError: together they are too long, as in a document that is made to take memory.
+    InputError: their total length is too great, as in a document that is made to exhaust memory.
     """
     left, length = [(row, "")], 0
     while left:
@@ -44,14 +44,14 @@ def paths_in(row: Element) -> Iterator[str]:
 
 
 Finder = Callable[[Element], Sequence["Element | str"]]
-"""What is at a path in an element."""
+"""Finds the content at a path in an element."""
 KeyedPlaces = dict[str, Places]
 """The elements of a row that have keys, by the beginnings of their paths."""
 
 
 @functools.cache
 def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
-    """What finds all that is at a path in a row, given what has been found in that row."""
+    """Return a function that finds all content at a path in a row, with a cache for that row."""
     keyed = KEYED.fullmatch(path)
     if keyed is None:
         plain = finder(path)
@@ -74,14 +74,14 @@ def place(path: str) -> Callable[[Element, KeyedPlaces], Places]:
 
 
 def _only_text(found: Sequence[Element | str]) -> str | None:
-    """The text of a key; None where there is none, or several."""
+    """Return the text of a key; None if there is none, or several."""
     if len(found) != 1:
         return None
     return found[0] if isinstance(found[0], str) else found[0].text or ""
 
 
 def finder(path: str) -> Finder:
-    """What finds that: step by step where all are names, which takes a fraction of the time."""
+    """Return a function that finds the content at a path: step by step if all steps are names, which is much faster."""
     before, at, name = path.rpartition("@")
     if at:
         parents: Any = finder(before.rstrip("/")) if before else lambda row: (row,)
@@ -102,14 +102,14 @@ def finder(path: str) -> Finder:
 def _search_path(row: Element, path: str) -> Sequence[Element | str]:
     try:
         return row.findall(path)
-    except (SyntaxError, TypeError, LookupError, ValueError) as error:  # as it comes where a bracket is wrong
+    except (SyntaxError, TypeError, LookupError, ValueError) as error:  # the errors for a wrong bracket
         raise InputError(f"'{path}' is no path in XML", hint="for example position/x or @id") from error
 
 
 def plain_elements(path: str) -> Callable[[Element], PathElements | None]:
-    """What finds the elements at a path of names, each with one key and one value in it, if the path has keys.
+    """Return a function that finds the elements at a path of names; if it has keys, each with one key and one value.
 
-    None where there is anything else: who looks at the row by itself says what that is.
+    It returns None for all else, which readers of single rows handle.
     """
     keyed = KEYED.fullmatch(path)
     parts = [part for part in keyed.groups() if part] if keyed else [path]

@@ -1,8 +1,8 @@
-"""Rows of XML that look like each other: where in them the cells are.
+"""Find the cells of XML rows of the same shape by position.
 
 The rule of this module: it is faster, and never different. Rows have one shape if their elements have the same names
-and the same numbers of elements inside, in the order of the document; then a path of names leads to the same places.
-What is not plain, in a shape or in a text, is left to who looks at each row by itself (`XmlReader`).
+and the same numbers of children, in the order of the document; then a path of names leads to the same positions.
+Shapes and texts that are not plain are left to `XmlReader`, which reads each row singly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.core.domain import Bool, Domain, Enum, Integers, Reals, Value
 from workbench.core.fields import FrozenMap, Map
 
 MOST, LARGE = 256, 1 << 13
-"""Shapes that are remembered, and the elements that a row with one may have."""
+"""Maximum number of shapes that are remembered, and of elements of a row with one."""
 INTEGER, NUMBER = r"-?[0-9]{1,15}", r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?"
 INTEGERS, NUMBERS = (re.compile(rf"{each}(?:,{each})*") for each in (INTEGER, NUMBER))
 _tag, _text = attrgetter("tag"), attrgetter("text")
@@ -36,14 +36,14 @@ class PathElements(NamedTuple):
 
 
 class PathTexts(NamedTuple):
-    """What takes their texts out of those of all elements of a row of a shape, in the order of the document."""
+    """Functions that select these texts among those of all elements of a row, in the order of the document."""
 
     keys: TextsTaker | None
     values: TextsTaker
 
 
 class PlainCell(NamedTuple):
-    """The texts at a path in a row; `places` finds them again, as the reader does who leaves nothing out."""
+    """The texts at a path in a row; `places` finds its content as the complete reader does."""
 
     keys: CellTexts | None
     values: CellTexts
@@ -51,7 +51,7 @@ class PlainCell(NamedTuple):
 
     @property
     def pairs(self) -> list[tuple[str | None, str]]:
-        """Its texts as such places, with their keys, if it has some."""
+        """The texts with their keys, if there are some, in the form of that content."""
         keys = [None] * len(self.values) if self.keys is None else [key or "" for key in self.keys]
         return list(zip(keys, [value or "" for value in self.values], strict=True))
 
@@ -60,11 +60,11 @@ RowPlan = Sequence["PathTexts | None"]
 
 
 class RowShapes:
-    """The shapes that rows have had.
+    """The shapes of the rows so far.
 
     Parameters
     ----------
-    elements: by path, what finds its elements in a row; None for a path that nobody asks for.
+    elements: by path, a function that finds its elements in a row; None for an unused path.
     """
 
     def __init__(self, elements: Sequence[Callable[[Element], PathElements | None] | None]) -> None:
@@ -73,7 +73,7 @@ class RowShapes:
         self._new = self._seen = 0
 
     def cells(self, row: Element) -> Sequence[tuple[CellTexts | None, CellTexts] | None] | None:
-        """The texts at each path of a row, where they are plain; None where rows have too many shapes for that."""
+        """Return the texts at each path of a row, where they are plain; None if the row or its shapes are too many."""
         if self._new > MOST and self._new * 2 > self._seen:
             return None
         inside = list(itertools.islice(row.iter(), LARGE + 1))
@@ -109,7 +109,7 @@ def _taker(elements: Sequence[Element], position: Mapping[int, int]) -> TextsTak
 
 
 def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:
-    """What plain texts say; None where one of them has to be looked at by itself."""
+    """Parse plain texts; None if one of them must be read singly."""
     if None in texts:
         return None
     if isinstance(domain, Enum):
@@ -123,7 +123,7 @@ def plain_values(texts: CellTexts, domain: Domain) -> Sequence[Value] | None:
 
 
 def plain_value(cell: PlainCell, domain: Domain) -> Value | None:
-    """What plain texts say; None where they have to be looked at one by one."""
+    """Parse the plain texts of a cell; None if they must be read one by one."""
     if not isinstance(domain, Map):
         only = plain_values(cell.values, domain) if len(cell.values) == 1 else None
         return only[0] if only else None

@@ -1,4 +1,4 @@
-"""Arrow's file, which is Feather, too."""
+"""Arrow files, also called Feather."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.events.typed import TypedReader, TypedWriter
 
 
 class ArrowFileReader(TypedReader):
-    """The batches of a file, one at a time."""
+    """A reader of the batches of a file, one at a time."""
 
     called = "a file of Arrow"
 
@@ -27,7 +27,7 @@ class ArrowFileReader(TypedReader):
 
 
 class ArrowFileWriter(TypedWriter):
-    """A batch for each table."""
+    """A writer of a batch for each table."""
 
     called = "a file of Arrow"
 

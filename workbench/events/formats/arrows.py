@@ -1,4 +1,4 @@
-"""Arrow's stream."""
+"""Arrow streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.events.typed import TypedReader, TypedWriter
 
 
 class ArrowStreamReader(TypedReader):
-    """The batches of a stream, as they come."""
+    """A reader of the batches of a stream, as they come."""
 
     called = "a stream of Arrow"
     streamed = True
@@ -23,7 +23,7 @@ class ArrowStreamReader(TypedReader):
 
 
 class ArrowStreamWriter(TypedWriter):
-    """A batch for each table."""
+    """A writer of a batch for each table."""
 
     called = "a stream of Arrow"
 

@@ -47,27 +47,27 @@ if TYPE_CHECKING:
     from workbench.events.csv_tables import CsvTables
 
 PIECE = 1 << 15
-"""Bytes that are read at a time where some rows are odd."""
+"""Number of bytes that are read at a time where some rows are odd."""
 
 
 class _Rows(NamedTuple):
-    """Rows that are found in a text."""
+    """The rows that are found in a text."""
 
     rows: list[tuple[int, list[str] | InputError]]
-    """With the number of the line in which each ends."""
+    """The rows, each with the number of the line in which it ends."""
     lines: int
     used: int
-    """Bytes that they take."""
+    """The number of bytes of the rows."""
     error: WorkbenchError | None
-    """What ends them."""
+    """The error that ends the rows."""
 
 
 class CsvReader(RowReader):
-    """Rows of cells under a header."""
+    """A reader of rows of cells under a header."""
 
     between = ","
     _tables: CsvTables | None = None
-    """What parses rows under the header."""
+    """The parser of rows under the header."""
 
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
@@ -85,7 +85,7 @@ class CsvReader(RowReader):
                 self.reporter.report_once(f"{what} (--delimiter names another one)")
 
     def _count_fed(self, names: Sequence[str]) -> int:
-        """How many inputs have columns of these names; less than 0: one that needs some has none."""
+        """Return the number of inputs with columns of these names; less than 0: a required column is missing."""
         try:
             return len(match(names, self.ports, replace(self.reading, strict=False)).inputs)
         except InputError:
@@ -93,17 +93,17 @@ class CsvReader(RowReader):
 
     @property
     def _odd(self) -> bool:
-        """Whether some rows were no columns."""
+        """Whether some rows could not be read as columns."""
         return self._tables is not None and self._tables.odd
 
     def rows(
         self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
     ) -> Iterator[tuple[int, list[str] | InputError]]:
-        """As in every format; an error stands for a row that is none.
+        """Yield the rows as in every format; an error stands for a line that is no row.
 
         Parameters
         ----------
-        first: how many lines of the file come before these.
+        first: the number of lines of the file before these.
         whole: whether nothing comes after them.
         """
         kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
@@ -118,7 +118,7 @@ class CsvReader(RowReader):
                 return
             except csv.Error as error:
                 problem = InputError(f"not a line of CSV: {error}")
-                self.account.is_exact = False  # its lines are rows, or none
+                self.account.is_exact = False  # its lines may be rows or not
                 if kept is None:
                     raise problem.retold(where=self.place(shown, first + found.line_num)) from error
                 if kept.over and not whole:
@@ -131,7 +131,7 @@ class CsvReader(RowReader):
         return row.text
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Rows that are there, in columns where it is beyond doubt what the rows are."""
+        """Yield blocks of the rows that have arrived, as columns where the rows are certain."""
         first, begun_row = 0, BegunRow(shown)
         for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
             rest = begun_row.append_bytes(data, last=last)
@@ -167,14 +167,14 @@ class CsvReader(RowReader):
             begun_row.keep(rest)
 
     def _pieces(self, rows: bytes) -> Iterator[bytes]:
-        """Whole rows: all, or some at a time where there have been odd ones, which others then need not go with."""
+        """Split rows: into small pieces after odd ones have occurred, so that fewer rows are read singly."""
         while self._odd and len(rows) > PIECE and (cut := self._cut(rows[:PIECE])):
             yield rows[:cut]
             rows = rows[cut:]
         yield rows
 
     def _cut(self, rows: bytes) -> int | None:
-        """How many bytes are whole rows; None where there is doubt."""
+        """Return the number of bytes that are whole rows; None in doubt."""
         return whole_rows(rows, self.between, self.quote)
 
     def parts(self, file: IO[bytes], shown: str, size: int) -> Iterator[FilePart]:
@@ -185,7 +185,7 @@ class CsvReader(RowReader):
         return parts_of_lines(file, size, header, lambda rows: self._cut(rows) if begun else None)
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
-        """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
+        """Return the lines and the bytes of the header, 0 if there is none; None if it has not arrived completely."""
         whole = io.BytesIO(data[: data.rfind(b"\n") + 1])
         taken, there = itertools.tee(line for lines in whole for line in lines.splitlines(keepends=True))
         found = csv.reader(map(bytes.decode, there), **csv_dialect(self.between, self.quote))
@@ -201,7 +201,7 @@ class CsvReader(RowReader):
         return (found.line_num, sum(map(len, itertools.islice(taken, found.line_num)))) if begins else (0, 0)
 
     def _find_rows(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
-        """The rows of a text, but for one at its end that may go on."""
+        """Return the rows of a text, except one at its end that may continue."""
         texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
         taken = 0
 
@@ -244,7 +244,7 @@ class CsvReader(RowReader):
             first += piece.count(b"\n")
 
     def _arrays(self, block: bytes) -> Columns | None:
-        short = len(block) < lines_of.FEW  # rows are there sooner than pyarrow
+        short = len(block) < lines_of.FEW  # single rows are faster than pyarrow
         if not self.plain or short or block.startswith(BOM) or not find_spec("pyarrow") or not is_text(block):
             return None
         from workbench.events.csv_tables import CsvTables
@@ -271,7 +271,7 @@ class CsvReader(RowReader):
         return f"'{short(cell)}'"
 
     def _is_header(self, row: Sequence[str], where: str) -> bool:
-        """Whether this first line is one; the columns are known then."""
+        """Whether this first line is a header; set the columns in either case."""
         try:
             if self.reading.header:
                 self.set_columns(self.reading.header)
@@ -300,7 +300,7 @@ class CsvReader(RowReader):
             if row:
                 self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
-            name = row[0].strip()  # names with other signs would need quotes on a command line
+            name = row[0].strip()  # names with other characters would need quotes on a command line
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",
@@ -310,12 +310,12 @@ class CsvReader(RowReader):
 
 
 def names(row: Sequence[str]) -> list[str]:
-    """The names in a header."""
+    """Return the names in a header."""
     return [cell.strip() for cell in row]
 
 
 def see_width(row: Sequence[str], width: int) -> None:
-    """InputError where a row has not as many cells as the header."""
+    """Raise InputError if a row does not have as many cells as the header."""
     if len(row) != width:
         raise InputError(f"this line has {len(row)} cells, the header has {width}")
 

@@ -1,7 +1,7 @@
 """JSON lines, read and written.
 
-The rule of this format: one object a line, input to value, where a missing or null input carries no event; empty lines
-are passed over. A program with one input may have the bare value instead; objects hold keys, each a column of the row.
+The rule of this format: one object for each line, input to value, where a missing or null input carries no event; empty
+lines are ignored. A program with one input may have the bare value instead; the keys of objects are columns.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from workbench.events.values import Unheld, Words, dump_json, from_json, parse_j
 from workbench.events.writers import RowWriter
 
 _MINUS_ZERO = re.compile(rb"-0[\s,}]")
-"""A whole number that Arrow makes the float -0.0 of, and Python 0."""
+"""A pattern for whole numbers that Arrow reads as the float -0.0, and Python as 0."""
 _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
 class JsonReader(RecordReader):
-    """One JSON value a line."""
+    """A reader of one JSON value for each line."""
 
     typed = True
 
@@ -49,7 +49,7 @@ class JsonReader(RecordReader):
         self._texts = [columns.get(name, name) for name, each in self.domains.items() if isinstance(each, Words)]
 
     def lines_block(self, lines: bytes, shown: str, first: int, count: int) -> LogBlock:
-        """In columns where each line is one object beyond doubt."""
+        """Return a block of lines, with columns if each line is certainly one object."""
         return replace(super().lines_block(lines, shown, first, count), columns=partial(self._arrays, lines))
 
     def line_steps(self, lines: bytes, shown: str, first: int) -> Iterator[InputEvents]:
@@ -65,10 +65,10 @@ class JsonReader(RecordReader):
         return self.arrays(lambda i, domain: decode_column(domain, table.column(i).combine_chunks()), columns)
 
     def _table(self, lines: bytes) -> tuple[Any, ColumnMap | None]:
-        """The events as an Arrow table, and what its columns are for; None where Arrow finds less, or more, than we do.
+        """Return the events as an Arrow table, and the map of its columns; None if Arrow's result may differ from ours.
 
-        To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
-        brace and ends with one, and there are as many objects as lines.
+        For Arrow an object may span several lines, and a line may have several objects. This is excluded if each line
+        begins and ends with a brace, and there are as many objects as lines.
         """
         if (
             len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
@@ -85,10 +85,10 @@ class JsonReader(RecordReader):
         unseen = [key for key in names if key not in self._seen]
         found = [key for key in unseen if f'"{key}"'.encode() in lines]
         untold = len(unseen) > len(found) and (self.reading.columns or (not found and len(unseen) == len(names)))
-        if others is None or len(set(names)) < len(names) or untold:  # which keys there are is for the rows to tell
+        if others is None or len(set(names)) < len(names) or untold:  # the rows show which keys there are
             return None, None
         kinds = [_kind(domain, first.get(key)) for key, domain in zip(names, self.domains.values(), strict=True)]
-        # what no input needs is not read: keys that each stand in one line only would be columns of all lines
+        # unused keys are not read: those that occur in one line only would be columns of all lines
         unexpected = "ignore" if others else "error"
         table = _parse_lines(lines, pa.schema(zip(names, kinds, strict=True)), unexpected)
         if table is None and (timed := _with_fractions(self.domains.values(), kinds)) != kinds:
@@ -101,10 +101,10 @@ class JsonReader(RecordReader):
         return table, columns
 
     def _others(self, first: Collection[str], wanted: set[str]) -> Collection[str] | None:
-        """Keys that no input needs, of the first line, or of lines before; None where the rows must tell."""
+        """Return keys that no input needs, of the first line, or of earlier ones; None if rows must be read singly."""
         if not first:
             return None
-        known = list(self.reporter.columns)  # which other threads may add to
+        known = list(self.reporter.columns)  # other threads may add to it
         others = [key for key in first if key not in wanted] or [key for key in known if key not in wanted]
         return None if others and self.reading.strict else others
 
@@ -112,7 +112,7 @@ class JsonReader(RecordReader):
         return self.cells_of(read_line(row), row) if row.strip() else None
 
     def cells_of(self, data: Any, line: str) -> Sequence[Any]:
-        """The items of a line, from its data, in the order of its keys, which are the columns from now on."""
+        """Return the items of a line in the order of its keys, which are the columns from now on."""
         bare = not isinstance(data, dict)
         if bare and self.only is None:
             raise self.no_object(line)
@@ -127,7 +127,7 @@ class JsonReader(RecordReader):
         return (data,) if bare else list(data.values())
 
     def no_object(self, line: str) -> InputError:
-        """The error for a line that should be one."""
+        """Return the error for a line that should be an object."""
         expected = ", ".join(f'"{name}": ...' for name in self.domains)
         return InputError(f"expected an object {{{expected}}}, not {short(line)}")
 
@@ -139,7 +139,7 @@ class JsonReader(RecordReader):
 
 
 def _first(lines: bytes) -> dict[str, Any]:
-    """The data of the first line, a whole one in braces; nothing if it is no JSON."""
+    """Return the data of the first line, a whole one in braces; empty if it is no JSON."""
     try:
         found: dict[str, Any] = parse_json(lines[: lines.index(b"\n")].decode())
     except ValueError:
@@ -148,7 +148,7 @@ def _first(lines: bytes) -> dict[str, Any]:
 
 
 def _kind(domain: Domain, first: Any) -> Any:
-    """The Arrow type of the values of a key: of times, what the first one is."""
+    """Return the Arrow type of the values of a key; for times, that of the first one."""
     import pyarrow as pa
 
     if isinstance(domain, Times) and isinstance(first, int | float):
@@ -157,7 +157,7 @@ def _kind(domain: Domain, first: Any) -> Any:
 
 
 def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any]:
-    """The same types, where times are no whole numbers though the first one is."""
+    """Return the types with floats for times, where the first time only was a whole number."""
     import pyarrow as pa
 
     pairs = zip(domains, kinds, strict=True)
@@ -165,7 +165,7 @@ def _with_fractions(domains: Iterable[Domain], kinds: Sequence[Any]) -> list[Any
 
 
 def _parse_lines(lines: bytes, schema: Any, unexpected: str) -> Any:
-    """The table of some types; None where Arrow finds others."""
+    """Parse a table of these types; None if Arrow finds others."""
     import pyarrow as pa
     from pyarrow import json as arrow
 
@@ -178,7 +178,7 @@ def _parse_lines(lines: bytes, schema: Any, unexpected: str) -> Any:
 
 
 def read_line(line: str) -> Any:
-    """The data of a line; InputError if it is no JSON."""
+    """Parse a line; InputError if it is no JSON."""
     try:
         return parse_json(line)
     except ValueError as error:
@@ -186,7 +186,7 @@ def read_line(line: str) -> Any:
 
 
 class JsonWriter(RowWriter):
-    """An object a line."""
+    """A writer of one object for each line."""
 
     def ready(self, table: Any) -> Callable[[], object]:
         from workbench.events.output_columns import is_texts_of_numbers

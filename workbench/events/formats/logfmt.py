@@ -23,18 +23,18 @@ from workbench.events.values import from_text, is_encodable, short, to_text
 from workbench.events.writers import RowWriter
 
 _BEGINS = re.compile(rb' *+[^\0- =",;{\[<]++=(?:"|[^\0- =",;]*+(?: |\r?\n|\Z))')
-"""A pair, in what is no line of CSV, JSON or XML."""
+"""A pattern for a pair at the beginning of a line that is no CSV, JSON or XML."""
 _PAIR = re.compile(
     r'[\0- ]*+(?:([^\0- ="]++)(?:(=)(?:("(?:[^"\\]|\\.)*+")|([^\0- ="]*+)))?(?=[\0- ]|\Z)|(.))', re.DOTALL
 )
-"""A key, its `=`, and its value with quotation marks or without them; or what is none of these."""
+"""A pattern for a key, its `=`, and its value, quoted or not; or for a wrong character."""
 _QUOTED = re.compile(r'[\0- ="\x7f\ufffd]|\A(?:null)?\Z')
-"""What a value has that stands in quotation marks."""
+"""A pattern for values that must be quoted."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 class LogfmtReader(RecordReader):
-    """A line of pairs a step."""
+    """A reader with a step for each line of pairs."""
 
     def __init__(self, program: Ported, reading: Reading | None = None, reporter: Reporter | None = None) -> None:
         super().__init__(program, reading, reporter)
@@ -67,7 +67,7 @@ class LogfmtReader(RecordReader):
 
 
 def _unquote(value: str) -> str:
-    """What a value in quotation marks means; InputError where it has an escape that means nothing."""
+    """Decode a quoted value; InputError if it has an invalid escape."""
     if "\\" not in value:
         return value[1:-1]
     try:
@@ -80,7 +80,7 @@ def _unquote(value: str) -> str:
 
 
 class LogfmtWriter(RowWriter):
-    """A line of pairs a step; of a step without events, a key without a value."""
+    """A writer of a line of pairs for each step; a step without events is a key without a value."""
 
     def row(self, events: Mapping[str, Value]) -> None:
         pairs = [f"{name}={_text(events[name], domain)}" for name, domain in self.domains.items() if name in events]

@@ -14,24 +14,24 @@ from workbench.events.table import PYARROW, FormatRow
 from workbench.events.typed import TypedReader, TypedWriter, arrow_errors, rows_at_once
 
 BUFFER = 1 << 20
-"""Bytes of a column that are read at a time."""
+"""Number of bytes of a column that are read at a time."""
 DICTIONARY = 1 << 17
-"""Bytes of different texts in a column of a row group with which a table of them is given up."""
+"""Size in bytes of the dictionary of a column chunk above which it is abandoned."""
 SAMPLED, SAMPLE = 8, 64
-"""Row groups of which the first rows are looked at, and how many of them, to see how long they are."""
+"""Number of row groups whose first rows are read to estimate the size of rows, and number of these rows."""
 LARGEST, DENSEST = 1 << 28, 15_000
-"""A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
+"""Size in bytes and compression ratio above which a row group is refused, since it lies in a few vast pages."""
 
 
 class ParquetReader(TypedReader):
-    """The row groups of a file, some rows at a time."""
+    """A reader of the row groups of a file, some rows at a time."""
 
     called = "Parquet"
 
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import parquet
 
-        # what pyarrow would read ahead it would keep to the end
+        # pyarrow would keep what it reads ahead to the end
         found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
         packed = file.seek(0, io.SEEK_END)
         for number in range(found.metadata.num_row_groups):
@@ -66,10 +66,10 @@ class ParquetReader(TypedReader):
 
 
 def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int:
-    """How many rows are read at a time: fewer where they are long in the first row groups, or all together.
+    """Return how many rows are read at a time: fewer if they are long in the first row groups, or all together.
 
-    The metadata of a column chunk are asked for when some of it has been read: where they are damaged, pyarrow ends the
-    process, and reading ends with an error.
+    The metadata of a column chunk are used after some of it has been read: if they are damaged, pyarrow ends the
+    process, whereas reading ends with an error.
     """
     found = typed.LARGE
     paths = (f"{file.schema.column(i).path}." for i in range(len(file.schema)))
@@ -77,13 +77,13 @@ def _rows_at_once(file: Any, groups: Sequence[int], names: Sequence[str]) -> int
     for number in groups[:SAMPLED]:
         group = file.metadata.row_group(number)
         for batch in itertools.islice(file.iter_batches(SAMPLE, [number], names, use_threads=False), 1):
-            found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may stand in a table, each once
+            found = rows_at_once(found, batch.num_rows, batch.nbytes)  # texts may be in a dictionary, each once
             found = rows_at_once(found, group.num_rows, sum(group.column(i).total_uncompressed_size for i in ours))
     return found
 
 
 class ParquetWriter(TypedWriter):
-    """A row group for each batch."""
+    """A writer of a row group for each batch."""
 
     called = "Parquet"
 
@@ -91,7 +91,7 @@ class ParquetWriter(TypedWriter):
         import pyarrow as pa
         from pyarrow import parquet
 
-        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
+        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # differences are smaller and faster
         return parquet.ParquetWriter(
             file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
             column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None, dictionary_pagesize_limit=DICTIONARY,

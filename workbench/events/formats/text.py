@@ -1,7 +1,7 @@
-"""Lines of text, read by a pattern.
+"""Read lines of text by a pattern.
 
 The rule of this format: each line matches the pattern as a whole, and is a row with a column for each named group; a
-group that takes no part, or takes nothing, is an empty cell.
+group that does not match, or matches nothing, is an empty cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.events.values import short
 
 
 class TextReader(LineReader):
-    """Lines that match a pattern."""
+    """A reader of lines that match a pattern."""
 
     noun = "group"
 

@@ -1,4 +1,4 @@
-"""TSV: CSV with tabs for commas."""
+"""TSV: CSV with tabs instead of commas."""
 
 from workbench.events.csv_writer import CsvWriter
 from workbench.events.formats.csv import CsvReader
@@ -7,13 +7,13 @@ from workbench.events.table import FormatRow
 
 
 class TsvReader(CsvReader):
-    """The same with tabs."""
+    """A reader of CSV with tabs."""
 
     between = "\t"
 
 
 class TsvWriter(CsvWriter):
-    """The same with tabs."""
+    """A writer of CSV with tabs."""
 
     between = "\t"
 

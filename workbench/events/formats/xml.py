@@ -1,10 +1,10 @@
-"""XML, read element by element.
+"""Read XML element by element.
 
 The rule of this format: each element of the name that the user gives is a row, and columns are paths in it, with an
-attribute as `@name`. A number or a text is what stands in the only element at its path. A record has its fields in
+attribute as `@name`. A number or a text is the content of the only element at its path. A record has its fields in
 elements or attributes of their names. `characters/character[id]/status` is a map, from the `id` in each `character` to
-its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a list. Memory is that of a row, and rows
-have limits.
+its `status`; without a key it is a set, of type `map(T, bool)`, and on `any` a list. One row is in memory at a time,
+and rows have limits.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from workbench.events.xml_paths import Element, KeyedPlaces, Places, paths_in, p
 from workbench.events.xml_shape import PlainCell, RowShapes, plain_value
 
 MOST = 100
-"""Names of elements that are remembered for a message."""
+"""Maximum number of element names that are remembered for a message."""
 PIECE = 1 << 13
-"""Bytes that are parsed at a time; their elements are there at once, and more would keep the garbage collector busy."""
+"""Number of bytes that are parsed at a time; more would keep the garbage collector busy."""
 LARGEST = 1 << 24
-"""Bytes that a row, and a text or a tag, may have."""
+"""Maximum size in bytes of a row, and of a text or a tag."""
 REMEMBERED, SHORT = 256, 1000
-"""Cells whose values are remembered, and the characters that such a cell may have."""
+"""Number of cells whose values are cached, and maximum number of characters of such a cell."""
 PROLOGUE = 1 << 16
-"""Bytes in which the first element begins."""
+"""Number of bytes in which the first element must begin."""
 AROUND = (b"<rows>", b"</rows>")
 FIRST = re.compile(rb"\s*(?>(?:<\?.*?\?>|<!--.*?-->)\s*)*<([^\s<>/!?]+)", re.DOTALL)
-"""What comes before the first element, each up to its first end, and its name."""
+"""A pattern for what precedes the first element, each part up to its first end, and for its name."""
 
 
 class XmlReader(RowReader):
-    """Elements of a name."""
+    """A reader of the elements of a name."""
 
     noun = "path"
 
@@ -64,19 +64,19 @@ class XmlReader(RowReader):
         self._all = self._bare = False
         self._shapes: RowShapes | None = None
         self._known: dict[Any, Value] = {}
-        """What plain texts say, as they stood in the rows before: from one to the next hardly anything changes."""
+        """The values of plain texts in earlier rows: most cells are the same from row to row."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Element]]:
         for some in self._read_elements(lines, shown):
             yield from some
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Rows that are there, in blocks of those that end in so many bytes."""
+        """Yield blocks of the rows that have arrived, grouped by the bytes in which they end."""
         for some in self._read_elements(lines, shown):
             yield self.block(some, shown)
 
     def _read_elements(self, lines: io.TextIOWrapper, shown: str) -> Iterator[Sequence[tuple[int, Element]]]:
-        """The rows with their numbers, as soon as the bytes that have come are read."""
+        """Yield the rows with their numbers, as soon as the bytes that have arrived are read."""
         some: list[tuple[int, Element]] = []
         number = 0
         try:
@@ -89,13 +89,13 @@ class XmlReader(RowReader):
                 if some and (row is None or len(some) == BLOCK):
                     yield some
                     some = []
-        except Exception:  # the rows before it are there
+        except Exception:  # the rows before the error are valid
             if some:
                 yield some
             raise
 
     def _open(self, first: Element, where: str) -> None:
-        """Columns are the paths in the first row, and those that the user names."""
+        """Set the columns: the paths that the user names, and those in the first row."""
         given = dict.fromkeys(self.reading.columns.values())
         inside = tuple(f"{path.partition('[')[0]}/" for path in given)
         try:
@@ -113,7 +113,7 @@ class XmlReader(RowReader):
         )
 
     def _elements(self, stream: io.BufferedReader, shown: str) -> Iterator[Element | None]:
-        """The outermost rows, as they end, taken out of the document; None where more bytes have to come."""
+        """Yield the outermost rows as they end, removed from the document; None if more bytes must arrive."""
         parser: ElementTree.XMLPullParser[Any] = ElementTree.XMLPullParser(("start", "end"))
         inside: list[Element] = []
         row: Element | None = None
@@ -132,7 +132,7 @@ class XmlReader(RowReader):
                     parser.close()
             except ElementTree.ParseError as error:
                 failed = error
-            except (LookupError, ValueError) as error:  # not of what it says, but of the encoding that it names
+            except (LookupError, ValueError) as error:  # the encoding in the document is unknown
                 raise InputError(f"not well-formed XML: {error}", where=shown) from error
             events, begun = _take_events(parser), row
             silent = not events
@@ -164,7 +164,7 @@ class XmlReader(RowReader):
                 raise InputError(f"not well-formed XML: {told}", where=f"{shown}:{failed.position[0]}") from failed
 
     def _begin_element(self, element: Element) -> Element | None:
-        """An element outside of rows has begun: itself if it is one."""
+        """Note the begin of an element outside of rows; return it if it is a row."""
         if element.tag == self.tag:
             return element
         if len(self._others) < MOST:
@@ -176,9 +176,9 @@ class XmlReader(RowReader):
         return InputError(what, where=shown, hint="XML is read with such limits: is it a log?")
 
     def _data(self, stream: io.BufferedReader) -> Iterator[bytes | None]:
-        """The bytes in pieces, with an element around rows that have none.
+        """Yield the bytes in pieces, with an element around rows that have none.
 
-        There are none where more have to come, and None where there are no more.
+        An empty piece means that more bytes must arrive, None that there are no more.
         """
         begun: bytes | None = b""
         for data, last in arriving(stream):
@@ -263,7 +263,7 @@ class XmlReader(RowReader):
 
 
 def _kind(cells: Sequence[Places | None]) -> str:
-    """What is at a path in some rows."""
+    """Return the type of the content at a path in some rows."""
     from workbench.events.look import guess_type
 
     inside = [each for cell in cells for _, each in cell or ()]
@@ -282,13 +282,13 @@ def _places(cell: Any) -> Places:
 
 
 def _take_events(parser: ElementTree.XMLPullParser[Any]) -> Any:
-    """The events of a parser, without those of its method, which take as long as to parse."""
+    """Return the events of a parser; its own method takes as long as parsing."""
     found = getattr(parser, "_events_queue", None)
     return deque(parser.read_events()) if found is None else found
 
 
 def value_in(found: Element | str, domain: Domain) -> Value | None:
-    """What an element, or the text of an attribute, holds; None for an empty one where no text is asked for.
+    """Convert an element, or the text of an attribute, to a value; None for an empty one.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def _field(found: Element | str, name: str, domain: Domain) -> Value | None:
 
 
 def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
-    """A map from keys to elements; a set is one to true."""
+    """Build a map from keys to elements; a set is a map to true."""
     pairs: dict[Value, Value] = {}
     for key, each in cell:
         if key is None and not isinstance(domain.value, Bool):
@@ -331,7 +331,7 @@ def _map(cell: Places, domain: Map) -> FrozenMap[Value, Value]:
 
 
 def as_text(element: Element) -> str:
-    """An element as it is written, without what comes behind it."""
+    """Return an element as it is written, without the text behind it."""
     alone = copy.copy(element)
     alone.tail = None
     return ElementTree.tostring(alone, "unicode")
