@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import INT
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, Refused
-from workbench.events.account import Reporter
+from workbench.events.account import Account, Reporter
 from workbench.events.clock import instant
 from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import list_named_files
@@ -71,6 +71,24 @@ def run_pipeline(program: Program, start: Start) -> None:
             whole(opened.program, opened.start)
         return
     open_pipeline(program, start).write()
+    if note := _describe_gaps(program, start.reporter.account):
+        start.say(note)
+
+
+def _describe_gaps(program: Program, account: Account) -> str:
+    """Describe rows that lack an event of a joined input; empty where so many do that it is meant."""
+    total = account.computed * len(program.pipeline.inputs)
+    missing = total - account.events_in
+    if not program.pipeline.queues or not 0 < missing <= total * SPARSE:
+        return ""
+    return (
+        f"{missing:,} of {total:,} events of inputs are missing (empty cells, or keys that a row lacks): joins pair"
+        " events in their order, not by rows (--null error stops at the first one)"
+    )
+
+
+SPARSE = 0.25
+"""The share of missing events up to which a log is taken to have one of each input in every row."""
 
 
 def open_pipeline(program: Program, start: Start) -> LogRun:
