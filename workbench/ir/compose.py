@@ -1,7 +1,7 @@
 """The crawl: from a pipeline to its transition system (TIME 2021, section 3.2).
 
-Every processor's `step` is run once on symbols (`Processor.machine`); pipes become definitions; every join gets
-its bounded queues. One upstream push and all it triggers is one transition.
+The `step` of every processor is run once on symbols (`Processor.machine`); pipes become definitions; every join gets
+its bounded queues. One transition is one upstream push and everything that it triggers.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _WAITING = "say how many positions may wait: pending = 4"
 
 @phase("composing the model")
 def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
-    """The transition system of a pipeline over finite domains.
+    """Compose the transition system of a pipeline over finite domains.
 
     Parameters
     ----------
     pipeline: resolved to finite domains (`Pipeline.resolve`).
-    capacity: of every queue in events, or per queue name; queues not named get the pipeline's own capacity, else 2.
-    arrays: whether its state may be what no model has: `int` and `float` are domains too, long queues, windows and
-        slices by any key lie in arrays, and each input ends by itself.
+    capacity: of every queue in events, or per queue name; other queues get the pipeline's own capacity, else 2.
+    arrays: whether the system may have state that no model has: `int` and `float` as domains, arrays for long queues,
+        windows and slices by any key, and a separate end for each input.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPAC
 
 @phase("composing the model")
 def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
-    """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
+    """Compose the same system with counters of queues only: their contents are made when needed (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
         flat = with_room(flat, capacity)
@@ -84,9 +84,9 @@ class _Crawl:
         self.pending: list[Term] = []
         self.coming: dict[str, Term] = {}
         self.more: dict[str, Term] = {}
-        """Per instance that repeats its events: how many more times one comes."""
+        """The number of further repetitions of an event, per instance that repeats its events."""
         self.rows: dict[str, Others] = {}
-        """Per instance that emits an event for each of many rows of a table, these."""
+        """The rows, per instance that emits an event for each of many rows of a table."""
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
@@ -183,7 +183,7 @@ class _Crawl:
         emitted = self._tick_machine(node, machine) if clocked else self._rounds(node, machine, rounds)
         self.kept += cells
         widths = [self.pipeline.widths[pipe] for pipe in node.outputs]
-        # fewer where little waits at a join
+        # fewer if little waits at a join
         assert all(w is None or max(1, len(o)) <= w for w, o in zip(widths, emitted, strict=True)), node.name
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
@@ -201,7 +201,7 @@ class _Crawl:
             self.sources[pipe] = node.name
 
     def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
-        """What a machine without memory makes of the events of rows of a table."""
+        """Apply a machine without memory to the events of rows of a table."""
         with strictly(rows.which) as inside:
             _, (out,) = self._step_machine(node, machine, (), (rows.value,))
         (each,) = slots_of(out)
@@ -210,7 +210,7 @@ class _Crawl:
         return rows._replace(which=both(rows.which, each.present), value=each.value)
 
     def _step_machine(self, node: Node, machine: Machine, state: tuple[Any, ...], front: Any) -> Stepped:
-        """One step of a machine on terms; an error says whose."""
+        """Step a machine on terms; an error names the processor."""
         try:
             return machine.on_symbols(state, front, node.processor.out_arity)
         except Refused as error:
@@ -218,7 +218,7 @@ class _Crawl:
             raise error.retold(named, where=error.where or node.where) from error
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
-        """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
+        """Run the machine on the fronts of a step, one after the other; return what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
         for place, may_come in (machine.comes(before, rounds[0][1]) if machine.comes else {}).items():
@@ -272,20 +272,20 @@ class _Crawl:
         return emitted
 
     def _assume(self, name: str, pipe: Pipe, may_come: Term) -> None:
-        """It is assumed that the pipe carries events only where this is true."""
+        """Assume that the pipe carries events only where a condition is true."""
         for present in (slot.present for slot in pipe.slots if slot.present.is_var):
             known = self.wires.define(name, may_come)
             self.coming[present.name] = both(self.coming.get(present.name, TRUE), known)
 
     def _own_queue(self, node: Node, queue: str, waiting: Any, overflow: Term) -> None:
-        """A queue inside a processor, as others are."""
+        """Add a queue inside a processor, in the form of other queues."""
         own = queue.removeprefix(f"{node.name}.")
         length = self.wires.define(f"{node.name}:length_{own}", waiting)
         happens = self.wires.define(f"{node.name}:overflow_{own}", overflow)
         self.queues[queue] = Queue(queue, self.pipeline.rooms[queue], length, happens)
 
     def _tick_machine(self, node: Node, machine: Machine) -> list[list[Maybe]]:
-        """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
+        """Run a clocked machine on the events of a step, even if there are none; return what it emits per output."""
         state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         source, *oracles = node.inputs
         ends = self.ends.now(node)
@@ -310,7 +310,7 @@ class _Crawl:
         return [[Maybe(as_term(each.present, BOOL), each.value) for each in slots_of(out)] for out in results]
 
     def _pipe(self, prefix: str, slots: Sequence[Maybe], domain: Domain) -> Pipe:
-        """A pipe that carries these events."""
+        """Return a pipe that carries these events."""
         defined = []
         nothing = Maybe(FALSE, const(domain.default, domain))
         for number, slot in enumerate(slots or (nothing,), 1):
@@ -323,7 +323,7 @@ class _Crawl:
     def _machine(self, node: Node, domains: tuple[Domain, ...]) -> Machine:
         machine = self.pipeline.typed[node.name].machine(domains)
         if node.pending in self.pipeline.rooms:
-            # what waits is counted exactly, and what finds no room is an overflow, as in other queues
+            # count the waiting events exactly; one above the capacity is an overflow, as in other queues
             (count, *kept), room = machine.slots, self.pipeline.rooms[node.pending]
             machine = machine._replace(slots=(count._replace(domain=Range(0, room)), *kept))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
@@ -334,11 +334,11 @@ class _Crawl:
         return machine
 
     def _cells(self, instance: str, arrays: Mapping[str, Array]) -> list[Cells]:
-        """The arrays of an instance, to be read and written."""
+        """Return the arrays of an instance, to be read and written."""
         return [Cells(f"{instance}:{name}", domain) for name, domain in arrays.items()]
 
     def _memory(self, cells: Cells) -> Memory:
-        """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
+        """Return a memory with the writes of its instance where that fires; totals over it become variables."""
         fires = cells.fires
         for symbol, after in cells.totals.values():
             self.wires.variables.append(StateVariable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
@@ -353,7 +353,7 @@ class _Crawl:
         arrivals: list[tuple[Maybe, ...]],
         roles: tuple[tuple[str, str], ...],
     ) -> tuple[Round, ...]:
-        """The queues of a node as an instance of their own, and the fronts they let through."""
+        """Add the queues of a node as an instance of their own; return the fronts that they let through."""
         name = f"{node.name}.queue"
         capacities = tuple(self.capacities[q] for q in node.queues)
         coming = {part for _, domain in self.pipeline.inputs for part in within(domain) if isinstance(part, Map)}
@@ -378,7 +378,7 @@ class _Crawl:
         elif self.arrays:
             part = made.part()
         else:
-            part = made.part(0, blind=True)  # what they hold is left out
+            part = made.part(0, blind=True)  # their contents are left out
             self.holding[name] = made.holding(part.rounds)
         self.wires.add(part.wires)
         self.queues.update((queue.name, queue) for queue in part.queues)
@@ -389,7 +389,7 @@ class _Crawl:
         return part.rounds
 
     def _escapes(self, name: str, found: Computed) -> None:
-        """A definition that says when something inside a processor leaves a checked domain, where it can."""
+        """Define when something inside a processor leaves a checked domain, if it can."""
         escape = found.escape
         if escape is not FALSE:
             self.wires.define(name, escape)

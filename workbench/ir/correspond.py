@@ -1,11 +1,11 @@
 """Registers that are always equal, found by structure: two copies of a pipeline become one, for any N and Q.
 
-State variables that start equal are taken to be equal; where their next-state terms, with equal ones identified, turn
-out to be different terms, they are told apart again, until nothing changes. Then all are equal in the first state, and
-if they are equal in one state they are in the next: they are equal for ever. A variable may so be equal to the constant
-it starts with as well. Terms with the same content are one object, so comparing them costs nothing, whatever the size
+State variables with equal initial values are assumed to be equal. If their next-state terms, with equal variables
+identified, are different terms, they are separated, until nothing changes. Then all are equal in the first state, and
+if they are equal in one state they are in the next: they are equal for ever. A variable may also be equal to the
+constant it starts with. Terms with the same content are one object, so comparing them costs nothing, whatever the size
 of the domains. This is the structural case of signal correspondence (C.A.J. van Eijk, Sequential equivalence checking
-based on structural similarities, IEEE Transactions on CAD 19, 2000); what is equal for other reasons is not found.
+based on structural similarities, IEEE Transactions on CAD 19, 2000); variables equal for other reasons are not found.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ COMMUTATIVE = frozenset(("and", "or", "add", "mul", "eq", "ne", "min", "max"))
 
 @dataclass(frozen=True)
 class Correspondence:
-    """Which variables of a system are always equal.
+    """The variables of a system that are always equal.
 
     Attributes
     ----------
-    equal: variable to the variable or constant that stands for it; those that stand for themselves are not in it.
+    equal: variable to the variable or constant that represents it; representatives are not in it.
     """
 
     system: System
     equal: Mapping[Term, Term]
 
     def reduce_system(self) -> System:
-        """The system without the variables that others stand for."""
+        """Return the system without the variables that others represent."""
         if not self.equal:
             return self.system
         fold = Substitute(dict(self.equal))
@@ -49,17 +49,17 @@ class Correspondence:
         )
 
     def simplify(self, value: Any) -> Any:
-        """Terms with all definitions replaced by their terms, and equal variables by one of them."""
+        """Return terms with all definitions expanded, and equal variables replaced by their representative."""
         return map_leaves(_Canonical(dict(self.equal)), self.system.inline(value))
 
 
 @phase("comparing registers")
 def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
-    """The variables of a system that are always equal, as far as structure shows it.
+    """Find the variables of a system that are always equal, as far as structure shows it.
 
     Parameters
     ----------
-    kept: names of variables that are left alone.
+    kept: names of variables to leave alone.
     """
     left_alone = set(kept)
     symbols = {var(v.name, v.domain): v for v in system.variables if v.name not in left_alone}
@@ -92,7 +92,7 @@ def _constant(value: Value, domain: Domain) -> Term:
 
 
 class _Canonical(Substitute):
-    """Substitution that also brings the arguments of commutative operators into one order."""
+    """A substitution that also brings the arguments of commutative operators into one order."""
 
     def default(self, term: Term, *args: Any) -> Term:
         if term.op is not None and term.op.name in COMMUTATIVE and args[0].domain == args[1].domain:

@@ -1,6 +1,6 @@
-"""The end of the input streams, and which processors finish with it.
+"""The end of the input streams, and the processors that act at it.
 
-The rule of this module: in a model all inputs end together; where their ends are `apart` each by itself, as in a run.
+The rule of this module: in a model all inputs end together; with `apart` each ends by itself, as in a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench.core.term import FALSE, Term, var
 from workbench.ir.system import End, StateVariable
 
 END_NAME = "end of stream"
-"""The instance of the end of the input streams; no pipe can be called so."""
+"""The instance of the end of the input streams; no pipe can have this name."""
 
 
 class Ends:
@@ -27,8 +27,8 @@ class Ends:
 
     Attributes
     ----------
-    whole: the end of all inputs, where they end together.
-    each: that of each input, where they do not.
+    whole: the end of all inputs, if they end together.
+    each: the end of each input, if they do not.
     """
 
     def __init__(self, pipeline: Pipeline, *, apart: bool) -> None:
@@ -41,11 +41,11 @@ class Ends:
             self._of.update(dict.fromkeys(node.outputs, self._inputs(node)))
 
     def _inputs(self, node: Node) -> frozenset[str]:
-        """The inputs of the pipeline on which a node depends."""
+        """Return the inputs of the pipeline on which a node depends."""
         return frozenset().union(*(self._of[pipe] for pipe in node.inputs))
 
     def now(self, node: Node) -> Term:
-        """Whether, with this step, all inputs on which a node depends have ended."""
+        """Return the condition that, with this step, all inputs on which a node depends have ended."""
         if self.whole or not self.each:
             return self.whole.now if self.whole else FALSE
         ends = [self.each[name] for name in sorted(self._inputs(node))]
@@ -55,9 +55,9 @@ class Ends:
 
 
 def finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
-    """The slots of a pipe whose processor emits `last` at the end of the stream.
+    """Return the slots of a pipe whose processor emits `last` at the end of the stream.
 
-    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
+    If nothing arrives at that step (not `late`), the last events share the slots of other steps.
     """
     ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
     if late:

@@ -1,4 +1,4 @@
-"""What variables of a model can hold: their domains, the values that they take, and the capacities of queues."""
+"""The contents of variables in a model: their domains, their values, and the capacities of queues."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from workbench.core.term import TRUE, Change, Entries, Term, const, has_view, li
 from workbench.errors import DomainError, Refused
 
 DEFAULT_CAPACITY = 2
-"""The queue capacity where none is chosen, as in the paper's examples."""
+"""The default capacity of queues, as in the paper's examples."""
 
 
 @dataclass(frozen=True)
 class HeldDomains:
-    """The domains that variables can have; with `arrays`, also those of state that no model has."""
+    """The domains that variables can have; with `arrays`, also the domains of state that no model has."""
 
     arrays: bool
 
     def obstacle(self, domain: Domain) -> tuple[str, str]:
-        """Why no variable can have this domain, and what to do about it."""
+        """Return the reason why no variable can have this domain, and a hint."""
         why, hint = obstacle(domain, WORDS if self.arrays else ())
         if self.arrays and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
             hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
         return why, hint
 
     def fits(self, domain: Domain, *, maps: bool = False) -> bool:
-        """Whether a variable can have this domain; or maps of any size, which are to become tables."""
+        """Whether a variable can have this domain; with `maps`, also maps of any size, which become tables."""
         inside = (part for part in within(domain) if not isinstance(part, Map | Tuple)) if maps else ()
         found = inside if maps else (part for _, part in scalars(domain))
         return all(part.finite or (self.arrays and isinstance(part, WORDS)) for part in found)
 
     def check(self, node: Node, domain: Domain, pipe: str, slots: Sequence[Maybe], *, in_table: bool) -> None:
-        """Refused where a pipe would carry a map for which no variables stand, but for that of a table's own step."""
+        """Refuse a pipe with a map that no variables represent, except the map of a table's own step."""
         for value in (slot.value for slot in slots if has_view(slot.value)):
             if isinstance(value, Entries):
                 raise Refused(
@@ -53,13 +53,13 @@ class HeldDomains:
                 raise self.refusal(node, f"pipe '{pipe}'", domain)
 
     def refusal(self, node: Node, what: str, domain: Domain) -> Refused:
-        """The error that a part of a processor has such a domain."""
+        """Return the error that a part of a processor has such a domain."""
         why, hint = self.obstacle(domain)
         return Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
 
 
 def canonical(value: Any, here: Any = TRUE) -> Any:
-    """A value as it comes in: where a map does not have a key, what there is besides is the default."""
+    """Return an incoming value in canonical form: where a map does not have a key, its value is the default."""
     if isinstance(value, Entries):
         slots = []
         for flag, inside in value:
@@ -72,7 +72,7 @@ def canonical(value: Any, here: Any = TRUE) -> Any:
 
 
 def guard_state(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
-    """The next state: the new one when the processor fires, else the old one. Ranges stay exact."""
+    """Return the next state: the new one when the processor fires, else the old one. Ranges stay exact."""
     if isinstance(new, tuple):
         fields = zip(new, old, parts(domain), strict=True)
         return like(old, [guard_state(fires, n, o, d) for n, o, (_, d) in fields])
@@ -82,7 +82,7 @@ def guard_state(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
 
 
 def capacities_of(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[str, int]:
-    """The capacity of each queue of a flat pipeline; what is not given is its own, or the usual one."""
+    """Return the capacity of each queue of a flat pipeline: as given, else its own, else the default."""
     own = dict(pipeline.capacities)
     if isinstance(capacity, int):
         found = {queue: own.get(queue, capacity) for queue in pipeline.queues}

@@ -1,8 +1,8 @@
-"""What a processor remembers, read off its machine: an argument for all values, of infinite domains too.
+"""The memory of a processor, derived from its machine: an argument for all values, also of infinite domains.
 
 The machine is run on symbols from its initial state, once on n fronts and once on all of them but the first. If both
-come to the same state, then what follows is the same, whatever comes; so by induction a front is forgotten when n - 1
-more have come, and the processor depends on the last n fronts and on nothing before (`find_history_bound`). If a state
+reach the same state, their future is the same, whatever comes; so by induction a front is forgotten when n - 1 more
+have come, and the processor depends on the last n fronts and on nothing before (`find_history_bound`). If a state
 cannot change whatever comes, the processor has no memory from there on (`find_settled_states`).
 """
 
@@ -21,23 +21,23 @@ from workbench.errors import WorkbenchError
 from workbench.processors.held.holding import as_state
 
 MOST_FRONTS = 4096
-"""The longest history that is looked for."""
+"""The longest history to look for."""
 
 MOST_CASES = 512
-"""The most values of small variables that are tried."""
+"""Maximum number of cases of small variables to try."""
 
 MOST_WORK = 2_000_000
-"""The most values of variables that are made: a larger machine is not decided here."""
+"""Maximum number of variable values to compute: a larger machine is not decided here."""
 
 
 def stateless(processor: Processor) -> bool:
-    """Whether its class defines no state at all; then its machine need not be known (its function may be opaque)."""
+    """Whether a processor's class defines no state at all; then its machine need not be known (it may be opaque)."""
     kind = type(processor)
     return kind.initial is Processor.initial and kind.slots is Processor.slots and kind.machine is Processor.machine
 
 
 def find_history_bound(processor: Processor, inputs: Sequence[Domain]) -> int | None:
-    """How many of the last fronts, the present one included, determine what a typed processor does; None: not known."""
+    """Return how many of the last fronts, including the present one, determine what a processor does; None: unknown."""
     if stateless(processor):
         return 1
     unrolled = _symbolic(processor, inputs)
@@ -45,9 +45,9 @@ def find_history_bound(processor: Processor, inputs: Sequence[Domain]) -> int | 
 
 
 def find_settled_states(processor: Processor, inputs: Sequence[Domain]) -> tuple[Mapping[int, Value], ...]:
-    """States that nothing changes, as values at positions of the running state; none where that is not known."""
+    """Return states that nothing changes, as values at positions of the running state; empty if unknown."""
     unrolled = _symbolic(processor, inputs)
-    if unrolled is None or unrolled.machine.step != processor.step:  # else the running state looks different
+    if unrolled is None or unrolled.machine.step != processor.step:  # otherwise the running state has another form
         return ()
     return tuple(unrolled.find_settled())
 
@@ -85,10 +85,10 @@ class _Unrolled:
         return None
 
     def _patience(self) -> int:
-        """After how many fronts nothing is forgotten any more.
+        """Return the number of fronts after which nothing more is forgotten.
 
-        A front moves from variable to variable, and is decided on by small ones (how many events there have been):
-        what has not gone when it could have been through all of them stays.
+        A front moves from variable to variable, and small variables (the number of events so far) control it: a front
+        that is still there when it could have passed through all of them stays.
         """
         small = sum(symbol.domain.size or 0 for symbol in self.symbols if (symbol.domain.size or 0) <= MOST_FRONTS)
         steps = min(len(self.symbols) + small + 1, MOST_FRONTS)
@@ -99,7 +99,7 @@ class _Unrolled:
         return _normal(substitute(self.after, {**known, **fresh}), self.symbols)
 
     def find_settled(self) -> Iterator[Mapping[int, Value]]:
-        """See `find_settled_states`: the control part of the state is tried out, the rest stays symbolic."""
+        """Yield settled states, see `find_settled_states`: control variables are tried out, the rest stays symbolic."""
         small = [(i, slot) for i, slot in enumerate(self.machine.slots) if (slot.domain.size or MOST_CASES + 1) <= 64]
         cases = _cases([self.state[i] for i, _ in small if isinstance(self.state[i], Term)])
         for case in cases or []:
@@ -121,7 +121,7 @@ class _Unrolled:
 
 
 def _cases(symbols: Sequence[Term]) -> list[dict[Term, Term]] | None:
-    """All values of these symbols; None where there are too many."""
+    """Return all assignments of these symbols; None if there are too many."""
     total = 1
     for symbol in symbols:
         total *= symbol.domain.size or MOST_CASES + 1
@@ -136,7 +136,7 @@ def _type_slots(state: Sequence[Any], slots: Sequence[Slot]) -> Any:
 
 
 def _normal(state: Any, symbols: Sequence[Term]) -> Any:
-    """Constants in the domains of their slots, so that equal ones are one object."""
+    """Bring constants into the domains of their slots, so that equal constants are one object."""
     domains = iter(symbols)
 
     def one(leaf: Any) -> Any:

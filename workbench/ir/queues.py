@@ -1,8 +1,8 @@
-"""The queues of a join as a part of a system, with the events that wait in them or without.
+"""The queues of a join as a part of a system, with or without the events that wait in them.
 
 What a join does depends on how many events wait, and not on which. So a system is made with the counters alone, and
-what the queues hold is made when something looks at it (`System.holding`): a question that does not costs the same for
-every capacity.
+the contents of queues are made when something reads them (`System.holding`): a question that does not costs the same
+for every capacity.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from workbench.ir.system import Block, Holding, Queue
 from workbench.ir.wires import Wires
 
 Round = tuple[Any, tuple[Any, ...]]
-"""Whether a front is consumed, and its events: terms."""
+"""Whether a front is consumed, and its events, as terms."""
 
 QueueStep = Callable[[State, Callable[[str, Any], Any]], JoinRounds]
-"""A step of queues from their state, given what shares terms."""
+"""A step of queues from their state; it gets a function that shares terms."""
 
 
 class QueuePart(NamedTuple):
-    """What a part of a system gives to the rest of it."""
+    """The contribution of a part of a system to the rest."""
 
     wires: Wires
     rounds: tuple[Round, ...]
@@ -41,9 +41,9 @@ class Queues:
 
     Attributes
     ----------
-    name: of their instance.
-    ports, names: what the processor calls its inputs, and the names of the queues.
-    arrivals: what comes on each input, in order.
+    name: the name of their instance.
+    ports, names: the input names of the processor, and the names of the queues.
+    arrivals: the events that arrive on each input, in order.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Queues:
     arrivals: tuple[tuple[Maybe, ...], ...]
 
     def part(self, window: int | None = None, *, blind: bool = False) -> QueuePart:
-        """The queues with all that they hold, or with so many of the oldest events of each; `blind` as in `stepped`."""
+        """Return the queues with all contents, or with the `window` oldest events each; `blind` as in `step_slots`."""
         join = replace(self.join, window=window)
         return self.step_slots(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
 
     def holding(self, rounds: Sequence[Round]) -> Holding:
-        """What the rest of a system needs to know of what the queues hold."""
+        """Return what the rest of a system needs to know about the contents of the queues."""
 
         @cache
         def block(window: int | None) -> Block:
@@ -68,7 +68,7 @@ class Queues:
         return Holding(self.join, self.names, self.arrivals, tuple(fires for fires, _ in rounds), block)
 
     def step_slots(self, slots: Sequence[Slot], run: QueueStep, *, blind: bool = False) -> QueuePart:
-        """What any step of the queues makes of their slots; `blind`: the events of fronts are not defined yet."""
+        """Return the part that a step of the queues makes of their slots; `blind`: leave events of fronts undefined."""
         wires = Wires()
         state = tuple(var(f"{self.name}:{slot.name}", slot.domain) for slot in slots)
         result = run(state, lambda local, term: wires.share(f"{self.name}:{local}", term))

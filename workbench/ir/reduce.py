@@ -1,9 +1,9 @@
-"""What a property needs of a system, and the flag that keeps overflow out of every conclusion.
+"""The reduction of a system to what a property needs, and the flag that keeps overflow out of every conclusion.
 
-`focus` keeps the cone of influence of a property: data that the property does not look at is sliced away, so a
-question about queues or liveness costs the same for every N. Then the queues in the
-cone, and the checked numbers in it, get one sticky flag; once it is set the state goes back to its initial value
-and stays there, so nothing after an overflow costs states or can be concluded from.
+`focus` keeps the cone of influence of a property: data that the property does not read is sliced away, so a
+question about queues or liveness costs the same for every N. The queues and the checked numbers in the cone share
+one sticky flag; once it is set the state returns to its initial value and stays there, so nothing after an overflow
+costs states or can be concluded from.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
 
 FLAG = "overflow"
-"""The instance that holds the sticky flag."""
+"""The instance of the sticky flag."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A system cut down to what a property needs.
+    """A system reduced to what a property needs.
 
     Attributes
     ----------
     system: the cone, with the overflow flag in place.
     overflow: true from the step on at which a queue overflows or a checked number leaves its domain;
-        the constant false where neither can happen in the cone.
+        the constant false if neither can happen in the cone.
     queues: the queues in the cone.
     escapes: whether a checked number leaves its domain at this step, somewhere in the cone.
     wraps: whether arithmetic wraps (modular) at this step, somewhere in the cone.
     clamps: the same for saturating numbers.
-    integers: the finite integer domains in the cone; without that of `int`, verdicts hold for every N.
-    instead: what stands in the cone for `str` and `float`.
+    integers: the finite integer domains in the cone; without the domain of `int`, verdicts hold for every N.
+    instead: the domains in the cone that stand for `str` and `float`.
     """
 
     system: System
@@ -51,7 +51,7 @@ class Model:
 
 
 def focus(system: System, roots: Iterable[Any]) -> Model:
-    """The part of `system` on which the terms `roots` depend, with its overflow flag."""
+    """Return the part of `system` on which the terms `roots` depend, with its overflow flag."""
     roots = tuple(roots)
     names = system.cone(roots)
     while True:
@@ -82,7 +82,7 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
 
 
 def _instead(system: System, names: set[str]) -> frozenset[SomeTexts | SomeFloats]:
-    """What stands for texts, and for the floats that come in: of those that are computed there may be others."""
+    """Return the domains for texts, and for the floats of inputs; computed floats may have others."""
     found = domains_in(system, names)
     floats = any(isinstance(each, SomeFloats) for each in found)
     given = {part for each in system.inputs for part in within(each.domain) if isinstance(part, SomeFloats)}
@@ -90,7 +90,7 @@ def _instead(system: System, names: set[str]) -> frozenset[SomeTexts | SomeFloat
 
 
 def domains_in(system: System, names: set[str]) -> set[Domain]:
-    """The domains of what has these names, and of the keys of maps that come in: of each key there is a name."""
+    """Return the domains of these names, and of the keys of maps on inputs: for each key there is a name."""
     known = system.domains
     found = {known[name] for name in names if name in known}
     for each in system.inputs:
@@ -100,15 +100,15 @@ def domains_in(system: System, names: set[str]) -> set[Domain]:
 
 
 def keys_in(domain: Domain) -> set[Domain]:
-    """The domains, down to scalars, of the keys of maps in a domain."""
+    """Return the domains, down to scalars, of the keys of maps in a domain."""
     return {part for each in within(domain) if isinstance(each, Map) for part in within(each.key)}
 
 
 def flag_alone(system: System, model: Model) -> Model:
-    """What decides whether the overflow flag of `model` is ever set: data is sliced away once more.
+    """Return the part that decides whether the overflow flag of `model` is ever set: further data is sliced away.
 
-    `system` is the one that `model` was focused from. Joins look at the presence of events and at what decides
-    it, so this is a small model even where the property compares values.
+    `model` was focused from `system`. Joins read the presence of events and what decides it, so this is a small model
+    even if the property compares values.
     """
     flags = (*(queue.overflow for queue in model.queues), model.escapes)
     names = system.cone(flags)
@@ -123,16 +123,16 @@ def _flags(system: System, names: set[str]) -> list[Term]:
 
 
 def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
-    """The queues of every join that has any part in the cone."""
+    """Return the queues of every join that has any part in the cone."""
     instances = {instance_of(name) for name in names}
     return tuple(q for q in system.queues.values() if instance_of(q.overflow.name) in instances)
 
 
 def escape_in(system: System, names: set[str], kind: Bounded) -> Term:
-    """When any of these names is computed by an operation that leaves a domain of this kind."""
+    """Return the condition that an operation which computes one of these names leaves a domain of this kind."""
     found: Term = FALSE
     computed = {name: term for name, term in system.names().items() if name in names}
-    escaping = can_escape(tuple(computed.values()), kind)  # what definitions share is looked at once
+    escaping = can_escape(tuple(computed.values()), kind)  # visits what definitions share only once
     for name, term in computed.items():
         if name in system.strict:
             found = OR(found, var(name, BOOL) if kind is Overflowing.CHECKED else FALSE)
@@ -143,7 +143,7 @@ def escape_in(system: System, names: set[str], kind: Bounded) -> Term:
 
 
 def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
-    """The system with its sticky flag; every variable returns to its initial value when the flag is set."""
+    """Return the system with its sticky flag, which resets every variable to its initial value."""
     happened = var(f"{FLAG}:happened", BOOL)
     now = var(f"{FLAG}:now", BOOL)
     reset = [v._replace(next=ite(now, const(v.initial, v.domain), v.next)) for v in system.variables]
@@ -160,7 +160,7 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
 
 
 def observe(system: System, name: str, variables: Iterable[StateVariable], definitions: Iterable[Definition]) -> System:
-    """The system with an observer: an instance that watches and influences nothing."""
+    """Return the system with an observer: an instance that watches and influences nothing."""
     return replace(
         system,
         variables=(*system.variables, *variables),

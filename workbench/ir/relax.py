@@ -1,9 +1,9 @@
-"""Open queues: queues of any length in a finite model, which then allows more runs than there are.
+"""Open queues: queues of any length in a finite model, which then has additional, spurious runs.
 
-The rule of this module: nothing is lost. A queue that is opened keeps its oldest events, at least as many as a step
-can take, so a join sees all that it looks at. Beyond its capacity it only remembers "that many or more"; after a
-step from there the environment guesses how many remain, and which. What holds on all runs of the opened system
-therefore holds on all runs of the pipeline with unbounded queues; a run of it need not be one of them.
+The rule of this module: no run is lost. An open queue keeps its oldest events, at least as many as a step
+can take, so a join sees all that it reads. Beyond its capacity it only stores "that many or more"; after a
+step from there the environment guesses how many remain, and which. What holds on all runs of the open system
+therefore holds on all runs of the pipeline with unbounded queues; a run of it need not be one of theirs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from workbench.ir.system import Instance, System
 
 
 def queue_instance(node: Node) -> str:
-    """The instance that holds the queues of a node."""
+    """Return the name of the instance that holds the queues of a node."""
     return f"{node.name}.queue"
 
 
 def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
-    """Where the system of a flat pipeline keeps each queue; the slots by their qualified names."""
+    """Return where the system of a flat pipeline stores each queue, by qualified names."""
     found = {}
     for node in pipeline.nodes:
         if not node.queues:
@@ -42,7 +42,7 @@ def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
 
 
 def look_ahead(pipeline: Pipeline) -> dict[str, int]:
-    """Queue name to the most events that one step takes from it: one, mostly."""
+    """Return, by queue name, the maximum number of events that one step takes from it: mostly one."""
     return {
         queue: max(pipeline.widths[pipe] or 1 for pipe in node.inputs)
         for node in pipeline.nodes
@@ -51,9 +51,9 @@ def look_ahead(pipeline: Pipeline) -> dict[str, int]:
 
 
 def open_queues(pipeline: Pipeline, system: System, queues: Collection[str]) -> System:
-    """The system with these queues open; each has at least the capacity that `look_ahead` says.
+    """Return the system with these queues open; each must have at least the capacity of `look_ahead`.
 
-    `system` is that of the flat `pipeline`.
+    `system` is the system of the flat `pipeline`.
     """
     places, taken = brims(pipeline, system), look_ahead(pipeline)
     joins = {queue_instance(node) for node in pipeline.nodes if any(queue in queues for queue in node.queues)}
@@ -89,7 +89,7 @@ def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) ->
 
 
 def guesses(queue: str, brim: Brim, domain: Domain, taken: int) -> tuple[Any, tuple[Any, ...]]:
-    """What the environment guesses of an open queue after a step: a level, and the events in its last stores."""
+    """Return what the environment guesses of an open queue after a step: a level, and the events in its last stores."""
     levels = Range(min(0, brim.full), max(0, brim.full))
     events = (var(f"{queue}.unseen:event{i}", domain) for i in range(taken))
     return var(f"{queue}.unseen:level", levels), tuple(events)

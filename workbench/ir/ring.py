@@ -1,8 +1,8 @@
 """The queues in front of a join as rings in arrays: a step costs the same for every capacity.
 
 Each queue has a length and the position of its oldest event, in an array whose length is a power of two. Up to an
-overflow it does what `core.join.Join` does. What it does after one is void; that it stays within its array is all that
-matters then. A queue of capacity `ENDLESS` has an endless array, and overflows where that has to be made longer.
+overflow it behaves as `core.join.Join`. After an overflow its results are void; it only must stay within its array.
+A queue of capacity `ENDLESS` has an endless array, and overflows when that has to be made longer.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, 
 from workbench.core.processor import Maybe, Share, Slot, State
 
 FEW = 4
-"""Up to this capacity a queue's events are variables of their own, which is faster."""
+"""The largest capacity for which a queue's events are variables of their own, which is faster."""
 
 ENDLESS = MOST_EVENTS
-"""The capacity of a queue that is given more room whenever it needs it."""
+"""The capacity of a queue that grows whenever it needs to."""
 
 
 def is_long(capacities: Sequence[int]) -> bool:
-    """Whether queues of these capacities lie in arrays where there are arrays, and not in variables."""
+    """Whether queues of these capacities use arrays, if available, rather than variables."""
     return max(capacities) > FEW
 
 
 def most_waited(queue: str) -> str:
-    """The variable that says how many events have waited at most in such a queue."""
+    """Return the variable that stores the maximum number of events that have waited in such a queue."""
     name, _, port = queue.rpartition(".")
     return f"{name}.queue:most_{port}"
 
@@ -44,7 +44,7 @@ class Ring:
     capacities: tuple[int, ...]
 
     def slots(self) -> tuple[Slot, ...]:
-        """The state variables, all 0 at first; a queue of capacity 0 has none."""
+        """Return the state variables, all initially 0; a queue of capacity 0 has none."""
         return tuple(
             slot
             for i, q in enumerate(self.capacities, 1)
@@ -53,14 +53,14 @@ class Ring:
         )
 
     def arrays(self) -> dict[str, Array]:
-        """One for each queue that can hold something."""
+        """Return one array for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
         return {f"events{i}": Array(domain, _length(q), blank=False) for i, (domain, q) in pairs if q}
 
     def rounds(
         self, state: State, arrivals: Sequence[Sequence[Maybe]], cells: Sequence[Cells], share: Share
     ) -> JoinRounds:
-        """As `Join.rounds`; the fronts of a step are those of its first rounds."""
+        """Return what `Join.rounds` does; the fronts of a step are those of its first rounds."""
         if all(len(events) == 1 for events in arrivals):
             done = self.step(state, [arrival for (arrival,) in arrivals], cells, share)
             return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
@@ -84,12 +84,12 @@ class Ring:
         )
 
     def _parts(self, state: State, cells: Sequence[Cells]) -> list[tuple[Any, Any, Cells | None]]:
-        """Per queue its length, the position of its oldest event, and its array, if it has one."""
+        """Return, per queue, its length, the position of its oldest event, and its array, if it has one."""
         rest, stores = iter(state), iter(cells)
         return [(next(rest), next(rest), next(stores)) if q else (0, 0, None) for q in self.capacities]
 
     def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
-        """One step with these arrivals."""
+        """Return one step with these arrivals."""
         parts = self._parts(state, cells)
         ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _, _) in zip(arrivals, parts, strict=True))
         fires = share("fires", conjunction(ready))
@@ -104,7 +104,7 @@ class Ring:
                 continue
             waiting = GT(n, 0)
             eaten = both(fires, waiting)
-            # behind the last event; where the arrival does not wait, this place stays free
+            # write behind the last event; if the arrival does not wait, this position stays free
             happens = both(arrival.present, either(waiting, negate(fires))) if q == ENDLESS else arrival.present
             store.put(_place(first + n, q), arrival.value, happens)
             length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
@@ -119,7 +119,7 @@ class _Line(NamedTuple):
 
     Attributes
     ----------
-    places: how many events are before each of those that arrive; and at last, how many there are together.
+    places: the number of events before each arrival; last, the total number.
     """
 
     length: Any
@@ -130,7 +130,7 @@ class _Line(NamedTuple):
     places: tuple[Any, ...]
 
     def front(self, number: int) -> Any:
-        """The event with so many before it, if there are more: it waits already, or arrives."""
+        """Return the event at a position, if there are more events: it waits already, or arrives."""
         *others, last = self.arrivals
         found = last.value
         for arrival, place in zip(reversed(others), reversed(self.places[:-2]), strict=True):
@@ -140,7 +140,7 @@ class _Line(NamedTuple):
         return ite(GT(self.length, number), self.store.at(self._at(number)), found)
 
     def move_events(self, taken: Any, left: Any) -> tuple[Any, ...]:
-        """The state after a step in which so many events were taken, and so many are left."""
+        """Return the state after a step that took `taken` events and left `left`."""
         if self.store is None:
             return ()
         for arrival, place in zip(self.arrivals, self.places, strict=False):  # those taken at once are overwritten
@@ -152,25 +152,25 @@ class _Line(NamedTuple):
 
 
 def _length(capacity: int) -> int | None:
-    """The length of the array of a queue, where it has one."""
+    """Return the length of the array of a queue; None if it is endless."""
     return None if capacity == ENDLESS else _size(capacity)
 
 
 def _last(capacity: int) -> int:
-    """The last position in it; of an endless one, what a counter never gets to."""
+    """Return the last position of a queue; for an endless queue, a number that a counter never reaches."""
     return (1 << 62) - 1 if capacity == ENDLESS else _size(capacity) - 1
 
 
 def _place(position: Any, capacity: int) -> Any:
-    """Where this is in the array."""
+    """Return the index of a position in the array."""
     return position if capacity == ENDLESS else MOD(position, _size(capacity))
 
 
 def _room(store: Cells | None, capacity: int) -> Any:
-    """How many events there is room for."""
+    """Return the number of events that fit."""
     return EXTENT.build((store.columns[0],)) if store is not None and capacity == ENDLESS else capacity
 
 
 def _size(capacity: int) -> int:
-    """The length of the array of a queue: one power of two, so that positions are the lowest bits of a counter."""
+    """Return the length of the array of a queue: a power of two, so that an index is the lowest bits of a counter."""
     return 1 << (capacity - 1).bit_length()

@@ -1,4 +1,4 @@
-"""A transition system evaluated directly, in Python: one of the executables that must agree with the others."""
+"""A simulator that evaluates a transition system directly in Python: one of the executables that must agree."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from workbench.ir.system import Holding, System
 
 
 class Step(NamedTuple):
-    """What one step of a system shows."""
+    """The results of one step of a system."""
 
     pipes: dict[str, Value | None]
-    """Pipe name to what it carries (see `carried`)."""
+    """Pipe name to what it carries (see `show_carried`)."""
     queues: dict[str, int]
     """Queue name to the number of events that wait in it at the end of the step."""
     overflows: tuple[str, ...]
-    """Queues at which an event arrived that found them full."""
+    """Full queues at which an event arrived."""
     state: dict[str, Value]
     """Variable name to its value before the step."""
     labels: tuple[Value, ...]
-    """Values of the extra terms that were asked for."""
+    """Values of the additional terms."""
 
 
 class Lines:
@@ -37,7 +37,7 @@ class Lines:
     Parameters
     ----------
     instance: the name of the join's queues.
-    places: variable to its place in a state.
+    places: variable to its position in a state.
     """
 
     def __init__(self, instance: str, holding: Holding, places: Mapping[str, int]) -> None:
@@ -50,12 +50,12 @@ class Lines:
         ]
 
     def reset(self) -> None:
-        """Nothing waits."""
+        """Empty all lines."""
         for line in self.waiting:
             line.clear()
 
     def step(self, flat: Iterator[Value], state: list[Value]) -> None:
-        """What comes and what goes; the oldest events are written into the state."""
+        """Add the arrivals and remove the consumed fronts; the oldest events are written into the state."""
         fronts = sum(bool(next(flat)) for _ in self.holding.fires)
         for line, slots in zip(self.waiting, self.holding.arrivals, strict=True):
             for slot in slots:
@@ -73,9 +73,9 @@ class Lines:
 
 
 class Simulator:
-    """Runs a system on input steps; `labels` are further terms to evaluate at each step.
+    """A simulator of a system on input steps; `labels` are further terms to evaluate at each step.
 
-    What queues hold of which the system has the lengths only waits in lines beside it, so that a step costs the same
+    If the system has only the lengths of queues, their contents wait in lines beside it, so that a step costs the same
     for every capacity; variables have the oldest events of each line.
     """
 
@@ -98,13 +98,13 @@ class Simulator:
         self.reset()
 
     def reset(self) -> None:
-        """Back to the initial state."""
+        """Return to the initial state."""
         self.state: tuple[Value, ...] = tuple(v.initial for v in self.system.variables)
         for line in self._lines:
             line.reset()
 
     def step(self, events: Mapping[str, Value]) -> Step:
-        """One step with these events on the inputs (absent inputs carry none), or `END`."""
+        """Run one step with these events on the inputs (absent inputs carry none), or with `END`."""
         given: list[Value] = []
         for source in self.system.inputs:
             present = source.name in events

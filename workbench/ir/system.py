@@ -1,4 +1,4 @@
-"""Transition systems: what a pipeline becomes, and all that is ever looked at on the model's side.
+"""Transition systems: the meaning of a pipeline for model checking, and all that verification reads.
 
 A system is flat: variables with initial values and next-state terms, and definitions (wires) in dependency
 order. Names are `instance:local`; an instance is an input, a processor, a processor's queues, or an observer that
@@ -40,7 +40,7 @@ class Definition(NamedTuple):
 
 
 class Input(NamedTuple):
-    """An open input: the environment chooses freely whether it carries an event, and which."""
+    """An open input: the environment freely chooses whether it carries an event, and which."""
 
     name: str
     domain: Domain
@@ -48,44 +48,44 @@ class Input(NamedTuple):
     value: Any
     """A variable, or nested tuples of variables."""
     heard: Term | None = None
-    """Of an oracle: whether what it says at a step counts. None where events arrive."""
+    """For an oracle: whether its value at a step counts. None if events arrive on the input."""
     of: tuple[str, Processor] | None = None
-    """Of an oracle: the name of the processor that it is for, and the processor."""
+    """For an oracle: the name of its processor, and the processor."""
 
 
 @dataclass(frozen=True)
 class Pipe:
-    """What a pipe carries at a step: the events of those of its slots that are present, in order.
+    """The contents of a pipe at a step: the events of its slots that are present, in order.
 
-    Most pipes have one slot; one behind a processor that emits several events in a step has more.
+    Most pipes have one slot; the output of a processor that emits several events in a step has more.
     """
 
     slots: tuple[Maybe, ...]
     more: Term | None = None
-    """In a system with arrays: how many more times the event of its one slot comes; a variable."""
+    """In a system with arrays: the number of further repetitions of the event in its one slot; a variable."""
     rows: Others | None = None
-    """In a system with arrays: events that come after that of its one slot."""
+    """In a system with arrays: events that come after the event in its one slot."""
 
     @property
     def width(self) -> int:
-        """The most events it carries in one step."""
+        """The maximum number of events in one step."""
         return len(self.slots)
 
     @property
     def present(self) -> Term:
-        """Whether it carries an event."""
+        """The condition that the pipe carries an event."""
         found: Term = disjunction(slot.present for slot in self.slots)
         return found
 
     @property
     def value(self) -> Any:
-        """The event's value, on a pipe of width 1."""
+        """The value of the event, on a pipe of width 1."""
         (slot,) = self.slots
         return slot.value
 
 
 class Queue(NamedTuple):
-    """A queue: its capacity, the length at the end of a step, and when an event arrives at it full."""
+    """A queue: its capacity, its length at the end of a step, and the condition that an event finds it full."""
 
     name: str
     capacity: int
@@ -94,21 +94,21 @@ class Queue(NamedTuple):
 
 
 class Block(NamedTuple):
-    """All variables and definitions of an instance."""
+    """The variables and definitions of an instance."""
 
     variables: tuple[StateVariable, ...]
     definitions: tuple[Definition, ...]
 
 
 class Holding(NamedTuple):
-    """What the queues of a join hold, of which a system may have the lengths only.
+    """The contents of the queues of a join, of which a system may have the lengths only.
 
     Attributes
     ----------
     join, queues: the queues, and their names.
-    arrivals: what comes to each of them in a step, in order.
+    arrivals: the events that arrive at each queue in a step, in order.
     fires: per round of a step, whether a front is consumed.
-    block: the instance with what it holds; or given a number with so many of the oldest events (`Join.window`).
+    block: makes the instance with all contents; given a number, with that many of the oldest events (`Join.window`).
     """
 
     join: Join
@@ -119,36 +119,36 @@ class Holding(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """A state variable that is an array, or a table of rows; what a step writes to it."""
+    """A state variable that is an array, or a table of rows; and what a step writes to it."""
 
     name: str
     domain: Array
     columns: tuple[Term, ...]
-    """What it is in terms: the array of each scalar part."""
+    """The array of each scalar part, as terms."""
     writes: tuple[Write, ...]
     updates: tuple[Update, ...]
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table."""
+        """Whether the memory is a table."""
         return isinstance(self.domain, KeyedArray)
 
 
 class End(NamedTuple):
-    """The end of input streams: an input of its own, and whether it has come in an earlier step."""
+    """The end of input streams: an input for the end itself, and whether it has come in an earlier step."""
 
     now: Term
     over: Term
 
 
 class Instance(NamedTuple):
-    """How an instance is presented: the module it belongs to and what a comment says of it."""
+    """The presentation of an instance: its module, and a comment."""
 
     name: str
     module: str
     comment: str
     roles: tuple[tuple[str, str], ...]
-    """Parameter name and the instance it stands for."""
+    """Parameter name, and the instance it stands for."""
 
 
 Named = TypeVar("Named", StateVariable, Definition)
@@ -164,30 +164,30 @@ class System:
     definitions: tuple[Definition, ...]
     instances: tuple[Instance, ...]
     pipes: Mapping[str, Pipe]
-    """What each pipe carries, as terms."""
+    """The contents of each pipe, as terms."""
     outputs: tuple[tuple[str, str], ...]
     queues: Mapping[str, Queue] = field(default_factory=dict)
     free: Mapping[str, Domain] = field(default_factory=dict)
-    """The leaves of the inputs that are in the system: presence flags and values."""
+    """The leaves of the inputs in the system: presence flags and values."""
     domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
     end: End | None = None
-    """That of all inputs; None where no processor acts at the end."""
+    """The end of all inputs; None if no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
-    """For definitions of values: when the value is used (its pipe's presence)."""
+    """For definitions of values: the condition that the value is used (its pipe's presence)."""
     pending: tuple[Term, ...] = ()
-    """Conditions on the state under which a step that brings nothing can change something (else none does)."""
+    """Conditions on the state under which a step without events can change something (otherwise none does)."""
 
     ends: Mapping[str, End] = field(default_factory=dict)
-    """In a system with arrays, instead: that of each input, by its name."""
+    """In a system with arrays, instead: the end of each input, by name."""
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
-    """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
+    """Definitions of the condition that a number leaves its checked domain inside a processor (`core.strict`)."""
     holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
-    """The instances of queues of which only the lengths are here, and how the rest of them is made."""
+    """The instances of queues with lengths only, and how to make the rest."""
     kind: str = "pipeline"
-    """What messages call the program whose system it is."""
+    """The kind of the program, as messages call it."""
     coming: Mapping[str, Term] = field(default_factory=dict)
-    """For presence flags of pipes: it is assumed that an event comes there only where this is true."""
+    """For presence flags of pipes: the condition that events are assumed to satisfy."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:
@@ -196,7 +196,7 @@ class System:
 
     @property
     def waits(self) -> Term:
-        """Whether a step that brings nothing can change something that the system has."""
+        """The condition that a step without events can change something in the system."""
         known = self.domains
         kept = [term for term in self.pending if all(t.name in known for t in postorder([term]) if t.is_var)]
         found: Term = disjunction(kept) if kept else FALSE
@@ -204,7 +204,7 @@ class System:
 
     @property
     def assumptions(self) -> list[Term]:
-        """What is assumed of pipes that the system has."""
+        """The assumptions about pipes of the system."""
         known = self.domains
         return [either(negate(var(name, BOOL)), may) for name, may in self.coming.items() if name in known]
 
@@ -213,11 +213,11 @@ class System:
         assert len(self.names()) == defined, f"{self.name}: a name with two meanings"
 
     def names(self) -> dict[str, Term]:
-        """Every defined name with its defining term: next-state terms of variables, terms of definitions."""
+        """Return every defined name with its defining term: next-state terms of variables, terms of definitions."""
         return {v.name: v.next for v in self.variables} | dict(self.definitions)
 
     def inline(self, value: Any) -> Any:
-        """`value` with all definitions replaced by their terms."""
+        """Return `value` with all definitions replaced by their terms."""
         bindings: dict[Term, Term] = {}
         fold = Substitute(bindings)
         wanted = self.cone(value, through_state=False)
@@ -227,7 +227,7 @@ class System:
         return map_leaves(fold, value)
 
     def cone(self, value: Any, *, through_state: bool = True) -> set[str]:
-        """The names that `value` depends on (the cone of influence), inputs included."""
+        """Return the names that `value` depends on (the cone of influence), including inputs."""
         assert through_state or not self.holding, f"{self.name}: what its queues hold is not known yet"
         known = self.names() if through_state else dict(self.definitions)
         found: set[str] = set()
@@ -240,23 +240,23 @@ class System:
                 known |= {v.name: v.next for v in variables} | dict(definitions)
             todo = [terms[name] for name in fresh for terms in (known, self.coming) if name in terms]
         if self.end and self.end.now.name in found:
-            found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
+            found.add(self.end.over.name)  # the possible events of a step depend on whether the streams have ended
         return found
 
     def _find_queue_instances(self, names: Iterable[str]) -> set[str]:
-        """The instances of queues that hold these names, none of which is defined here."""
+        """Return the instances of queues that hold these names, none of which is defined here."""
         return self.holding.keys() & map(instance_of, names) if self.holding else set()
 
     def seen(self, names: set[str]) -> System:
-        """The system with all that these names mean: where they speak of what a queue holds, that is made."""
+        """Return the system with everything that these names refer to: needed contents of queues are made."""
         return self.with_held(dict.fromkeys(self._find_queue_instances(names - self.names().keys())))
 
     def whole(self) -> System:
-        """The system with all that its queues hold."""
+        """Return the system with the contents of all queues."""
         return self.with_held(dict.fromkeys(self.holding))
 
     def with_held(self, windows: Mapping[str, int | None]) -> System:
-        """The system with what these instances hold, or with so many of the oldest events of each queue."""
+        """Return the system with the contents of these instances, or with some of the oldest events of each queue."""
         if not windows:
             return self
         blocks = {instance: self.holding[instance].block(window) for instance, window in windows.items()}
@@ -268,7 +268,7 @@ class System:
         )
 
     def restrict(self, names: set[str]) -> System:
-        """The part of the system with these names; `names` must be closed under dependency."""
+        """Return the part of the system with these names; `names` must be closed under dependency."""
         assert not self._find_queue_instances(names - self.names().keys()), (
             f"{self.name}: what its queues hold is not known yet"
         )
@@ -298,7 +298,7 @@ class System:
 
 
 def _splice(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
-    """The items, all of an instance in the place of the first one that there was of it."""
+    """Replace items by blocks, each at the position of the first item of its instance."""
     found: list[Named] = []
     done: set[str] = set()
     for item in items:
@@ -312,12 +312,12 @@ def _splice(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -
 
 
 def instance_of(name: str) -> str:
-    """The instance part of a qualified name."""
+    """Return the instance part of a qualified name."""
     return name.partition(":")[0]
 
 
 def by_instance(names: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Qualified names with what belongs to them, by their instance."""
+    """Group qualified names, with their items, by instance."""
     found: dict[str, dict[str, T]] = {}
     for name, item in names.items():
         found.setdefault(instance_of(name), {})[name] = item
@@ -325,5 +325,5 @@ def by_instance(names: Mapping[str, T]) -> dict[str, dict[str, T]]:
 
 
 def local_of(name: str) -> str:
-    """The local part of a qualified name."""
+    """Return the local part of a qualified name."""
     return name.partition(":")[2]

@@ -1,4 +1,4 @@
-"""Definitions and state variables as they are made, in dependency order."""
+"""Definitions and state variables under construction, in dependency order."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from workbench.ir.system import Definition, StateVariable
 
 
 class Wires:
-    """Collects the definitions and the variables of a system, or of a part of one."""
+    """A collector of the definitions and variables of a system, or of a part of one."""
 
     def __init__(self) -> None:
         self.variables: list[StateVariable] = []
         self.definitions: list[Definition] = []
         self.uses: dict[str, Term] = {}
-        """For definitions of values: when the value is used."""
+        """For definitions of values: the condition that the value is used."""
 
     def add(self, other: Wires) -> None:
-        """Those of a part."""
+        """Add the definitions and variables of a part."""
         self.variables += other.variables
         self.definitions += other.definitions
         self.uses.update(other.uses)
 
     def define(self, name: str, term: Term) -> Term:
-        """A definition; the variable that stands for it."""
+        """Define a term; return the variable that stands for it."""
         self.definitions.append(Definition(name, term))
         symbol: Term = var(name, term.domain)
         return symbol
 
     def define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
-        """A definition for each scalar part of a value, which is used where `present`."""
+        """Define each scalar part of a value, which is used where `present` is true."""
         if isinstance(value, tuple):
             fields = zip(value, parts(value.domain.change if isinstance(value, Change) else domain), strict=True)
             return like(value, [self.define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
@@ -47,17 +47,17 @@ class Wires:
         return self.define(name, as_term(value, domain))
 
     def share(self, name: str, term: Term) -> Term:
-        """A definition for a term that is used in several places, unless it is a constant or a name already."""
+        """Define a term that is used in several places, unless it is a constant or a name already."""
         return self.define(name, term) if term.args else term
 
     def share_value(self, name: str, value: Any) -> Any:
-        """`shared`, for each scalar part."""
+        """Apply `share` to each scalar part."""
         if isinstance(value, tuple):
             return tuple(self.share_value(f"{name}.{i}", part) for i, part in enumerate(value, 1))
         return self.share(name, value) if isinstance(value, Term) else value
 
     def store(self, slot: Slot, old: Any, new: Any) -> None:
-        """A state variable for each scalar part of a slot."""
+        """Add a state variable for each scalar part of a slot."""
         initial: list[Value] = list(split(slot.domain, slot.initial))
         scalar_parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
         for (_, domain), symbol, following, value in scalar_parts:
@@ -68,16 +68,16 @@ class Wires:
 
 
 LEAST = 24
-"""How many parts a term has that gets a name where it is used in several places."""
+"""Minimum size of a term that gets a name if it is used in several places."""
 
 
 def named(values: Sequence[Any], define: Callable[[Term], Term]) -> list[Any]:
-    """The same values, in which terms that are used in several places have names.
+    """Return the same values, with names for terms that are used in several places.
 
     Parameters
     ----------
     values: terms, plain values, and tuples of them.
-    define: gives a term a name; what stands for it.
+    define: names a term, and returns the variable that stands for it.
     """
     roots = [leaf for value in values for leaf in leaves(value) if isinstance(leaf, Term)]
     order = list(postorder(roots))
@@ -102,7 +102,7 @@ def _rename(value: Any, found: dict[Term, Term]) -> Any:
 
 
 def name_shared(wires: Wires, prefix: str, following: State, results: Sequence[Emission], found: Computed) -> Stepped:
-    """What a step gives, in which what terms have in common has names."""
+    """Return the result of a step, with names for the terms that its parts share."""
     count = itertools.count(1)
     slots = [slots_of(out) for out in results]
     emitted = [part for each in slots for slot in each for part in slot]
