@@ -1,4 +1,4 @@
-"""The SMV printer: a transition system as a NuSMV model that people can read.
+"""The SMV printer, which prints a transition system as a readable NuSMV model.
 
 One MODULE per processor (instances of equal modules share it), `main` shows the wiring as TIME 2021's Figure 3
 does, and names come from the source. A pipe is an instance with `present` and `value`; only queues, counters and
@@ -30,7 +30,7 @@ RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class SmvModel:
-    """A printed model: its text, the variable order, and how names and values translate."""
+    """A printed model: its text, the variable order, and the translation of names and values."""
 
     text: str
     order: tuple[str, ...]
@@ -39,31 +39,31 @@ class SmvModel:
     domains: Mapping[str, Domain]
     terms: SmvTerms = field(compare=False)
     watch: tuple[str, ...] = ()
-    """Inputs that are definitions, whose values a trace has to show all the same."""
+    """Inputs that are definitions, whose values a trace must show nevertheless."""
 
     def formula(self, term: Term) -> str:
-        """A term over the system's names as an SMV expression in `main`."""
+        """Return a term over the system's names as an SMV expression in `main`."""
         return self.terms(term)
 
     def value(self, name: str, text: str) -> object:
-        """The Python value that NuSMV printed for a qualified name."""
+        """Return the Python value that NuSMV printed for a qualified name."""
         return self.terms.parse(self.domains[name], text)
 
     def constant(self, name: str, value: object) -> str:
-        """The SMV text of a value of a qualified name's domain."""
+        """Return the SMV text of a value of a qualified name's domain."""
         return constant(self.domains[name], value, self.terms.labels)
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """SMV text that a model is printed into, and that drives its inputs.
+    """The SMV text around a model, which drives its inputs.
 
     Parameters
     ----------
     modules: the text of modules, kept as it is.
     name, module: the instance in `main` that drives the inputs, and its module.
-    inputs: qualified name of an input leaf to the SMV expression that gives it, over that instance.
-    taken: identifiers of the text, which nothing else may be called.
+    inputs: qualified name of an input leaf to the SMV expression for it, over that instance.
+    taken: identifiers of the text, which are not available as names.
     """
 
     modules: str
@@ -89,13 +89,13 @@ def print_model(
     assume: conditions on the inputs that hold at every step (INVAR).
     fair: conditions that hold infinitely often (JUSTICE).
     header: comment lines for the top of the file.
-    surroundings: what drives inputs that are then not free.
+    surroundings: the text that drives inputs, which are then not free.
     """
     return _Printer(system, surroundings).model(assume, fair, header)
 
 
 def _find_domains(system: System) -> list[Domain]:
-    """The domains of all terms: an enumeration may occur within one only, in what is compared there."""
+    """Return the domains of all terms: an enumeration may occur only inside a term, in a comparison."""
     terms = [*(v.next for v in system.variables), *(d.term for d in system.definitions)]
     return list(dict.fromkeys(term.domain for term in postorder(terms)))
 
@@ -120,17 +120,17 @@ class _Printer:
         """Module body to module name."""
         self.module_names = set(self.taken)
         self.numbers: dict[str, int] = {}
-        """Per name that several modules want, the number that the last of them has got."""
+        """Per base name of several modules, the latest number used."""
         self.modules: list[str] = []
 
     def _name_locals(self) -> dict[str, str]:
-        """The names inside their modules; NuSMV wants them to be no constants of the surroundings either."""
+        """Return the names inside their modules; NuSMV forbids constants of the surroundings, too."""
         found: dict[str, str] = {}
         for names in by_instance(self.domains).values():
             used = set(self.taken)
             for name in names:
                 text = _local(name)
-                while text in used:  # of different names: `slot_1.1` and `slot.1.1`
+                while text in used:  # different names such as `slot_1.1` and `slot.1.1` may clash
                     text += "_"
                 used.add(text)
                 found[name] = text
@@ -156,14 +156,14 @@ class _Printer:
         return SmvModel(text, self._order_bits(), self.names, self.domains, terms, watch)
 
     def _print_constants(self) -> list[str]:
-        """Enumeration labels that no variable's type declares."""
+        """Return a declaration of the enumeration labels that no variable's type declares."""
         held = {*self.system.free, *self.initial} - set(self.driven)
         declared = {label for n in held if isinstance(d := self.domains[n], Enum) for label in d.labels}
         missing = [smv for label, smv in self.labels.items() if label not in declared]
         return [f"  CONSTANTS {', '.join(missing)};"] if missing else []
 
     def _print_instance(self, instance: Instance) -> tuple[str, str]:
-        """Module name and actual parameters of an instance."""
+        """Print an instance: return its module name and actual parameters."""
         own = self.members.get(instance.name, {})
         used = {t.name: None for t in postorder(own.values()) if t.is_var}
         others = list(dict.fromkeys(other for other in map(instance_of, used) if other != instance.name))
@@ -227,7 +227,7 @@ class _Printer:
         return name
 
     def _order_bits(self) -> tuple[str, ...]:
-        """Control first, then the data bits interleaved: all the high bits, then the next, ... (rule 3)."""
+        """Return the bit order: control first, then the data bits interleaved, highest level first (rule 3)."""
         flags: list[str] = []
         data: list[str] = []
         present = {i.present.name for i in self.system.inputs}
@@ -248,11 +248,11 @@ SIGNS = {
     "+": "plus", "-": "minus", "*": "times", "=": "equals", "!=": "differs", "<": "less", "<=": "at_most",
     ">": "greater", ">=": "at_least", "->": "implies", "%": "mod",
 }  # fmt: skip
-"""How signs are spelled in module names."""
+"""The names of signs in module names."""
 
 
 def bit_count(domain: Domain) -> int:
-    """Boolean variables NuSMV uses for a domain; 0 means a Boolean, named without a bit number."""
+    """Return the number of Boolean variables that NuSMV uses for a domain; 0: a Boolean, named without a bit number."""
     size = domain.size or 1
     return 0 if str(domain) == "bool" else (size - 1).bit_length()
 
@@ -271,7 +271,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
-    """SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
+    """Return SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
     found: dict[str, str] = {}
     used = set(taken)
     for name in names:
@@ -287,7 +287,7 @@ def _make_unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[st
 
 
 def _print_cases(term: Term, terms: SmvTerms) -> str:
-    """A next-state term, its conditionals as one case expression with a line per case."""
+    """Print a next-state term with its conditionals as one case expression, a line per case."""
     rows = []
     if term.op is AND and term.args[0].op is NOT:  # a Boolean that the condition makes false
         negated, term = term.args

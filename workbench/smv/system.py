@@ -1,7 +1,7 @@
-"""A hand-written SMV system as text: what it declares, and the same text as a part of a larger model.
+"""A hand-written SMV system as text: its declarations, and the same text as a part of a larger model.
 
-Rule: the text is kept as it is, line by line. Only `MODULE main` is renamed, and DEFINEs for expressions over its
-names go on that line, so that the lines in an engine's messages stay those of the file.
+The rule of this module: the text is kept line by line. Only `MODULE main` is renamed, and DEFINEs for expressions over
+its names go on that line, so that the lines in an engine's messages stay those of the file.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class SmvSystem:
 
     Attributes
     ----------
-    path: where it was read.
+    path: the file of the system.
     words: every identifier in it.
     names: the variables, definitions and instances of its main module.
-    transient: its IVARs, which have values on the way from state to state only.
+    transient: its IVARs, which have values only on transitions between states.
     fairness: whether its runs are restricted by FAIRNESS or JUSTICE, or by COMPASSION.
     """
 
@@ -49,13 +49,13 @@ class SmvSystem:
     fairness: FairnessKind
 
     def fresh(self, name: str) -> str:
-        """`name`, or a longer one that the text does not use."""
+        """Return `name`, or a longer name that the text does not use."""
         while name in self.words:
             name += "_"
         return name
 
     def part(self, module: str, definitions: Mapping[str, str]) -> str:
-        """The text with `main` called `module`, and with definitions over its names."""
+        """Return the text with `main` renamed to `module`, and with definitions over its names."""
         found = _find_main(_blank_comments(self.text))
         assert found is not None
         sections = f" DEFINE {' '.join(f'{name} := {text};' for name, text in definitions.items())}"
@@ -64,17 +64,17 @@ class SmvSystem:
 
 
 def read_system(path: str | Path) -> SmvSystem:
-    """The system in a file.
+    """Read the system in a file.
 
     Raises
     ------
-    InputError: it cannot be read. LanguageError: it has no main module. Refused: it has processes.
+    InputError: the file cannot be read. LanguageError: it has no main module. Refused: it has processes.
     """
     return system_from(read_text(path, lambda: "give the path of an SMV file"), str(path))
 
 
 def system_from(text: str, path: str = "<text>") -> SmvSystem:
-    """The system that a text describes (see `read_system`)."""
+    """Return the system that a text describes (see `read_system`)."""
     plain = _blank_comments(text)
     main = _find_main(plain)
     if main is None:
@@ -104,7 +104,7 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
 
 
 def expression(text: str, where: str, system: SmvSystem) -> str:
-    """An SMV expression over the states of the system, on one line; LanguageError where it cannot be one."""
+    """Return an SMV expression over the states of the system, on one line; raise a LanguageError if it is none."""
     shown = " ".join(_blank_comments(text).split())
 
     def wrong(what: str, hint: str) -> LanguageError:
@@ -133,7 +133,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def _blank_comments(text: str) -> str:
-    """The text with spaces for its comments, so that every place in it stays the same."""
+    """Replace the comments of a text by spaces, so that all positions in it stay the same."""
     return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -142,7 +142,7 @@ def _find_main(plain: str) -> re.Match[str] | None:
 
 
 def _find_declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
-    """What is declared in sections of these kinds."""
+    """Yield the names declared in sections of these kinds."""
     starts = list(_SECTION.finditer(plain))
     for this, following in zip(starts, [*starts[1:], None], strict=True):
         if this[1] in sections:

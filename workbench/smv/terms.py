@@ -1,7 +1,7 @@
-"""Terms as SMV expressions.
+"""The translation of terms into SMV expressions.
 
-Integers of 2^k values are `unsigned word[k]`, whose arithmetic costs k bits instead of N*N cases; every other
-integer is a range, whose arithmetic is exact in NuSMV, so the domain's rule is written out. Division is guarded
+Integers of 2^k values are `unsigned word[k]`, whose arithmetic costs k bits instead of N*N cases; all other
+integers are ranges, whose arithmetic is exact in NuSMV, so the rule of the domain is written out. Division is guarded
 because NuSMV evaluates the branch not taken and ends the process on a zero divisor.
 """
 
@@ -18,18 +18,18 @@ from workbench.errors import DomainError, Refused
 
 CHECKED = Overflowing.CHECKED
 CAST_LIMIT = 4096
-"""Most cases of a conversion from a range to a word."""
+"""Maximum number of cases in a conversion from a range to a word."""
 
 
 def word_width(domain: Domain) -> int:
-    """Bits of the word that holds a domain; 0 when it is not held in a word."""
+    """Return the bits of the word that holds a domain; 0 if it is not held in a word."""
     if isinstance(domain, Integer) and domain.n > 1 and domain.n & (domain.n - 1) == 0:
         return domain.n.bit_length() - 1
     return 0
 
 
 def type_of(domain: Domain, labels: Mapping[str, str]) -> str:
-    """The SMV type of a scalar finite domain."""
+    """Return the SMV type of a scalar finite domain."""
     if isinstance(domain, Bool):
         return "boolean"
     if word_width(domain):
@@ -42,7 +42,7 @@ def type_of(domain: Domain, labels: Mapping[str, str]) -> str:
 
 
 def constant(domain: Domain, value: Value, labels: Mapping[str, str]) -> str:
-    """A value of a domain in SMV."""
+    """Return a value of a domain in SMV."""
     if isinstance(domain, Bool):
         return "TRUE" if value else "FALSE"
     if word_width(domain):
@@ -51,12 +51,12 @@ def constant(domain: Domain, value: Value, labels: Mapping[str, str]) -> str:
 
 
 def as_word(text: str) -> str:
-    """The text in letters that SMV has, the others by their numbers, so that different letters stay different."""
+    """Return a text in characters of SMV, others by their codes, so that different characters stay different."""
     return re.sub(r"\W|[^\x00-\x7f]", lambda m: "_" if m[0].isascii() else f"u{ord(m[0]):x}", text)
 
 
 def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
-    """SMV constants for the labels of all enumerations: the labels themselves where nothing else is so called."""
+    """Return SMV constants for the labels of all enumerations: the labels themselves unless the name is taken."""
     names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
     found: dict[str, str] = {}
     used = set(taken)
@@ -71,7 +71,7 @@ def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
 
 
 class SmvTerms(Fold[str]):
-    """The SMV text of terms; `names` translates qualified names, `labels` enumeration constants."""
+    """A translation of terms to SMV; `names` translates qualified names, `labels` enumeration constants."""
 
     def __init__(self, names: Mapping[str, str], labels: Mapping[str, str]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class SmvTerms(Fold[str]):
         self.labels = labels
 
     def parse(self, domain: Domain, text: str) -> Value:
-        """The value that NuSMV prints as `text` (words as `0ud2_3`)."""
+        """Return the value that NuSMV prints as `text` (words as `0ud2_3`)."""
         if isinstance(domain, Bool):
             return text in ("TRUE", "1")
         if isinstance(domain, Enum):
@@ -111,7 +111,7 @@ class SmvTerms(Fold[str]):
 
     @staticmethod
     def _open(term: Term, position: int, text: str) -> str:
-        """An operand of the same connective without its parentheses."""
+        """Return an operand of the same connective without its parentheses."""
         return text[1:-1] if term.args[position].op is term.op else text
 
     def on_implies(self, _: Term, a: str, b: str) -> str:
@@ -125,7 +125,7 @@ class SmvTerms(Fold[str]):
     # --- comparison ---
 
     def on_eq(self, term: Term, a: str, b: str) -> str:
-        """A comparison, with the sign that pipelines have, too; numbers of unequal width are compared as integers."""
+        """Return a comparison; the signs are those of pipelines. Numbers of unequal width are compared as integers."""
         left, right = (arg.domain for arg in term.args)
         if word_width(left) != word_width(right):
             a, b = _as_number(left, a), _as_number(right, b)
@@ -202,7 +202,7 @@ class SmvTerms(Fold[str]):
         return f"case {b} = {zero} : {a}; TRUE : {rest}; esac" if cases else rest
 
     def _divisor(self, divisor: Term, b: str) -> tuple[str, str, bool]:
-        """A divisor NuSMV can divide by, zero as it is written there, and whether that has to be treated apart."""
+        """Return a divisor NuSMV can divide by, zero in its notation, and whether zero needs a case of its own."""
         domain = divisor.domain
         zero, one = (constant(domain, v, self.labels) if v in domain else str(v) for v in (0, 1))
         if divisor.is_const and divisor.payload != 0:
@@ -215,7 +215,7 @@ class SmvTerms(Fold[str]):
         (inner,), target = term.args, term.domain
         source = inner.domain
         if isinstance(target, Range) and inner.op is CAST and inner.domain == Integer(target.size, CHECKED):
-            checked, number = inner.args[0].domain, self.memo[inner.args[0]]  # without a word between two numbers
+            checked, number = inner.args[0].domain, self.memo[inner.args[0]]  # avoid a word between two numbers
             if isinstance(checked, Range):
                 return _clamp(number, checked, target)
         if not isinstance(source, Range | Integer) or not isinstance(target, Range | Integer):
@@ -237,14 +237,14 @@ class SmvTerms(Fold[str]):
 
 
 def _clamp(text: str, source: Range | Integer, target: Range | Integer) -> str:
-    """A number in the range 0..hi of the target, with the cases that there are."""
+    """Clamp a number to the range 0..hi of the target, with the necessary cases only."""
     cases = [f"{text} < 0 : 0; "] if source.lo < 0 else []
     cases += [f"{text} > {target.hi} : {target.hi}; "] if source.hi > target.hi else []
     return f"case {''.join(cases)}TRUE : {text}; esac" if cases else text
 
 
 def bare(text: str) -> str:
-    """`text` without the parentheses around the whole of it."""
+    """Return `text` without parentheses around the whole of it."""
     if not text.startswith("("):
         return text
     depth = 0
@@ -269,11 +269,11 @@ def _is_signed(term: Term) -> bool:
 
 
 def _differs(a: str, b: str) -> str:
-    """Whether NuSMV's remainder, which has the dividend's sign, differs from ours, which has the divisor's."""
+    """Return the condition that NuSMV's remainder (with the dividend's sign) differs from ours (with the divisor's)."""
     return f"(({a} mod {b}) != 0) & ((({a} mod {b}) < 0) != ({b} < 0))"
 
 
 def show_smv(text: str) -> str:
-    """A value that an engine printed, as a `.pipe` file would write it: words are numbers."""
+    """Return a value that an engine printed, as a `.pipe` file would write it: words are numbers."""
     word = re.fullmatch(r"(-?)0[su]?d\d*_(\d+)", text)
     return word[1] + word[2] if word else {"TRUE": "true", "FALSE": "false"}.get(text, text)

@@ -22,13 +22,13 @@ for _name in collections.abc.__all__:
 
 
 def _instead(name: str) -> Any:
-    """What pynusmv's modules import from its parser: a class they need, or a function that is never called here."""
+    """Return what pynusmv's modules import from its parser: a class, or None for a function that is never called."""
     if name.startswith("__"):
         raise AttributeError(name)
     return getattr(importlib.import_module("pynusmv.exception"), name, None)
 
 
-# That parser is for formulas in Python; making it, with pyparsing, would be a third of a worker's start.
+# The real parser is for formulas in Python; making it, with pyparsing, would be a third of a worker's start.
 _parser = types.ModuleType("pynusmv.parser")
 _parser.__dict__["__getattr__"] = _instead
 sys.modules[_parser.__name__] = _parser
@@ -63,7 +63,7 @@ _CTL_OPERATORS = frozenset(
     if hasattr(ns_parser, name)
 )
 
-# With an order the caller has thought about, sifting is the fallback of a growing BDD; without
+# With an order chosen by the caller, sifting is the fallback for a growing BDD; without
 # one it must start early, since NuSMV's own order is the order of declaration.
 REORDER_FROM_NODES = 100_000
 """Number of BDD nodes from which a model that came with an order is reordered."""
@@ -76,9 +76,9 @@ def start() -> None:
 
 
 def reset() -> None:
-    """Forget the model. No `LoadedModel`, `ParsedQuery` or set of states of it may be in use any more."""
-    gc.collect()  # pynusmv's wrappers free what they hold; they must not do so in the next model
-    # What `deinit_nusmv` does, less the bookkeeping that `start` has turned off.
+    """Forget the model. None of its `LoadedModel`, `ParsedQuery` and sets of states may be in use any more."""
+    gc.collect()  # pynusmv's wrappers free what they hold, which must not happen in the next model
+    # The steps of `deinit_nusmv`, without the bookkeeping that `start` has turned off.
     glob._reset_globals()
     init.__dict__["__collector"] = None
     ns_cinit.NuSMVCore_quit()
@@ -93,14 +93,14 @@ class ParsedQuery:
         self.node = ns_prop.Prop_get_expr_core(prop)
 
     def body(self) -> Any:
-        """The expression without NuSMV's module context."""
+        """Return the expression without NuSMV's module context."""
         node = self.node
         while node.type == ns_parser.CONTEXT:
             node = ns_node.cdr(node)
         return node
 
     def always(self) -> Any | None:
-        """The `f` of a formula `AG f`; None when the formula is another one."""
+        """Return the `f` of a formula `AG f`; None for other formulas."""
         body = self.body()
         return ns_node.car(body) if body.type == ns_parser.AG else None
 
@@ -170,7 +170,7 @@ class LoadedModel:
 
     # ---- formulas -------------------------------------------------------------------------
     def formula(self, kind: str, text: str) -> ParsedQuery:
-        """Parse and type-check a query; NuSMV prints what is wrong with it on stderr."""
+        """Parse and type-check a query; NuSMV prints errors on stderr."""
         # NuSMV reads the formula as one line, and `--` would hide its own end-of-formula mark.
         line = " ".join(part.split("--")[0] for part in text.splitlines())
         index = ns_prop.PropDb_prop_parse_and_add(_get_database(), self._table, line, propTypes[_TYPES[kind]])
@@ -187,11 +187,11 @@ class LoadedModel:
         return ParsedQuery(prop)
 
     def satisfying(self, node: Any) -> Any:
-        """The states in which a (CTL or simple) expression is true."""
+        """Return the states in which a (CTL or simple) expression is true."""
         return self._bdd(ns_mc.eval_ctl_spec(self.fsm._ptr, self._enc, node, None))
 
     def expression(self, text: str) -> Any:
-        """The states in which a Boolean expression, given as text, is true."""
+        """Return the states in which a Boolean expression, given as text, is true."""
         return self._bdd(ns_enc.BddEnc_expr_to_bdd(self._enc, self.formula("invar", text).node, None))
 
     # ---- sets of states -------------------------------------------------------------------
@@ -204,47 +204,47 @@ class LoadedModel:
         return self.fsm.init & self.fsm.state_constraints
 
     def post(self, states: Any, fsm: Any = None) -> Any:
-        """The successors of some states, in the model or in another machine."""
+        """Return the successors of some states, in the model or in another machine."""
         return self._bdd(ns_fsm.BddFsm_get_forward_image((fsm or self.fsm)._ptr, states._ptr))
 
     def pre(self, states: Any, fsm: Any = None) -> Any:
-        """The predecessors of some states."""
+        """Return the predecessors of some states."""
         return self._bdd(ns_fsm.BddFsm_get_backward_image((fsm or self.fsm)._ptr, states._ptr))
 
     def without_successor(self) -> Any:
-        """All states, reachable or not, that have no successor."""
+        """Return all states, reachable or not, that have no successor."""
         return self._bdd(ns_fsm.BddFsm_get_not_successor_states(self.fsm._ptr)) & self.mask
 
     def fair(self) -> Any:
-        """The states from which a fair path starts (all that can go on for ever, without FAIRNESS)."""
+        """Return the states from which a fair path starts (without FAIRNESS, any infinite path)."""
         return self.fsm.fair_states
 
     def share_reachable(self, states: Any) -> None:
-        """Tell NuSMV the reachable states, so that its own algorithms do not compute them again."""
+        """Give NuSMV the reachable states, so that its own algorithms do not compute them again."""
         self.fsm.reachable_states = states
 
     def count(self, states: Any) -> int:
-        """The number of states in a set."""
+        """Return the number of states in a set."""
         return int(self.fsm.count_states(states))
 
     # ---- single states --------------------------------------------------------------------
     def pick(self, states: Any) -> Any:
-        """One state of a set that is not empty."""
+        """Return one state of a set that is not empty."""
         return self._bdd(ns_enc.BddEnc_pick_one_state(self._enc, (states & self.mask)._ptr))
 
     def values(self, state: Any) -> dict[str, str]:
-        """The value of every VAR and FROZENVAR in a single state."""
+        """Return the value of every VAR and FROZENVAR in a single state."""
         return dict(self._read_assignment(state, self._state_vars))
 
     def inputs(self, before: Any, after: Any) -> dict[str, str]:
-        """The value of every IVAR on one way from a state to another."""
+        """Return the value of every IVAR on one transition from a state to another."""
         if not self.has_inputs:
             return {}
         between = self.fsm.get_inputs_between_states(before, after)
         return dict(self._read_assignment(self.fsm.pick_one_inputs(between), self._input_vars))
 
     def symbols(self, names: Sequence[str]) -> Any:
-        """A list of VARs and DEFINEs, for `look`."""
+        """Return a list of VARs and DEFINEs, for `look`."""
         nodes = ns_utils.NodeList_create()
         for name in names:
             node, failed = ns_parser.ReadIdentifierExprFromString(name)
@@ -255,7 +255,7 @@ class LoadedModel:
         return nodes
 
     def look(self, state: Any, symbols: Any) -> list[str]:
-        """The values of `symbols` in a single state, in their order."""
+        """Return the values of `symbols` in a single state, in their order."""
         return [value for _, value in self._read_assignment(state, symbols)]
 
     def _read_assignment(self, bdd: Any, symbols: Any) -> list[tuple[str, str]]:
@@ -269,15 +269,15 @@ class LoadedModel:
 
     # ---- NuSMV's own explanations -----------------------------------------------------------
     def explain(self, state: Any, node: Any) -> list[Any]:
-        """A path from `state` that shows why a CTL formula is false in it; [] when no path does."""
+        """Return a path from `state` that shows why a CTL formula is false in it; [] if no path does."""
         start = ns_node.cons(ns_node.bdd2node(ns_dd.bdd_dup(state._ptr)), None)
         path = ns_mc.explain(self.fsm._ptr, self._enc, start, node, None)
         return [] if path is None else list(self._take_states(ns_node.reverse(path)))
 
     def ltl(self, formula: ParsedQuery, refuted: Callable[[], None]) -> tuple[bool, list[Any], int | None]:
-        """Whether an LTL formula holds; if not, the states of a counterexample and where it loops to.
+        """Return whether an LTL formula holds; if not, the states of a counterexample and the start of its loop.
 
-        `refuted` is called as soon as it is known not to hold.
+        `refuted` is called as soon as the formula is known not to hold.
         """
         check = ns_ltl.Ltl_StructCheckLtlSpec_create(formula.prop)
         ns_ltl.Ltl_StructCheckLtlSpec_build(check)
@@ -294,16 +294,16 @@ class LoadedModel:
         return False, states, loop
 
     def _find_violation(self, check: Any) -> tuple[list[Any], int | None]:
-        """A run that violates a formula, as states of the model and the tableau; its last state closes the loop.
+        """Return a run that violates a formula, as states of the model and the tableau; its last state closes the loop.
 
-        The loop is looked for before the tableau's variables are removed: two states that differ in them only are
+        The loop is found before the tableau's variables are removed: two states that differ in them only are
         not the same point of the counterexample.
         """
         fsm = BddFsm(check.fsm)
         compassion = self._read_compassion(fsm)
-        if compassion:  # NuSMV has an algorithm of its own, which goes round for ever on some models
+        if compassion:  # NuSMV's own algorithm does not terminate on some models
             graph = SymbolicGraph(lambda s: self.post(s, fsm), lambda s: self.pre(s, fsm), self.pick)
-            # here `s0` is what can be visited for ever, not where a run begins
+            # here `s0` is the set that can be visited for ever, not the start of a run
             start = fsm.init & fsm.state_constraints
             return fair_lasso(graph, start, Fairness(fsm.fairness_constraints, compassion))
         start = BDD(ns_enc.BddEnc_pick_one_state(check.bdd_enc, check.s0), self._manager)
@@ -313,7 +313,7 @@ class LoadedModel:
         return states, next((k for k, state in enumerate(states[:-1]) if state == states[-1]), None)
 
     def _read_compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
-        """The COMPASSION constraints: if a run is in the first infinitely often, then in the second, too."""
+        """Return the COMPASSION constraints: a run that is infinitely often in the first set is so in the second."""
         pairs = ns_fsm.BddFsm_get_compassion(fsm._ptr)
         place, found = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
         while not ns_fsm.FairnessListIterator_is_end(place):
@@ -323,7 +323,7 @@ class LoadedModel:
         return found
 
     def _take_states(self, path: Any) -> Iterator[Any]:
-        """The states of a NuSMV path, a list that alternates states and inputs."""
+        """Yield the states of a NuSMV path, a list that alternates states and inputs."""
         for index, bdd in enumerate(BDDList(path, self._manager, freeit=False)):
             if index % 2 == 0:
                 yield bdd
@@ -338,7 +338,7 @@ def _strip_context(node: Any) -> Any:
 
 
 def _describe_syntax(error: NuSMVParsingError, lines: bool = True) -> str:
-    """NuSMV's syntax errors; in a formula its line numbers are those of the model, and mean nothing."""
+    """Format NuSMV's syntax errors; in a formula its line numbers are those of the model, and meaningless."""
     place = "line {line}: " if lines else ""
     return "\n".join(
         (place + "{message} at '{token}'").format(line=line, token=token, message=message)
@@ -347,7 +347,7 @@ def _describe_syntax(error: NuSMVParsingError, lines: bool = True) -> str:
 
 
 def _load_cudd() -> ctypes.CDLL:
-    """CUDD inside pynusmv's library, for the one function that pynusmv does not wrap."""
+    """Load CUDD from pynusmv's library, for the one function that pynusmv does not wrap."""
     library = ctypes.CDLL(_dd.__file__)
     library.Cudd_SetNextReordering.argtypes = [ctypes.c_void_p, ctypes.c_uint]
     library.Cudd_SetNextReordering.restype = None

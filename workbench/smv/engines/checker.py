@@ -1,6 +1,6 @@
-"""Deciding queries on a loaded model: the algorithms, in terms of sets of states.
+"""The algorithms that decide queries on a loaded model, by sets of states.
 
-Rule: the queries of a task share one search for the reachable states, whose layers (the states
+The rule of this module: the queries of a task share one search for the reachable states, whose layers (the states
 first reached after 0, 1, 2, ... steps) make the counterexamples of invariants and of `AG` shortest.
 """
 
@@ -19,11 +19,11 @@ from .ending import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 from .engine import slowest_last
 
 Emit = Callable[[Frame], None]
-_TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
+_TOLD_EVERY = 0.2  # seconds between two frames that report the progress of the search for the states
 
 
 class Reach:
-    """The reachable states of a model, layer by layer, computed as far as somebody asks."""
+    """The reachable states of a model, layer by layer, computed on demand."""
 
     def __init__(self, model: LoadedModel, emit: Emit) -> None:
         self.model = model
@@ -33,14 +33,14 @@ class Reach:
         self._frontier = self.states
 
     def walk(self) -> Iterator[Any]:
-        """All layers, those already known first."""
+        """Yield all layers, those already known first."""
         index = 0
         while index < len(self.layers) or self._advance():
             yield self.layers[index]
             index += 1
 
     def _advance(self) -> bool:
-        """Add one layer; False when there is none left."""
+        """Add one layer; return False if there is none left."""
         if self._frontier.is_false():
             return False
         layer = self._frontier
@@ -53,13 +53,13 @@ class Reach:
         return True
 
     def all(self) -> Any:
-        """All reachable states."""
+        """Return all reachable states."""
         while self._advance():
             pass
         return self.states
 
     def path(self, bad: Any) -> list[Any]:
-        """The states of a shortest path to a set; [] when the set is not reachable."""
+        """Return the states of a shortest path to a set; [] if the set is not reachable."""
         for depth, layer in enumerate(self.walk()):
             hit = layer & bad
             if not hit.is_false():
@@ -85,7 +85,7 @@ def check(
 ) -> None:
     """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
 
-    Where a counterexample may take long, a frame comes before it that says that the query is false. The queries from
+    If a counterexample may take long, a frame comes first that reports the query as false. The queries from
     number `required` on are side questions.
 
     Raises
@@ -95,11 +95,11 @@ def check(
     model = LoadedModel(text, order)
     formulas = []
     for kind, words in queries:
-        emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
+        emit({"formula": words})  # the last one is to blame if NuSMV exits while reading it
         formulas.append((kind, model.formula(kind, words)))
     watched = (tuple(watch), model.symbols(watch))
     reach = Reach(model, emit)
-    # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
+    # From here on NuSMV has accepted the text: if the process ends now, the text is not to blame.
     emit({"phase": "search"})
     _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
 
@@ -134,11 +134,11 @@ def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
 
 
 Refuted = Callable[[], None]
-"""Told that a query is false before its counterexample is sought, which may take longer and meet a limit."""
+"""Called when a query is known to be false, before the search for its counterexample, which may meet a limit."""
 
 
 class QueryResult(NamedTuple):
-    """What a query comes to; the fields are those of an `Answer`."""
+    """The result of a query; the fields are those of an `Answer`."""
 
     truth: bool
     path: list[Any]
@@ -198,7 +198,7 @@ def _decide_longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refu
 
 
 def _find_staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
-    """A lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
+    """Return a lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
     path = reach.path(states)
     begin = len(path) - 1
     while True:
@@ -218,7 +218,7 @@ _DECIDE: dict[str, Callable[[LoadedModel, Reach, ParsedQuery, Refuted], QueryRes
 
 
 def _list_values(model: LoadedModel, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
-    """The values along a path, with the inputs under the step that they lead to."""
+    """Return the values along a path; inputs are listed under the step that they lead to."""
     names, symbols = watched
     listed = [
         model.values(state) | dict(zip(names, model.look(state, symbols) if names else (), strict=True))
@@ -238,7 +238,7 @@ SmvSteps = Sequence[Mapping[str, str]]
 
 
 def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: Sequence[str], emit: Emit) -> None:
-    """Run every list of steps and emit one frame for each: the watched values.
+    """Run every list of steps and emit one frame for each, with the watched values.
 
     Raises
     ------
@@ -248,9 +248,9 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: S
     emit({"phase": "search"})
     symbols = model.symbols([_WATCH.format(index) for index in range(len(watch))])
 
-    @functools.cache  # the runs of a test repeat them
+    @functools.cache  # the runs of a test repeat these values
     def having(values: frozenset[tuple[str, str]]) -> Any:
-        """The states with these values."""
+        """Return the states with these values."""
         return model.expression(" & ".join(f"({name} = ({value}))" for name, value in sorted(values)) or "TRUE")
 
     for index, steps in enumerate(runs):
@@ -270,7 +270,7 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: S
 
 
 def _with_watches(text: str, watch: Sequence[str]) -> str:
-    """The model with one DEFINE per watched expression, so that NuSMV evaluates them like any other."""
+    """Return the model with one DEFINE per watched expression, so that NuSMV evaluates them like any other."""
     if not watch:
         return text
     defines = " ".join(f"{_WATCH.format(index)} := ({expression});" for index, expression in enumerate(watch))

@@ -1,4 +1,4 @@
-"""SMV models whose runs are confined to one: what engines must know about SMV text itself."""
+"""SMV models whose runs are confined to one run: a transformation of the text, for all engines."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _MAIN = re.compile(r"^[ \t]*MODULE[ \t]+main\b(?:[ \t]*\([ \t]*\))?", re.MULTILI
 
 
 def insert_into_main(model: str, sections: str) -> str:
-    """The model with more sections at the start of its module main.
+    """Insert sections at the start of the module main.
 
     They go on the line of `MODULE main`, so that the line numbers in an engine's messages stay
-    those of the caller's text. A text without a module main is returned as it is: an engine has
-    its own words for that.
+    those of the caller's text. A text without a module main is returned unchanged: engines report
+    that themselves.
     """
     found = _MAIN.search(model)
     return model if found is None else f"{model[: found.end()]} {sections} {model[found.end() :]}"
 
 
 def confine(model: str, trace: RawTrace) -> str:
-    """The model with its runs confined to one lasso, or to those that begin with one path."""
+    """Return the model with its runs confined to one lasso, or to those that begin with one path."""
     last = len(trace.steps) - 1
     after = last + 1 if trace.loop is None else trace.loop
     states = " & ".join(

@@ -1,4 +1,4 @@
-"""The engine `pynusmv`: NuSMV embedded in worker processes that are kept and reused."""
+"""The engine `pynusmv`: NuSMV embedded in worker processes, which are reused."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from .engine import Answer, EngineLimits, RawTrace, Reached, Task, TaskResult, u
 _START_SECONDS = 60.0  # imports take 0.2 s; a loaded machine may need many times as long
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The worker needs the modules of this folder only. Packages made by hand, in place of importing
-# `workbench.verify` with all that it imports, keep its start short; so does leaving out the module `site` (-S),
-# with what installed packages want done at every start.
+# The worker needs the modules of this folder only. Packages made by hand, instead of importing
+# `workbench.verify` with all its imports, keep its start short; so does omitting the module `site` (-S),
+# and the start-up code of installed packages with it.
 _BOOT = """
 import sys, types
 sys.path[:] = {path!r}
@@ -71,11 +71,11 @@ class Worker(FramedProcess):
             raise
 
     def call(self, job: Frame) -> Frame:
-        """Give the worker a job, whose limit of time it enforces, and wait for its reply.
+        """Give the worker a job, whose time limit it enforces, and wait for its reply.
 
         Raises
         ------
-        ProcessLostError: the worker ended without a reply. After any error it is to be killed.
+        ProcessLostError: the worker ended without a reply. After any error the worker must be killed.
         """
         self.send(job)
         seconds = None if job["seconds"] is None else job["seconds"] + GRACE
@@ -88,7 +88,7 @@ class Worker(FramedProcess):
         return frame
 
     def kill(self) -> None:
-        """End the process and the job that it runs, now."""
+        """Kill the process and its current job."""
         super().kill()  # the child of the worker dies with it
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -100,9 +100,9 @@ _KEPT = 4  # idle workers; each holds 30 MB, mostly shared
 
 
 class PynusmvEngine:
-    """NuSMV through pynusmv, in worker processes.
+    """An engine that runs NuSMV through pynusmv, in worker processes.
 
-    A call from each of several threads runs in a worker of its own. Workers end with the process
+    Calls from several threads run in separate workers. Workers end with the process
     that uses the engine; `close` ends the idle ones at once.
 
     Raises
@@ -123,11 +123,11 @@ class PynusmvEngine:
         atexit.register(self.close)
 
     def version(self) -> str:
-        """Versions of pynusmv and of the NuSMV inside it."""
+        """Return the versions of pynusmv and of the NuSMV inside it."""
         return self._version
 
     def start(self) -> None:
-        """Have a worker ready, so that the next check does not pay for its start (0.2 s)."""
+        """Start a worker in advance, so that the next check does not pay for its start (0.2 s)."""
         with self._borrow_worker():
             pass
 
@@ -151,7 +151,7 @@ class PynusmvEngine:
             if "deciding" in frame:
                 asked = frame["deciding"]
             elif "depth" in frame and asked is not None and task.queries[asked].kind == "invar":
-                # the latest layer is looked at only when it has been told
+                # the latest layer is checked only when it has been reported
                 answers[asked] = replace(answers[asked], reached=(reached._replace(steps=frame["depth"] - 1),))
             elif "refuted" in frame:
                 answers[frame["refuted"]] = unshown(reason)
@@ -182,12 +182,12 @@ class PynusmvEngine:
         ----------
         runs: per run, per step, the values of some VARs (names to value texts; others are free).
             Step 0 is an initial state.
-        watch: expressions of any type over VARs and DEFINEs, whose values are wanted at each step.
+        watch: expressions of any type over VARs and DEFINEs, to evaluate at each step.
 
         Returns
         -------
-        Per run, per step, the text of each watched expression to the text of its value; where the given values do not
-        determine a state, those of one that has them.
+        Per run, per step, the text of each watched expression to the text of its value; if the given values do not
+        determine a state, the values of one matching state.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class PynusmvEngine:
     @contextlib.contextmanager
     @uninterruptible
     def _borrow_worker(self) -> Iterator[Worker]:
-        """An idle worker that is alive, or a new one; kept afterwards if it is still good."""
+        """Yield an idle worker that is alive, or a new one; it is kept afterwards if it is still good."""
         self._disown_inherited()
         worker = None
         while worker is None:
@@ -260,7 +260,7 @@ class PynusmvEngine:
         worker.close()
 
     def _disown_inherited(self) -> None:
-        """After a fork, leave the workers to the process that started them."""
+        """Leave the workers, after a fork, to the process that started them."""
         if self._owner != os.getpid():
             self._owner = os.getpid()
             self._lock = threading.Lock()
@@ -281,7 +281,7 @@ def _read_ending(reply: Frame, limits: EngineLimits) -> Ending:
 
 
 def _find_version(package: Path) -> str:
-    """The version in the name of a package's metadata; reading them takes longer than a small check."""
+    """Return the version in the name of a package's metadata, which is faster than reading them."""
     names = [folder.stem for folder in package.parent.glob(f"{package.name}-*.dist-info")]
     return names[0].partition("-")[2] if names else "of unknown version"
 

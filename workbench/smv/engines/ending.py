@@ -1,6 +1,6 @@
-"""Reading how an engine process ended: a limit, a crash, or a defect of the text it was given.
+"""The ending of an engine process: a limit, a crash, or a defect of its input text.
 
-Shared by all engines, so that the same event has the same words whoever did the work.
+Shared by all engines, so that the same event has the same message with every engine.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from workbench.errors import EngineError, Location
 from .engine import EngineLimits, patience
 
 MODEL_FILE = "model.smv"
-"""The name under which an engine reads the model, and its messages speak of it; relative, so they show no folder."""
+"""The file name of the model, which messages of engines mention; relative, so they show no folder."""
 
 TIME, PATIENCE = "time", "patience"
-"""Which limit of time was met."""
+"""The time limit that was met."""
 
 _PLACE = re.compile(r"(TYPE ERROR )?file \S+: line \d+ ?: ?")
 _LINE = re.compile(r"\bline (\d+)")
@@ -29,7 +29,7 @@ _LAST_WORDS = 3  # lines
 
 
 class Deadline:
-    """When a task is given up, and which limit that is: `TIME`, or `PATIENCE` once only side questions are left."""
+    """The deadline of a task, and its limit: `TIME`, or `PATIENCE` once only side questions are left."""
 
     def __init__(self, seconds: float | None) -> None:
         self._begin, self.limit = time.monotonic(), TIME
@@ -41,14 +41,14 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def begin_side_questions(self) -> None:
-        """From now on it takes no longer than `patience` allows."""
+        """Limit the rest of the task to what `patience` allows."""
         now = time.monotonic()
         if self.limit is TIME and now + patience(now - self._begin) < self._end:
             self._end, self.limit = now + patience(now - self._begin), PATIENCE
 
 
 def out_of_memory(log: str) -> bool:
-    """Whether an engine says that it found no memory."""
+    """Whether an engine reports that it is out of memory."""
     return bool(_MEMORY.search(log))
 
 
@@ -59,10 +59,10 @@ class Ending:
     Parameters
     ----------
     status: exit status; negative: minus the number of the signal.
-    log: what it wrote on stderr.
+    log: the text on stderr.
     peak_mb: largest resident memory.
-    timed_out: "" or which limit of time it was killed at: `TIME`, or `PATIENCE` with a side question.
-    gone: how the whole worker got lost, when it did.
+    timed_out: "" or the time limit at which it was killed: `TIME`, or `PATIENCE` for a side question.
+    gone: how the whole worker was lost, if it was.
     """
 
     status: int
@@ -73,9 +73,9 @@ class Ending:
     gone: str = ""
 
     def memory_limit_met(self) -> bool:
-        """Whether it died for want of memory.
+        """Whether the process died for lack of memory.
 
-        NuSMV seldom says so: where an allocation fails it may as well crash. Its tables grow by
+        NuSMV seldom reports that: if an allocation fails it may also crash. Its tables grow by
         doubling, so the allocation that fails can be as large as all the memory in use before it.
         """
         if self.timed_out or self.gone or self.status == 0:
@@ -85,7 +85,7 @@ class Ending:
         return self.limits.memory_mb is not None and self.peak_mb > 0.4 * self.limits.memory_mb
 
     def reason(self) -> str:
-        """Why what is undecided is undecided."""
+        """Return the reason why queries are undecided."""
         if self.timed_out == PATIENCE:
             return "a side question that took much longer than the others"
         if self.timed_out:
@@ -100,9 +100,9 @@ class Ending:
 
 
 def defect(log: str, model: str, what: str = "", hint: str = "", *, where: str = "") -> EngineError:
-    """The error for a defective model or formula, in NuSMV's own words.
+    """Return the error for a defective model or formula, in NuSMV's own words.
 
-    A formula's message has the line on which the model ends; it means nothing, so with `where` (the
+    The message about a formula has the line on which the model ends, which is meaningless; so with `where` (the
     formula, or a state) no line is taken from it.
     """
     words = "\n".join(dict.fromkeys(_words(log)))  # NuSMV repeats itself
@@ -132,7 +132,7 @@ def _name_signal(number: int) -> str:
 
 
 NO_INITIAL_STATE = "the model is vacuous: it has no initial state", "INIT, init(...) and INVAR contradict each other"
-"""What is wrong, and what to do."""
+"""The defect, and a hint."""
 NO_FAIR_PATH = (
     "the model is vacuous: no fair path starts in an initial state",
     "the FAIRNESS constraints cannot all be met again and again",
@@ -140,15 +140,15 @@ NO_FAIR_PATH = (
 
 
 def deadlock(state: str) -> tuple[str, str]:
-    """The same of a reachable state without successor."""
+    """Return the message and hint about a reachable state without successor."""
     what = f"the model deadlocks: there is no successor of the reachable state {state}"
     return what, "TRANS and INVAR must leave every reachable state a next one"
 
 
 class RejectedError(Exception):
-    """The model or a formula is defective; `where` is the offending text, `hint` what to do.
+    """The model or a formula is defective; `where` is the offending text, `hint` the remedy.
 
-    `printed` tells that NuSMV has printed on stderr what is wrong; then `what` may be empty.
+    `printed`: whether NuSMV has printed the defect on stderr; then `what` may be empty.
     """
 
     def __init__(self, what: str, hint: str = "", *, where: str = "", printed: bool = False) -> None:

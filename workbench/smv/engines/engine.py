@@ -1,6 +1,6 @@
-"""What an engine is given and what it answers: plain data, shared by every engine.
+"""The input and output of engines: plain data, shared by every engine.
 
-Rule: this folder knows SMV text and nothing about pipelines. An engine never harms its caller:
+The rule of this module: this folder knows SMV text and nothing about pipelines. An engine never harms its caller:
 a limit or a crash is an `Answer` without a truth value, a defective model is an `EngineError`,
 and nothing else comes out of `check`.
 """
@@ -23,13 +23,13 @@ SmvState = Mapping[str, str]
 class Query:
     """One question about a model.
 
-    A `side` question is about something that is good to know: it comes after those that are not, and is given
-    up, undecided, when it takes much longer than all of them together.
+    A `side` question is optional: it comes after the required ones, and is given
+    up, undecided, if it takes much longer than all of them together.
 
     `invar` asks whether the formula (no temporal operator, no `next`) is true in every reachable
     state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths. `longest` asks
-    for the most states in a row, on any path, at which a CTL formula is true: the answer is true when there
-    is such a number, which is its `length`, and false when some path stays there for ever.
+    for the maximum number of consecutive states, on any path, at which a CTL formula is true: the answer is true if
+    there is a maximum, which is its `length`, and false if some path stays there for ever.
     """
 
     kind: QueryKind
@@ -39,7 +39,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Task:
-    """A model and the questions to answer on it, in one go: they share the reachable states.
+    """A model and the questions to answer on it in one run: they share the reachable states.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ class Task:
 
     @property
     def required(self) -> int:
-        """How many of the queries are no side questions."""
+        """The number of required queries, which are no side questions."""
         return sum(not query.side for query in self.queries)
 
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit.
+    """The limits of one check: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit.
 
-    `of` are the limits that were given, where these are what is left of them: they are what messages speak of.
+    `of` are the original limits, if these are what is left of them; messages report the original ones.
     """
 
     seconds: float | None = None
@@ -82,29 +82,29 @@ class EngineLimits:
     of: EngineLimits | None = None
 
     def within(self, seconds: float | None) -> EngineLimits:
-        """A turn of so many seconds, which is a limit of its own."""
+        """Return the limits of a turn of this length, which is a limit of its own."""
         whole = self.seconds is not None and seconds is not None and seconds >= self.seconds
         return EngineLimits(seconds, self.memory_mb, self.of if whole else None)
 
     def seconds_left(self, begin: float) -> float | None:
-        """The seconds that are left of those from `begin` on, a moment of `time.monotonic`."""
+        """Return the seconds left, counted from `begin`, a moment of `time.monotonic`."""
         return None if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - begin))
 
     @property
     def time(self) -> str:
-        """The limit of time in words; empty if there is none."""
+        """The time limit in words; empty if there is none."""
         seconds = (self.of or self).seconds
         return "" if seconds is None else time_limit(seconds)
 
     @property
     def memory(self) -> str:
-        """The limit of memory in words; empty if there is none."""
+        """The memory limit in words; empty if there is none."""
         megabytes = (self.of or self).memory_mb
         return "" if megabytes is None else memory_limit(megabytes)
 
 
 def patience(seconds: float) -> float:
-    """How many seconds side questions get, after the others took `seconds`."""
+    """Return the seconds for side questions, after the required ones took `seconds`."""
     return max(2.0, 4 * seconds)
 
 
@@ -122,10 +122,10 @@ class RawTrace:
 
 
 class Reached(NamedTuple):
-    """How far an engine got with a query that it left undecided.
+    """The progress of an engine with a query that it left undecided.
 
-    `further`: it would have gone on with more time. `steps`: no run of up to so many steps (states of the model) makes
-    an `invar` query false; 0 where it does not know.
+    `further`: whether more time would help. `steps`: no run of up to this number of steps (states of the model) makes
+    an `invar` query false; 0 if unknown.
     """
 
     engine: str
@@ -141,10 +141,10 @@ class Reached(NamedTuple):
 class Answer:
     """The answer to one query.
 
-    `truth` is None when the query is undecided; then `reason` says which limit was met or what
-    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it; where it could
-    not be built, `reason` says why (`unshown`). `shortest` says that no shorter one does. `length` is the number that
-    a query of the kind `longest` asks for. `reached` says how far each engine got with what is undecided.
+    `truth` is None if the query is undecided; then `reason` names the limit that was met or the crash, with the
+    engine's last words. `trace` accompanies a false answer if one path shows it; if it could not be built, `reason` is
+    why (`unshown`). `shortest`: whether no shorter path shows it. `length` is the number that a query of the kind
+    `longest` asks for. `reached` is the progress of each engine with an undecided query.
     """
 
     truth: bool | None
@@ -156,30 +156,30 @@ class Answer:
 
     @property
     def depth(self) -> int:
-        """The most steps that a run can have of which an engine knows that none is a counterexample."""
+        """The maximum number of steps up to which no run is known to be a counterexample."""
         return max((each.steps for each in self.reached), default=0)
 
     @property
     def open(self) -> bool:
-        """Whether another engine may know more: it is undecided, or false and its trace could not be built."""
+        """Whether another engine may know more: the query is undecided, or false and its trace could not be built."""
         return self.truth is None or (self.truth is False and self.trace is None and bool(self.reason))
 
 
 def unshown(reason: str) -> Answer:
-    """The answer to a query that is false, when a limit was met or something crashed before there was a trace."""
+    """Return the answer to a false query whose trace could not be built, because of a limit or a crash."""
     return Answer(False, reason=f"no counterexample could be built: {reason}")
 
 
 def slowest_last(kinds: Sequence[str], first: int, last: int) -> list[int]:
-    """The order in which to decide queries of these kinds: LTL last, since its counterexamples may meet a limit."""
+    """Return the order in which to decide queries of these kinds: LTL last, since counterexamples may meet a limit."""
     return sorted(range(first, last), key=lambda index: kinds[index] == "ltl")
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The answers to a task, in the order of its queries, and what they cost.
+    """The answers to a task, in the order of its queries, and the cost.
 
-    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is what
+    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is how long
     the caller waited for it (without the start of a cold worker).
     """
 
@@ -193,7 +193,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class Availability:
-    """What `find_engines` says of one engine: its version when usable, else why it is not."""
+    """The availability of an engine (`find_engines`): its version if usable, else the reason."""
 
     name: str
     version: str = ""
@@ -203,7 +203,7 @@ class Availability:
 
     @property
     def usable(self) -> bool:
-        """Whether `get_engine(name)` will return it."""
+        """Whether `get_engine(name)` returns it."""
         return not self.reason
 
 
@@ -212,10 +212,10 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The name `get_engine` knows it by."""
+        """The name of the engine in `get_engine`."""
 
     def version(self) -> str:
-        """Name and version of what does the work."""
+        """Return the name and version of the program that does the work."""
 
     def check(self, task: Task, limits: EngineLimits = ...) -> TaskResult:
         """Answer every query of `task`.

@@ -32,10 +32,10 @@ from .output import read_answer, read_count, read_deadlock, read_length
 _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
 _SIDE = "side"
-_GLANCE = 0.1  # seconds between two looks at how far a task has come
+_GLANCE = 0.1  # seconds between two checks of the progress of a task
 _LONGEST_LINE = 59_000  # bytes of a formula; NuSMV cuts the lines of its scripts at 65536
 _NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
-# FALSE is true only where there is nothing that it could be false of.
+# FALSE is true only if there is no state or path of which it could be false.
 _NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
 _NO_PATH = re.compile(r"^-- specification +FALSE +is true", re.MULTILINE)
 _TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
@@ -47,16 +47,16 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _end_with_parent() -> None:
-    """In the child: be killed when the caller dies, however it dies (Linux)."""
+    """Have the child killed when the caller dies, however it dies (Linux)."""
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def find_executable(name: str) -> str | None:
-    """The path of an engine's executable, None if there is none.
+    """Return the path of an engine's executable, None if there is none.
 
-    Looked for in the environment variable (WORKBENCH_NUSMV, WORKBENCH_NUXMV; a path or a name on
-    PATH), in the folder of the running Python interpreter, and on PATH.
+    The search uses the environment variable (WORKBENCH_NUSMV, WORKBENCH_NUXMV; a path or a name on
+    PATH), the folder of the running Python interpreter, and PATH.
     """
     configured = os.environ.get(f"WORKBENCH_{name.upper()}")
     if configured:
@@ -67,7 +67,7 @@ def find_executable(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Finished:
-    """A process that has ended, what it printed, and what its commands wrote to files of their own."""
+    """The result of a process that has ended: its output, and the files written by its commands."""
 
     ending: Ending
     text: str
@@ -76,7 +76,7 @@ class Finished:
 
 
 class ExecutableEngine:
-    """NuSMV or nuXmv in batch mode.
+    """An engine that runs NuSMV or nuXmv in batch mode.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class ExecutableEngine:
         return f"{found[1]} {found[2]}"
 
     def version(self) -> str:
-        """Name and version, as the executable says them."""
+        """Return the name and version that the executable prints."""
         return self._version
 
     def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
@@ -166,14 +166,14 @@ class ExecutableEngine:
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
     def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: EngineLimits) -> Answer:
-        """Settle what a printed trace leaves open (`loops`: where it may loop to).
+        """Complete a printed trace with its loop (`loops`: the steps where it may start).
 
-        Where more than one step looks like the last, the loop may start at any of them. It starts where
+        If more than one step equals the last, the loop may start at any of them. It starts where
         the model, confined to the lasso, violates the formula.
         """
         if query.kind == "ctl" and answer.trace is not None and len(answer.trace.steps) == 1 and not loops:
-            # NuSMV has no path to show, and shows the initial state. It shows something all the same
-            # where one state is enough: for AG, and for a formula about the initial states themselves.
+            # NuSMV has no path to show, and shows the initial state. That is a counterexample only
+            # if one state is enough: for AG, and for a formula about the initial states themselves.
             one_is_enough = re.match(r"[\s(]*AG\b", query.formula) or not _TEMPORAL.search(query.formula)
             return answer if one_is_enough else Answer(False)
         if answer.trace is None or len(loops) < 2:
@@ -195,11 +195,11 @@ class ExecutableEngine:
         *,
         follow: Callable[[bytes], object] | None = None,
     ) -> Finished:
-        """Let the executable carry out a script in a folder with these files, within the limits.
+        """Run a script in a folder with these files, within the limits.
 
         Parameters
         ----------
-        follow: is given what it prints, line by line, of which nothing is lost when it is killed (where coreutils are
+        follow: receives the output, line by line; nothing is lost when the process is killed (if coreutils are
             installed).
         """
         prefix = [stdbuf, "-oL"] if follow and (stdbuf := shutil.which("stdbuf")) else []
@@ -225,7 +225,7 @@ class ExecutableEngine:
 
 
 class _Child:
-    """A process with a folder of its own, what it prints, and what it complains of."""
+    """A process with a folder of its own, its output, and its log."""
 
     def __init__(self, command: Sequence[str], files: dict[str, str], folder: str, log: IO[bytes]) -> None:
         self.folder, self.log = folder, log
@@ -247,12 +247,12 @@ class _Child:
 
     @property
     def status(self) -> int | None:
-        """How it ended; None before it did."""
+        """The exit status; None before the end."""
         return self._process.returncode
 
     @uninterruptible
     def end(self, *, now: bool) -> resource.struct_rusage:
-        """Wait for its end, or end it `now`; what it has used."""
+        """Wait for the process, or kill it `now`; return its resource usage."""
         self._pipe.close()
         if now:
             os.killpg(self.pid, signal.SIGKILL)
@@ -264,7 +264,7 @@ class _Child:
 @contextlib.contextmanager
 @uninterruptible
 def _start(command: Sequence[str], files: dict[str, str]) -> Iterator[_Child]:
-    """A process in a folder with these files; it ends with the block."""
+    """Start a process in a folder with these files; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
         child = _Child(command, files, folder, log)
         try:
@@ -280,7 +280,7 @@ def _restrict(pid: int, limits: EngineLimits) -> None:
     if limits.memory_mb is not None:
         wanted[resource.RLIMIT_DATA] = limits.memory_mb << 20
     if limits.seconds is not None:
-        # Wall-clock time is the caller's to watch; this is for a caller that was killed.
+        # The caller watches wall-clock time; this is for a caller that was killed.
         wanted[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):  # it may have ended already
@@ -289,9 +289,9 @@ def _restrict(pid: int, limits: EngineLimits) -> None:
 
 
 def _read(fd: int, deadline: Deadline, side: Path, follow: Callable[[bytes], object] | None = None) -> tuple[str, str]:
-    """All that comes from a pipe, and which limit came first, if one did.
+    """Return all output of a pipe, and the limit that was met, if any.
 
-    From the moment the file `side` is there, only side questions are left.
+    Once the file `side` exists, only side questions are left.
     """
     data = bytearray()
     poll = select.poll()
@@ -313,10 +313,10 @@ def _read(fd: int, deadline: Deadline, side: Path, follow: Callable[[bytes], obj
 
 
 def read_commands(*, watch: bool = False, order: bool = False) -> list[str]:
-    """The commands with which every script reads a model."""
+    """Return the commands with which every script reads a model."""
     return [
         "set on_failure_script_quits",
-        "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
+        "set keep_single_value_vars",  # otherwise such a variable is a DEFINE and missing from traces
         "set traces_show_defines" if watch else "unset traces_show_defines",
         f"read_model -i {MODEL_FILE}",
         "flatten_hierarchy",
@@ -325,12 +325,12 @@ def read_commands(*, watch: bool = False, order: bool = False) -> list[str]:
 
 
 def _write_script(task: Task) -> str:
-    """The commands that decide a task.
+    """Return the commands that decide a task.
 
     Each writes to a file of its own: standard output is buffered, and lost when the process is killed.
     """
     lines = [
-        "set dynamic_reorder",  # also with an order: nothing here can turn it on once a BDD has grown
+        "set dynamic_reorder",  # also with an order: no command here can turn it on once a BDD has grown
         *read_commands(watch=bool(task.watch), order=bool(task.order)),
         "build_model",
         f"echo -o {_OUTPUT}built yes",
@@ -353,13 +353,13 @@ def _write_script(task: Task) -> str:
 
 
 def _order_queries(task: Task) -> list[int]:
-    """The queries in the order in which they are decided."""
+    """Return the queries in the order in which they are decided."""
     kinds, required = [query.kind for query in task.queries], task.required
     return [*slowest_last(kinds, 0, required), *slowest_last(kinds, required, len(kinds))]
 
 
 def _select_trace(task: Task, answer: Answer, variables: str) -> Answer:
-    """The answer with a trace of VARs and what is watched only; `variables` is what `show_vars` printed."""
+    """Return the answer with a trace of VARs and watched names only; `variables` is the output of `show_vars`."""
     if answer.trace is None or not task.watch:
         return answer
     kept = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
@@ -368,7 +368,7 @@ def _select_trace(task: Task, answer: Answer, variables: str) -> Answer:
 
 
 def _commands(kind: str, formula: str, index: int) -> list[str]:
-    """What decides one query. The longest path inside a set is the longest one that leads out of it."""
+    """Return the commands for one query. The longest path inside a set is the longest one that leads out of it."""
     if kind != "longest":
         return [f'{_COMMANDS[kind]} -o {_OUTPUT}{index} -p "{formula}"']
     return [
@@ -378,11 +378,11 @@ def _commands(kind: str, formula: str, index: int) -> list[str]:
 
 
 def one_line(formula: str) -> str:
-    """A formula as a command takes it.
+    """Return a formula on one line, as a command takes it.
 
     Raises
     ------
-    EngineError: it does not fit into a command; FormulaTooLong if that is because of its length.
+    EngineError: the formula does not fit into a command; FormulaTooLong if that is because of its length.
     """
     text = " ".join(line.split("--")[0] for line in formula.splitlines())
     given = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}

@@ -1,6 +1,6 @@
-"""Fair lassos: a path and a loop that satisfies conditions of fairness, found with sets of states.
+"""Fair lassos: a path and a loop that satisfies fairness conditions, found with sets of states.
 
-Rule: this module knows sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a
+The rule of this module: it uses sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a
 `SymbolicGraph`.
 
 Source of `_find_core`: Kesten, Pnueli, Raviv, Algorithmic verification of linear temporal logic specifications, ICALP
@@ -19,7 +19,7 @@ States = Any
 
 @dataclass(frozen=True)
 class SymbolicGraph:
-    """What can be done with sets of states: their successors, their predecessors, and one state of a set."""
+    """The operations on sets of states: successors, predecessors, and the choice of one state."""
 
     post: Callable[[States], States]
     pre: Callable[[States], States]
@@ -28,12 +28,12 @@ class SymbolicGraph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """What a fair run does for ever.
+    """The fairness conditions of a run.
 
     Attributes
     ----------
-    justice: sets that it visits infinitely often.
-    compassion: pairs of sets: if it visits the first infinitely often, then the second, too.
+    justice: sets that the run visits infinitely often.
+    compassion: pairs of sets: if the run visits the first infinitely often, then also the second.
     """
 
     justice: Sequence[States] = ()
@@ -41,9 +41,9 @@ class Fairness:
 
 
 def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple[list[States], int | None]:
-    """A fair run from a state of `start`: its states, the last of which closes the loop, and where that begins.
+    """Return a fair run from a state of `start`: its states, the last of which closes the loop, and the loop's start.
 
-    No states and None if there is no such run. The way to the loop is a shortest one.
+    If there is no such run, return no states and None. The path to the loop is a shortest one.
     """
     core = _find_core(graph, _close(graph.post, start), fairness)
     if core.is_false():
@@ -60,7 +60,7 @@ def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple
 
 
 def _find_core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
-    """Those of the states that can go on among themselves, and so do what is fair; all of a fair loop is in it."""
+    """Return the states that can go on for ever fairly among themselves; every fair loop lies inside."""
     while True:
         before = states
         for goal in fairness.justice:
@@ -74,7 +74,7 @@ def _find_core(graph: SymbolicGraph, states: States, fairness: Fairness) -> Stat
 
 
 def _find_terminal(graph: SymbolicGraph, states: States) -> States:
-    """A strongly connected component that the states cannot leave: what `_find_core` promises comes true in it."""
+    """Return a terminal strongly connected component of the states, in which the promises of `_find_core` come true."""
     state = graph.pick(states)
     while True:
         ahead = _close(graph.post, state, states)
@@ -85,7 +85,7 @@ def _find_terminal(graph: SymbolicGraph, states: States) -> States:
 
 
 def _close(step: Callable[[States], States], states: States, within: States | None = None) -> States:
-    """What is reached from the states by any number of steps, `within` a set."""
+    """Return what is reached from the states by any number of steps, inside of `within`."""
     new = states
     while not new.is_false():
         new = step(new) & ~states
@@ -96,7 +96,7 @@ def _close(step: Callable[[States], States], states: States, within: States | No
 
 
 def _walk(graph: SymbolicGraph, start: States, goal: States, within: States | None = None) -> list[States]:
-    """The states of a shortest path from one set to another that can be reached from it."""
+    """Return the states of a shortest path from one set to another, which must be reachable."""
     layers, seen = [start], start
     while (hit := layers[-1] & goal).is_false():
         layer = graph.post(layers[-1]) & ~seen

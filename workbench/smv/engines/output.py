@@ -1,7 +1,7 @@
 """Reading what a NuSMV or nuXmv executable prints: verdicts, traces, counts, vacuity.
 
-Rule: a text may be cut anywhere, since its process may have been killed; only what it says for
-certain is taken from it.
+The rule of this module: a text may be cut off anywhere, since its process may have been killed; only what is certain
+is read from it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _DEADLOCK = re.compile(r"A deadlock state is:\n(.*?)\n#", re.DOTALL)
 
 
 def read_answer(text: str, complete: bool, reason: str = "") -> tuple[Answer, tuple[int, ...]] | None:
-    """The answer in what a query printed, and the possible loops of its trace; None if there is none.
+    """Return the answer that a query printed, and the possible loops of its trace; None if there is no answer.
 
-    The trace of a false answer comes last, so it is read where the text is `complete`; `reason` says why it is not.
+    The trace of a false answer comes last, so it is read only if the text is `complete`; `reason` is why it is not.
     """
     verdict = _VERDICT.search(text)
     if verdict is None:
@@ -36,10 +36,10 @@ def read_answer(text: str, complete: bool, reason: str = "") -> tuple[Answer, tu
 
 
 def read_trace(text: str) -> tuple[RawTrace, tuple[int, ...]] | None:
-    """The trace in a text, and all the steps that a loop may start at; None if there is none.
+    """Return the trace in a text, and all steps that its loop may start at; None if there is no trace.
 
-    Values that are not repeated are carried forward. The executable marks every step that looks like the last one; when
-    there are several, only one of them need be the start of the loop that it found.
+    Values that are not repeated are carried forward. The executable marks every step that equals the last one; if there
+    are several, only one of them need be the start of the loop that it found.
     """
     steps: list[dict[str, str]] = []
     loops: list[int] = []
@@ -65,15 +65,15 @@ def read_trace(text: str) -> tuple[RawTrace, tuple[int, ...]] | None:
 
 
 def read_count(text: str) -> int | None:
-    """The number of reachable states (exact up to 2**53, as the executables compute it)."""
+    """Return the number of reachable states (exact up to 2**53, as the executables compute it)."""
     found = _COUNT.search(text)
     return int(float(found[1])) if found else None
 
 
 def read_length(none: str, text: str) -> Answer:
-    """The answer to a `longest` query: what was printed of `AG !set`, and of the longest path out of the set.
+    """Return the answer to a `longest` query, from the outputs of `AG !set` and of the longest path out of the set.
 
-    The executables call it undefined where the set, or its complement, is empty.
+    The executables report "undefined" if the set, or its complement, is empty.
     """
     empty, found = _VERDICT.search(none), _LENGTH.search(text)
     if empty is None or found is None:
@@ -84,6 +84,6 @@ def read_length(none: str, text: str) -> Answer:
 
 
 def read_deadlock(text: str) -> str:
-    """The reachable state without successor that `check_fsm` reports, "" if it reports none."""
+    """Return the reachable state without successor that `check_fsm` reports; "" if it reports none."""
     found = _DEADLOCK.search(text)
     return ", ".join(line.strip() for line in found[1].splitlines()) if found else ""

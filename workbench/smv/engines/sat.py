@@ -1,9 +1,9 @@
-"""The engines `bmc` and `ic3`: NuSMV's and nuXmv's side that works with a SAT solver instead of BDDs.
+"""The engines `bmc` and `ic3`: the algorithms of NuSMV and nuXmv that use a SAT solver instead of BDDs.
 
-`bmc` unrolls the model step by step. Invariants are looked at from both sides, for a run to a bad state and for a
-proof by induction over that many steps; LTL formulas for a lasso and for a proof that there is none. `ic3` needs
-nuXmv. One process decides one query, since what these commands say goes to standard output only. A
-time limit that comes too early leaves the query undecided.
+`bmc` unrolls the model step by step. For invariants it searches both for a run to a bad state and for a
+proof by induction over that many steps; for LTL formulas, for a lasso and for a proof that there is none. `ic3` needs
+nuXmv. One process decides one query, since these commands print to standard output only. If a
+time limit comes too early, the query stays undecided.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .executable import ExecutableEngine, one_line, read_commands
 from .output import read_answer
 
 DEEPEST = 1000
-"""Most steps that a model is unrolled."""
+"""Maximum number of steps that a model is unrolled."""
 
 
 class Commands(NamedTuple):
-    """What an executable is asked, per kind of query; `{formula}` stands for the formula."""
+    """The commands of an executable, per kind of query; `{formula}` stands for the formula."""
 
     executable: str
     by_kind: Mapping[QueryKind, str]
@@ -66,7 +66,7 @@ class SatEngine:
         self.path = self._executable.path
 
     def version(self) -> str:
-        """Name and version of the executable, and the method."""
+        """Return the name and version of the executable, and the method."""
         return f"{self._executable.version()} ({self.name})"
 
     def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
@@ -112,13 +112,13 @@ class SatEngine:
 
 
 def _make_reached(engine: str, query: Query, steps: int) -> Reached:
-    """That no counterexample has so many steps; one of an LTL formula is a loop, longer runs of it are others."""
+    """Report that no counterexample has this length; for LTL that holds for loops only, not for longer runs."""
     text = f"no counterexample of up to {steps} steps"
     return Reached(engine, text, steps=steps if query.kind == "invar" else 0)
 
 
 def _follow(chunk: bytes) -> None:
-    """Report how many steps have been looked at."""
+    """Report how many steps have been explored."""
     if bounds := _BOUND.findall(chunk.decode(errors="replace")):
         report(f"runs of up to {int(bounds[-1]) + 1} steps")
 
@@ -128,7 +128,7 @@ _DONE = "workbench: done"
 
 
 def script(command: str, formula: str) -> str:
-    """The commands that decide one query."""
+    """Return the commands that decide one query."""
     setup = ["bmc_setup"] if "bmc" in command else []
     decide = [*setup, command.format(formula=one_line(formula)), 'echo ""', f'echo "{_DONE}"', "quit", ""]
     return "\n".join([*read_commands(), "build_boolean_model", *decide])

@@ -1,14 +1,14 @@
-"""The process that runs NuSMV: `main` serves jobs from a pipe, in a forked child that it watches.
+"""The process that runs NuSMV: `main` serves jobs from a pipe, in a forked child that it supervises.
 
 NuSMV keeps global state, exits the process on some errors, crashes on others and cannot be
-interrupted. So there are two processes. The *supervisor* has loaded NuSMV and never runs it; it
+interrupted. So there are two processes. The *supervisor* loads NuSMV and never runs it; it
 enforces the time limit and reports how a job ended. The *runner*, a fork of it, does the jobs one
-after the other, and resets NuSMV in between, which costs 2 ms. A runner that was killed, that died
-or that met an error is followed by a fresh fork (15 ms, mostly page faults), so no job ever sees
-what another one broke.
+after the other, and resets NuSMV in between, which costs 2 ms. A runner that was killed, died
+or met an error is followed by a fresh fork (15 ms, mostly page faults), so no job is affected
+by an earlier failure.
 
-The pipes carry frames. When the caller goes away its pipe ends, and with it both processes and the
-job that is running.
+The pipes carry frames. If the caller exits its pipe ends, and with it both processes and the
+running job.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _GROWTH_OF_A_RUNNER = 64.0  # MB; what a large job leaves behind would count aga
 def main() -> None:
     """Serve jobs from standard input on standard output until standard input ends."""
     requests, replies = 0, os.dup(1)
-    os.dup2(2, 1)  # what a library prints must not get between the frames
-    gc.disable()  # imports leave little behind, and looking for it would be a fifth of the start
-    # Imported here, not by a job: every runner inherits them.
+    os.dup2(2, 1)  # output of libraries must not get between the frames
+    gc.disable()  # imports leave little garbage, and collecting it would take a fifth of the start
+    # Import here, not in a job: every runner inherits the modules.
     from . import bindings, checker  # noqa: F401
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's: it decides what stops
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who decides what stops
     folder = tempfile.mkdtemp(prefix="workbench-")
     supervisor = _Supervisor(requests, replies)
     try:
         os.chdir(folder)
         bindings.start()
-        # The objects of the imports are here to stay: without this, collecting garbage is most of
+        # The objects of the imports are permanent: without this, garbage collection is most of
         # the cost of a reset, and copies every page that a runner shares with its supervisor.
         gc.freeze()
         gc.enable()
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 class _Supervisor:
-    """Has a runner, gives it jobs, and knows what became of them."""
+    """The owner of a runner, which gives it jobs and learns how they end."""
 
     def __init__(self, requests: int, replies: int) -> None:
         self._callers = (requests, replies)
@@ -81,7 +81,7 @@ class _Supervisor:
             self._runner, self._jobs, self._answers = fork_serving(_serve, self._log, self._callers)
 
     def kill(self) -> None:
-        """End the runner."""
+        """Kill the runner."""
         if self._runner:
             os.kill(self._runner, signal.SIGKILL)
             self._reap()
@@ -94,12 +94,12 @@ class _Supervisor:
         return os.waitstatus_to_exitcode(status), usage
 
     def serve(self, job: Frame) -> Frame:
-        """Let the runner do one job; report what it emitted and how it ended."""
+        """Let the runner do one job; return what it emitted and how it ended."""
         begin = time.monotonic()
         try:
             write_frame(self._jobs, job)
             frames, ended = self._listen(Deadline(job["seconds"]))
-        except BrokenPipeError:  # somebody has killed it
+        except BrokenPipeError:  # the runner was killed from outside
             frames, ended = [], ""
         done = frames.pop() if frames and "done" in frames[-1] else None
         reply: Frame = {"frames": frames, "ended": ended, "wall_seconds": time.monotonic() - begin}
@@ -128,20 +128,20 @@ class _Supervisor:
                 fresh = take_frames(buffer)
                 frames += fresh
                 for frame in fresh:
-                    if "depth" in frame or "deciding" in frame:  # how far it is, for who waits
+                    if "depth" in frame or "deciding" in frame:  # progress, for the caller
                         write_frame(self._callers[1], frame)
                 if any(frame.get("phase") == "side" for frame in fresh):
                     deadline.begin_side_questions()
                 if not data or (frames and "done" in frames[-1]):
                     return frames, ""
-            elif ready:  # no second job comes before the reply: the caller has gone
+            elif ready:  # no second job comes before the reply: the caller has exited
                 sys.exit(0)
             else:
                 return frames, deadline.limit
 
 
 def _serve(jobs: int, answers: int) -> None:
-    """Do jobs until one goes wrong."""
+    """Do jobs until one fails."""
     from . import bindings
 
     base_mb = resident_mb()
@@ -160,11 +160,11 @@ def _serve(jobs: int, answers: int) -> None:
         write_frame(answers, done | {"peak_mb": read_peak_mb()})
         if retires:
             os._exit(0)
-        bindings.reset()  # after the answer: nobody waits for it
+        bindings.reset()  # after the answer, which has been sent
 
 
 def _run(job: Frame, answers: int) -> bool:
-    """Do one job; False when its text was at fault, and NuSMV may be in any state."""
+    """Do one job; return False if its text was defective, since NuSMV may then be in any state."""
     from . import checker
     from .ending import RejectedError
 
@@ -179,7 +179,7 @@ def _run(job: Frame, answers: int) -> bool:
             checker.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
     except RejectedError as error:
         if error.printed and out_of_memory(os.pread(2, _LOG_TAIL, 0).decode(errors="replace")):
-            raise MemoryError from error  # NuSMV takes the want of memory for a fault of the text
+            raise MemoryError from error  # NuSMV reports a lack of memory as a defect of the text
         emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
         return False
     return True
