@@ -1,1 +1,1 @@
-"""Verification: what is asked of pipelines, how it is decided, and what is answered."""
+"""Verification: properties of pipelines, the engines that decide them, and the answers."""
