@@ -92,7 +92,7 @@ ROWS = (
     _rules("capacity", "what columns hold", "capacities.capacities", "no rule looks for events"),
     _rules("effects", "what one event causes", "capacities.effects"),
 )  # fmt: skip
-"""Every analysis, in the order in which they are reported."""
+"""All analyses, in the order in which they are reported."""
 
 
 def analyses(of: Subject) -> dict[str, AnalysisRow]:

@@ -23,7 +23,7 @@ class GivenUp(Exception):
 
 @dataclass(kw_only=True)
 class Most:
-    """What is known of the maximum of a quantity.
+    """The knowledge about the maximum of a quantity.
 
     Attributes
     ----------

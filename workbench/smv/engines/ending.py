@@ -54,7 +54,7 @@ def out_of_memory(log: str) -> bool:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended.
+    """The end of a process.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from workbench.verify.finding import Finding
 
 
 class Overflows(StrEnum):
-    """When a queue overflows."""
+    """The circumstances in which a queue overflows."""
 
     NEVER = "never"
     NOT_FIRST = "never before another queue does"

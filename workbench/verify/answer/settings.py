@@ -27,7 +27,7 @@ GROWING = 5.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How to make a check.
+    """The settings of a check.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Settings:
         return Integer(int(self.n), Overflowing(self.integers))
 
     def fit(self, *programs: Program, syntax: PropertySyntax | None = None) -> Settings:
-        """Return settings with the N and floats that these programs and a property need, unless the user chose them."""
+        """Return settings with the N and floats that programs and a property need, unless the user chose them."""
         n, floats = numbers_for(programs, syntax)
         found = replace(self, floats=floats) if self.floats is None else self
         while isinstance(self.n, Adjustable):

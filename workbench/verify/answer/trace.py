@@ -54,7 +54,7 @@ class Trace:
     steps: tuple[TraceStep, ...]
     loop: int | None = None
     shows: str = ""
-    """What the last step (or the loop) shows."""
+    """The fact that the last step (or the loop) shows."""
     shortest: bool = False
     """Whether no shorter run shows it."""
     replay: str = ""

@@ -62,7 +62,7 @@ def worst_exit_code(codes: Iterable[int]) -> int:
 
 
 class Reliance(StrEnum):
-    """How reliable a verdict is in one respect, according to its examination."""
+    """The reliability of a verdict in one respect, according to its examination."""
 
     CONFIRMED = "confirmed"
     WEAK = "weak"
@@ -209,7 +209,7 @@ class Verdict(Displayed):
 
     @builtins.property  # the class has a field of that name
     def rests_on(self) -> tuple[str, ...]:
-        """One sentence per assumption or bound the outcome depends on, most important first."""
+        """The sentences of the assumptions and bounds the outcome depends on, most important first."""
         return tuple(each.text for each in self.grounds if each.text)
 
     @builtins.property
@@ -231,7 +231,7 @@ class Verdict(Displayed):
 
     @builtins.property
     def advice(self) -> tuple[str, ...]:
-        """What to try next if the property was not decided: two or three hints."""
+        """Two or three hints on what to try next, if the property was not decided."""
         if self.outcome is not Outcome.UNKNOWN or self.problem is None:
             return ()
         from workbench.verify.answer.advice import advise  # which knows problems

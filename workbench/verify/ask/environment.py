@@ -64,7 +64,7 @@ ARRIVALS: dict[Arrivals, ArrivalsRow] = {
         lambda chosen, names, _: [chosen.choice(names)], single=True,
     ),
 }  # fmt: skip
-"""Every pattern of arrivals."""
+"""All patterns of arrivals."""
 
 
 @dataclass(frozen=True)

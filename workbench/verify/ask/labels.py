@@ -58,7 +58,7 @@ class Labels(Evaluator):
         return guarded
 
     def somewhere(self, e: s.Expression) -> Term:
-        """Return the condition of a `never` or `can`; a composite, or a pipe that is not Boolean, means an event."""
+        """Return the condition of a `never` or `can`; composites and pipes that are not Boolean stand for events."""
         pipe = self._find_pipe(e)
         return self._satisfy(e) if pipe is None else self.system.pipes[pipe].present
 

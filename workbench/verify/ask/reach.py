@@ -1,4 +1,4 @@
-"""How far the numbers of a pipeline must reach, so that its comparisons can come out both ways.
+"""The reach of numbers in a pipeline that lets its comparisons come out both ways.
 
 The rule of this module: propagate from the comparisons back to the inputs, and from there forward to what is
 computed. Beyond the reach, whether a number makes a comparison true depends at most on its remainder.
@@ -47,7 +47,7 @@ class NumberReach(NamedTuple):
 
     @property
     def whole(self) -> NumberReach:
-        """The same numbers, all distinguished."""
+        """A reach of the same numbers, all distinguished."""
         return NumberReach(self.low, self.top)
 
     def shift(self, by: float) -> NumberReach:

@@ -47,7 +47,7 @@ from workbench.verify.most import Counted, GivenUp, Most, find_most
 
 @dataclass(kw_only=True)
 class QueueMost(Most):
-    """What is known of the maximum length of one queue.
+    """The knowledge about the maximum length of one queue.
 
     Attributes
     ----------

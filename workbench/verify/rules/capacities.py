@@ -61,7 +61,7 @@ further event of the stream adds."""
 
 @dataclass(kw_only=True)
 class RuleMost(Most):
-    """What is known of the maximum that rules hold or cause, and how to measure it and ask about it.
+    """The knowledge about the maximum that rules hold or cause, and how to measure it and ask about it.
 
     Attributes
     ----------

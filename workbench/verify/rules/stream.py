@@ -116,7 +116,7 @@ class RuleStream:
 
     @property
     def confirmed(self) -> tuple[str, ...]:
-        """What finds the meaning of the rules: `meaning`, and the engines that accept the rules and agree."""
+        """The names of `meaning`, and of the engines that accept the rules and agree with it."""
         return ("meaning", *(name for name in ENGINES if name not in self.unconfirmed))
 
     def differs_from(self, other: RuleStream) -> bool:

@@ -37,7 +37,7 @@ from workbench.verify.rules.subject import RuleSubject, slice_difference
 
 @dataclass(frozen=True)
 class Variation:
-    """How to compare rules with variants of them.
+    """A way to compare rules with variants of them.
 
     Attributes
     ----------

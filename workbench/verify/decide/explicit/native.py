@@ -62,7 +62,7 @@ def compile_steps(space: Space) -> MachineCode:
 
 
 def _write_loops(space: Space, function: Any) -> None:
-    """The two loops of `expand`: over states, as many as a vector has lanes together, and over moves.
+    """Write the two loops of `expand`: over states, as many as a vector has lanes together, and over moves.
 
     Values that depend on the states only are computed before the loop over moves (`early`).
     """
