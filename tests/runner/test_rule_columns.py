@@ -119,8 +119,8 @@ def read(given, time_unit, late, bad_rows, keep=True, several=False):
     Parameters
     ----------
     keep: whether it is no error to come too late.
-    several: whether it is several logs: how far the others have been read when one fails, or when a row of one comes too
-        late, is left open.
+    several: whether it is several logs: how far the others have been read when one fails, or a row comes too late, is
+        left open.
     """
     lates: list[Any] = []
     clock, reporter, told = Clock("time", time_unit, late), Reporter(), list[Any]()

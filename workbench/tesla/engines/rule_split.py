@@ -40,7 +40,7 @@ class TimeSplit:
     def overlap(self) -> int:
         """The time before a slice from which events are repeated.
 
-        If rules read composites, all effects of the events that a slice refers to must be complete, as they have numbers.
+        If rules read composites, all effects of the events that a slice refers to must be complete: they are numbered.
         """
         return self.reach + (self.named if self.fed else 0)
 
