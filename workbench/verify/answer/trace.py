@@ -98,7 +98,7 @@ class Trace:
         return self.replay.startswith("model gap")
 
     def to_json(self) -> dict[str, Any]:
-        """Everything needed to show the run, as plain data (docs/explanation/counterexamples.md has the schema)."""
+        """Return all data needed to show the run, as JSON data (docs/explanation/counterexamples.md has the schema)."""
         pipes = self.pipe_of_queue
         flat = flatten(self.pipeline) if self.pipeline else None
         steps = [
