@@ -1,6 +1,6 @@
 """The aggregate `MEDIAN`.
 
-Source: `percentile_cont(0.5)` of SQL:2003: where the number of values is even, the mean of the two in the middle.
+Source: `percentile_cont(0.5)` of SQL:2003: for an even number of values, the mean of the two in the middle.
 """
 
 import math

@@ -1,11 +1,11 @@
-"""A cache of answers: how many rows it may hold, and who may ask it at once.
+"""Caches of answers: their capacity in rows, and their use by several threads.
 
 The rule of this module: a cache knows keys, answers and their sizes in rows, and nothing of rules or databases.
 
-Several threads may ask one cache. `fetch` takes no lock: it looks into one dict, which the interpreter does atomically,
-and what it finds is right whatever happens beside it, as an answer is never changed. What it writes down for the policy
-are single attributes of one entry (or of an `OrderedDict`, which is one step, too): where two threads write at once one
-may be lost, and then another answer is given up than else, and no other one is told. `store` comes after a query, and
+Several threads may share a cache. `fetch` takes no lock: it reads one dict, which is atomic in the interpreter, and the
+answer is right in any case, as answers never change. Its notes for the policy are single attributes of one entry (or
+of an `OrderedDict`, also one step): if two threads write at once, a note may be lost, and another answer may be
+evicted, but no answer is ever wrong. `store` follows a query, and
 takes the lock of this one cache.
 """
 
@@ -18,21 +18,21 @@ from threading import Lock
 from typing import Any
 
 SIZED = 1000
-"""Answers that are looked at to tell how many bytes all take."""
+"""Maximum number of answers from which the size in bytes is estimated."""
 
 
 class FactCache:
-    """Remembers what has been answered; the database stands behind it. This one gives nothing up; policies do.
+    """A cache of answers from a database. This class never evicts; policies do.
 
     Parameters
     ----------
-    capacity: rows of all answers that it keeps, at most.
+    capacity: the maximum number of rows of all answers.
 
     Attributes
     ----------
-    entries: what is kept, by the key that it is found by.
-    rows: of the answers that it keeps.
-    stored: how many answers have been kept; not counted are those that a change has emptied it of.
+    entries: the cached answers, by the key under which they are found.
+    rows: the number of rows of all cached answers.
+    stored: the number of answers stored so far, without those that a change removed.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -41,22 +41,22 @@ class FactCache:
         self.entries: dict[Hashable, CachedAnswer] = {}
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether the answer is kept; asking for it is no request."""
+        """Whether an answer is cached; this does not count as a request."""
         return key in self.entries
 
     def answers(self) -> Collection[Any]:
-        """All that are kept."""
+        """Return all cached answers."""
         return [entry.answer for entry in list(self.entries.values())]
 
     @property
     def size(self) -> int:
-        """About how many bytes the answers take: as the first of them do."""
+        """The estimated size of all answers in bytes, by that of the first ones."""
         answers = self.answers()
         some = list(islice(answers, SIZED))
         return sum(map(_size, some)) * len(answers) // max(1, len(some))
 
     def fetch(self, key: Hashable) -> Any:
-        """What was answered; None where that is not known."""
+        """Return a cached answer; None if there is none."""
         entry = self.entries.get(key)
         if entry is None:
             return None
@@ -64,12 +64,12 @@ class FactCache:
         return entry.answer
 
     def store(self, key: Hashable, answer: Any, size: int, cost: float = 1.0) -> None:
-        """Remember an answer.
+        """Store an answer.
 
         Parameters
         ----------
-        size: its rows, 1 at least.
-        cost: what it takes to ask again, in any unit.
+        size: its rows, at least 1.
+        cost: the cost of querying it again, in any unit.
         """
         with self.lock:
             if size <= self.capacity and key not in self:
@@ -77,7 +77,7 @@ class FactCache:
                 self.stored += 1
 
     def keep(self, entry: CachedAnswer) -> None:
-        """Make room for an answer that is not there and is not too large, and keep it, as the policy has it."""
+        """Store an answer that is new and not too large, after evicting others as the policy requires."""
         while self.rows + entry.size > self.capacity:
             self.evict()
         self.rows += entry.size
@@ -85,34 +85,34 @@ class FactCache:
         self.mark_kept(entry)
 
     def mark_kept(self, entry: CachedAnswer) -> None:
-        """Write down a new entry; a dict has it at its end already."""
+        """Note a new entry for the policy; a dict has it at its end already."""
 
     def evict(self) -> None:
-        """Give up an answer."""
+        """Evict an answer."""
         raise NotImplementedError
 
     def forget(self, key: Hashable) -> None:
-        """The answer that is found by this key is no longer kept."""
+        """Remove the answer with a key."""
         self.rows -= self.entries.pop(key).size
 
     def clear(self) -> None:
-        """Nothing is known any more."""
+        """Remove all answers, as the database has changed."""
         with self.lock:
             self.stored -= len(self.entries)
             self.rows = 0
             self.empty()
 
     def empty(self) -> None:
-        """Forget all answers."""
+        """Remove all entries."""
         self.entries.clear()
 
 
 class CachedAnswer:
-    """An answer, and what policies write down about it.
+    """A cached answer with the notes of policies.
 
     Attributes
     ----------
-    hits: how often it was asked for, as far as the policy counts.
+    hits: the number of requests, if the policy counts them.
     """
 
     __slots__ = ("answer", "cost", "hits", "key", "newer", "older", "since", "size", "stamp")

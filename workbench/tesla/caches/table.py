@@ -1,7 +1,7 @@
-"""The table of the policies of caches, and how a run has its answers cached.
+"""The table of cache policies, and the caching of a run.
 
 The rule of this module: a policy is one file in `tesla/caches/policies`, or in the folder `cache_policies` of an
-extension, with a `ROW`, and is called like its file.
+extension, with a `ROW`, and has the name of its file.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 POLICIES = "workbench.tesla.caches.policies"
 ROWS = 100_000
-"""Of all answers of a predicate that are kept, where nobody says another number."""
+"""Default capacity of a cache, in rows."""
 
 
 @dataclass(frozen=True)
 class CachePolicy:
-    """One policy.
+    """A policy of caches.
 
     Attributes
     ----------
-    name, what: what it is called, and which answers it gives up, in a line.
-    make: a cache of so many rows.
-    rank: its place among the others.
+    name, what: its name, and which answers it evicts, in a line.
+    make: creates a cache of a capacity in rows.
+    rank: its position in lists.
     """
 
     name: str
@@ -42,30 +42,30 @@ class CachePolicy:
 
 @functools.cache
 def cache_policies() -> Mapping[str, CachePolicy]:
-    """The policies by name, in the order in which they are shown."""
+    """Return the policies by name, in the order of lists."""
     return rows(POLICIES)
 
 
 def cache_policy_names() -> list[str]:
-    """Their names, none of them imported."""
+    """Return the names of the policies, without importing them."""
     return list(files(importlib.import_module(POLICIES).__path__))
 
 
 def fact_cache(policy: str, capacity: int = ROWS) -> FactCache:
-    """A cache of so many rows; InputError where there is no such policy."""
+    """Create a cache of a capacity in rows; InputError if the policy does not exist."""
     refuse_unknown("policy of a cache", policy, cache_policies())
     return cache_policies()[policy].make(capacity)
 
 
 @dataclass(frozen=True)
 class FactCaching:
-    """How a run has its answers cached.
+    """The caching of answers in a run.
 
     Attributes
     ----------
-    policy: by its name.
-    rows: of the answers that a cache keeps, at most.
-    shared: whether all predicates have one cache, else each has its own; those that ask the same are one.
+    policy: the name of the policy.
+    rows: the capacity of a cache in rows.
+    shared: whether all predicates share one cache; otherwise each query has its own.
     """
 
     policy: str
@@ -78,6 +78,6 @@ class FactCaching:
             raise InputError(f"a cache cannot have {self.rows} rows", hint="leave the cache out")
 
     def caches(self) -> Callable[[object], FactCache]:
-        """The cache of each query of one run."""
+        """Return a function from the queries of one run to their caches."""
         one = fact_cache(self.policy, self.rows)
         return lambda _: one if self.shared else fact_cache(self.policy, self.rows)

@@ -1,6 +1,6 @@
-"""What keeps an event or a fact from being selected, and what stops a match that has found all its events.
+"""Hindrances: reasons why an event or a fact is not selected, or why a complete match does not emit.
 
-The rule of this module: a hindrance is true by itself.
+The rule of this module: each hindrance is true by itself.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
 
 CONSTRAINT, WINDOW, MATCH, CONSUMED = "constraint", "window", "match", "consumed"
-"""Of one event: it does not satisfy a constraint, is outside, is in the match already, is selected no more."""
+"""Hindrances of an event: it violates a constraint, is outside the window, already in the match, or consumed."""
 NOT, ABSENT, CLOCK, WHERE, LIMIT, PAUSE = "not", "absent", "clock", "where", "limit", "at most once"
 VALUE, POLICY = "value", "policy"
-"""Of a match: other values are emitted than those asked for; `first` or `last` has taken something else."""
+"""Hindrances of a match: it emits other values than those asked for; `first` or `last` selected another event."""
 LOOKED_AT, LEAST_LOOKED_AT = 20_000, 500
-"""Events of a type, the nearest to a window, that are compared, before it, in it and behind it; and for each match."""
+"""Maximum number of events compared before, in and behind a window; and the minimum for each of several matches."""
 MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
 class Hindrance:
-    """One thing that has stopped a match, or keeps an event from being in one.
+    """A reason why a match stopped, or an event is not in one.
 
     Attributes
     ----------
-    kind: see above.
-    text: what it is, to be read.
-    condition: the constraint, or the condition of `where`.
-    events: the numbers of the events that it names.
-    lacking: of a window of time, by how much it is missed; of one by count, by how many places.
+    kind: one of the kinds above.
+    text: a description for the user.
+    condition: the violated constraint, or condition of `where`.
+    events: the numbers of the events in the text.
+    lacking: for a window, the distance by which it is missed, in time, or in events for a window by count.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Hindrance:
 
 @dataclass(frozen=True)
 class NearCandidate:
-    """An event, or a fact, that is not selected, and why."""
+    """An event or fact that is not selected, with the reasons."""
 
     fit: Fit
     hindrances: tuple[Hindrance, ...]
@@ -55,13 +55,13 @@ class NearCandidate:
 
 @dataclass(frozen=True)
 class Nearest:
-    """What came nearest to a predicate that nothing satisfies.
+    """The nearest candidates for a predicate that nothing satisfies.
 
     Attributes
     ----------
-    looked: how many events or facts of the type were compared.
-    left: how many there are beside, further away.
-    near: those that fail least, the nearest first.
+    looked: the number of events or facts that were compared.
+    left: the number of others, which are further away.
+    near: those with the fewest failures, the nearest first.
     """
 
     looked: int
@@ -70,14 +70,14 @@ class Nearest:
 
 
 def failing_constraints(view: RuleView, place: int, selected: Selected, own: Attributes) -> tuple[Hindrance, ...]:
-    """The constraints of the part at a place that an event or a fact does not satisfy."""
+    """Return the constraints of the part at a place that an event or a fact violates."""
     part = view.rule.parts[place]
     selected = with_parameters(part, selected, own)
     return failing_conditions(CONSTRAINT, explain_conditions(part.constraints, selected, own))
 
 
 def failing_conditions(kind: str, conditions: Sequence[SeenCondition]) -> tuple[Hindrance, ...]:
-    """Those that are not true."""
+    """Return the conditions that are not true, as hindrances."""
     return tuple(
         Hindrance(kind, f"{each.text}: {each.values} is {format_value(each.result)}", each)
         for each in conditions
@@ -89,11 +89,11 @@ def failing_conditions(kind: str, conditions: Sequence[SeenCondition]) -> tuple[
 
 
 def candidates_near(view: RuleView, place: int, selected: Selected, among: int = 1) -> Nearest:
-    """What came nearest to the predicate at a place, which nothing satisfies; or to an aggregate, and is not in it.
+    """Return the nearest candidates for the predicate at a place, which nothing satisfies, or for an aggregate.
 
     Parameters
     ----------
-    among: so many partial matches share what is looked at.
+    among: the number of partial matches that share the limit on comparisons.
     """
     part = view.rule.parts[place]
     most = max(LEAST_LOOKED_AT, LOOKED_AT // among)
@@ -110,7 +110,7 @@ def candidates_near(view: RuleView, place: int, selected: Selected, among: int =
 
 
 def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full: bool = False) -> Sequence[Hindrance]:
-    """What keeps an event or a fact from being a candidate; constraints with their values only where all is told."""
+    """Return the reasons why an event or a fact is no candidate; constraints with their values if `in_full`."""
     part = view.rule.parts[place]
     found = [] if fit.event is None else list(_of_event(view, place, selected, fit.event))
     if in_full:
@@ -121,7 +121,7 @@ def _fails(view: RuleView, place: int, selected: Selected, fit: Fit, *, in_full:
 
 
 def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[list[int], int]:
-    """The numbers of the events of a type around a window, but for the trigger, and how many are further away."""
+    """Return the events of a type around a window, except the trigger, and the number of those further away."""
     part = view.rule.parts[place]
     window = view.window(place, selected)
     assert window is not None
@@ -135,7 +135,7 @@ def _around(view: RuleView, place: int, selected: Selected, most: int) -> tuple[
 
 
 def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
-    """What keeps an event from being a candidate, whatever its values."""
+    """Yield the reasons why an event is no candidate, apart from its values."""
     yield from _outside(view, place, selected, event)
     if not isinstance(view.rule.parts[place], t.Predicate):
         return
@@ -149,7 +149,7 @@ def _of_event(view: RuleView, place: int, selected: Selected, event: Occurrence)
 
 
 def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) -> Iterator[Hindrance]:
-    """That an event lies outside of the window of a part, and how far."""
+    """Yield a hindrance if an event lies outside the window of a part, with its distance."""
     window = view.rule.parts[place].window
     inside = in_window(window, event, selected, view.record.compat)
     if inside and event.number < view.trigger.number:
@@ -171,7 +171,7 @@ def _outside(view: RuleView, place: int, selected: Selected, event: Occurrence) 
 
 
 def _beside(view: RuleView, window: t.EventWindow, written: str, anchor: Occurrence, event: Occurrence) -> Hindrance:
-    """That an event lies before `within` or behind it."""
+    """Make the hindrance for an event before or behind a `within` window."""
     ago = anchor.number - event.number if window.counts_events else anchor.time - event.time
     unit = "events" if window.counts_events else ""
     least, most = window.near, window.far
@@ -190,7 +190,7 @@ def _far(view: RuleView, lacking: int) -> str:
 
 
 def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
-    """How far an event is from where it should be, the newest first."""
+    """Return the distance of an event from its window, with ties by age, newest first."""
     away = [abs(each.lacking) for each in failed if each.lacking is not None]
     return sum(away), -fit.number if fit.event is not None else fit.number
 
@@ -199,7 +199,7 @@ def _distance(failed: Sequence[Hindrance], fit: Fit) -> tuple[int, int]:
 
 
 def explain_refuting(view: RuleView, place: int, fits: Sequence[Fit], *, absent: bool = False) -> Hindrance:
-    """That something came which must not."""
+    """Make the hindrance that forbidden events or facts exist."""
     fact, part = view.is_fact(view.rule.parts[place]), view.rule.parts[place]
     named = ", ".join(str(each.number + 1) if fact else view.order.label(each.number) for each in fits[:MOST_NEAR])
     more = f" and {len(fits) - MOST_NEAR:,} more" if len(fits) > MOST_NEAR else ""

@@ -1,6 +1,6 @@
-"""The total order of a run: all its events at their places, those from outside and composites.
+"""The total order of a run: all its events by number, both external ones and composites.
 
-The rule of this module: of a long run there are columns, and an event is made when somebody asks for it.
+The rule of this module: a long run is stored as columns, and an event is created on demand.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from workbench.tesla.rule_set import RuleSet
 
 @dataclass(frozen=True)
 class TriggerOutcome:
-    """When a rule has decided what comes of a trigger, and the composites that came of it, by their numbers.
+    """The decision of a rule about a trigger: its time in the order, and the numbers of the composites.
 
     Attributes
     ----------
-    before: all events with smaller numbers had been processed, or were the trigger.
+    before: the number below which all events had been processed, or were the trigger.
     """
 
     trigger: int
@@ -32,12 +32,12 @@ class TriggerOutcome:
 
 
 class EventOrder:
-    """All events of a run; an event's place is its number, from 0 on.
+    """All events of a run, each with its number in the total order, from 0 on.
 
     Parameters
     ----------
-    rules: those that ran.
-    given: the events from outside, in their order.
+    rules: the rules of the run.
+    given: the external events, in their order.
     made: the composites, with their numbers and sources, in the order of publication.
     """
 
@@ -66,11 +66,11 @@ class EventOrder:
     # --- events -----------------------------------------------------------------------------------------
 
     def event(self, number: int) -> Occurrence:
-        """The event at a place."""
+        """Return the event with a number."""
         return self.events([number])[0]
 
     def events(self, numbers: Iterable[int]) -> list[Occurrence]:
-        """The events at some places."""
+        """Return the events with these numbers."""
         import numpy as np
 
         wanted = [int(each) for each in numbers]
@@ -83,7 +83,7 @@ class EventOrder:
         return [self._occurrences[each] for each in wanted]
 
     def of_type(self, type: str, first: int, last: int) -> Any:
-        """The numbers of the events of a type from one place to before another, an array."""
+        """Return the numbers of the events of a type from one number to before another, as an array."""
         import numpy as np
 
         found = self._of_type.get(type)
@@ -93,7 +93,7 @@ class EventOrder:
         return found[begin:end]
 
     def at(self, time: int, side: str = "left") -> int:
-        """The place of the first event that is not before a time, or, on the right side, that is behind it."""
+        """Return the number of the first event at or after a time, or strictly after it for the side `right`."""
         import numpy as np
 
         return int(np.searchsorted(self.times, time, side=side))  # type: ignore[call-overload]
@@ -101,19 +101,19 @@ class EventOrder:
     # --- names ------------------------------------------------------------------------------------------
 
     def label(self, number: int) -> str:
-        """What an event is called: a row of the log by its number, from 1 on; a composite `#3` by its id."""
+        """Return the label of an event: the number of a row of the log, from 1 on; `#3` for a composite by its id."""
         return f"{'#' if self.composite[number] else ''}{self._place[number] + 1}"
 
     def row(self, number: int) -> int:
-        """The place of a row of the log among them, from 0 on."""
+        """Return the index of a row of the log, from 0 on, for an event's number."""
         return int(self._place[number])
 
     def of_row(self, row: int) -> int:
-        """The number of a row of the log, which is counted from 1 on; InputError where there is none."""
+        """Return the number of a row of the log, counted from 1; InputError if it does not exist."""
         return self._find_number(row, 0, "event", "the log has")
 
     def of_id(self, id: int) -> int:
-        """The number of a composite, of which its id is known; InputError where there is none."""
+        """Return the number of the composite with an id; InputError if it does not exist."""
         return self._find_number(id, 1, "composite", "there are")
 
     def _find_number(self, place: int, inside: int, what: str, there: str) -> int:
@@ -126,7 +126,7 @@ class EventOrder:
 
     @cached_property
     def _sources(self) -> tuple[Any, Any]:
-        """The sources of all composites, one after the other, and where those of each begin."""
+        """The concatenated sources of all composites, and the start of those of each."""
         import numpy as np
 
         made = self._blocks[1]
@@ -139,14 +139,14 @@ class EventOrder:
         return found
 
     def sources(self, number: int) -> list[int]:
-        """The numbers of the events in the match of a composite, in the order of the predicates."""
+        """Return the numbers of the events in the match of a composite, in the order of the predicates."""
         found, starts = self._sources
         place = self._place[number]
         numbers: list[int] = found[starts[place] : starts[place + 1]].tolist()
         return numbers
 
     def users(self, number: int) -> list[int]:
-        """The composites in whose matches an event is bound."""
+        """Return the composites in whose matches an event is bound."""
         import numpy as np
 
         found, starts = self._sources
@@ -154,11 +154,11 @@ class EventOrder:
         return [int(each) for each in self._numbers[1][np.unique(hits)]]
 
     def outcomes(self, rule: int) -> Sequence[TriggerOutcome]:
-        """What a rule has decided, where something came of it, in the order of that."""
+        """Return the decisions of a rule with composites, in their order."""
         return self._outcomes[rule]
 
     def decided(self, rule: int, trigger: int) -> TriggerOutcome | None:
-        """What a rule has decided about a trigger; None where nothing came of it."""
+        """Return the decision of a rule about a trigger; None if there was no composite."""
         return self._by_trigger.get((rule, trigger))
 
     @cached_property
@@ -185,11 +185,11 @@ class EventOrder:
     # --- deadlines --------------------------------------------------------------------------------------
 
     def find_judgement(self, rule: int, trigger: Occurrence) -> int:
-        """The number of the first event that had not been processed when the deadline of a trigger was judged.
+        """Return the number of the first event that had not been processed when the deadline of a trigger was judged.
 
-        What told something says when it was judged by the places of its composites; what told nothing was judged
-        between those. Deadlines of one time are judged by rule and trigger; what the first has caused may bring
-        deadlines of the same time, which take their places among those that are left.
+        If composites were emitted, their numbers show when the deadline was judged; otherwise it was judged
+        between such deadlines. Deadlines of one time are judged by rule and trigger; the effects of the first may add
+        deadlines of the same time, which are sorted among the remaining ones.
         """
         deadline = trigger.time + self.rules.rules[rule].timeout
         end = self.at(deadline, "right")
@@ -212,7 +212,7 @@ class EventOrder:
         return cursor
 
     def _due(self, deadline: int, first: int, last: int) -> list[tuple[int, int]]:
-        """The rules and triggers whose deadline is a time; the triggers from one place to before another."""
+        """Return rules and triggers with a deadline at a time, with triggers from one number to before another."""
         found = list[tuple[int, int]]()
         for number, rule in enumerate(self.rules.rules):
             if rule.absence is not None:
@@ -223,7 +223,7 @@ class EventOrder:
 
 
 def emitting(rules: RuleSet, type: str) -> list[int]:
-    """The places of the rules that emit a type; InputError where there is none."""
+    """Return the positions of the rules that emit a type; InputError if there are none."""
     found = [i for i, rule in enumerate(rules.rules) if rule.emits == type]
     if not found:
         raise InputError(f"no rule emits '{type}'", hint=did_you_mean(type, rules.composites))

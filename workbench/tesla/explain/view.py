@@ -1,7 +1,7 @@
-"""What a rule saw when it was asked: the history in each window, what was consumed, and what it had told before.
+"""The view of a rule at a trigger: the history in each window, consumed events, and earlier emissions.
 
-The rule of this module: what an engine did is looked up in the total order of the run; what that means is asked of the
-formulas, which share only tables with engines. Where the two part, that is an error, and never explained away.
+The rule of this module: an engine's actions are read from the total order of the run; their meaning comes from the
+formulas, which share only tables with engines. If they disagree, that is an error, and is never explained away.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from workbench.tesla.values import Attributes, Selected, fit_value, value
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run that is over, or has been stopped.
+    """A run that has ended, or was stopped.
 
     Attributes
     ----------
-    rules: windows in the unit of times.
-    facts: the rows of each type.
+    rules: the rules, with windows in the unit of times.
+    facts: the rows of each type of facts.
     compat: as for `meaning`.
-    show: a time as the log writes it.
-    told: the time up to which the clock has told what does not come; None: up to the last event, without its time.
-    engine: what ran.
+    show: converts a time to the log's form.
+    told: the time up to which deadlines have passed; None: up to the last event, without its time.
+    engine: the name of the engine.
     micro: whether times are microseconds.
-    written: the rules as the user wrote them; None: like those that ran.
+    written: the original rules of the user; None: the same as `rules`.
     """
 
     rules: RuleSet
@@ -59,21 +59,21 @@ class RunRecord:
     written: RuleSet | None = None
 
     def events(self, numbers: Iterable[int]) -> list[Fit]:
-        """The events at some places of the order, with their attributes by name."""
+        """Return the events with these numbers, with their attributes by name."""
         found = self.order.events(numbers)
         return [Fit(each.number, self.attributes(each.type, each.values), each) for each in found]
 
     def rows(self, type: str, most: int | None = None) -> list[Fit]:
-        """The facts of a type, or the first of them, with their attributes by name."""
+        """Return the facts of a type, or the first of them, with their attributes by name."""
         rows = enumerate(self.facts.get(type, ())[:most])
         return [Fit(number, self.attributes(type, row)) for number, row in rows]
 
     def attributes(self, type: str, values: Sequence[Value | None]) -> Attributes:
-        """The attributes of an event or fact by name."""
+        """Return the attributes of an event or fact by name."""
         return dict(zip(self.rules.declarations[type].positions, values, strict=True))
 
     def length(self, time: int) -> str:
-        """A length of time as people read it."""
+        """Format a length of time for the user."""
         if not self.micro:
             return f"{time:,}"
         unit, scale = next(((u, s) for u, s in reversed(MICROSECONDS.items()) if abs(time) >= s), ("us", 1))
@@ -81,20 +81,20 @@ class RunRecord:
 
     @property
     def deadline_time(self) -> int | None:
-        """The time up to which deadlines have passed; None where there is no event."""
+        """The time up to which deadlines have passed; None if there are no events."""
         last = [int(self.order.times[-1]) - 1] if len(self.order) else []
         return max([*last, *([] if self.told is None else [self.told])], default=None)
 
 
 @dataclass(frozen=True)
 class SeenWindow:
-    """Where a part of a rule looked.
+    """The window of a part of a rule in a run.
 
     Attributes
     ----------
-    text: as it is written.
-    first, last: the times at its ends, both included; `first` is None where it goes back for ever.
-    numbers: the places in the order between which it lies, the last one not included.
+    text: its text in the rule.
+    first, last: the times at its ends, inclusive; `first` is None if it is unbounded.
+    numbers: the numbers in the order from which and to before which it extends.
     """
 
     text: str
@@ -105,7 +105,7 @@ class SeenWindow:
 
 @dataclass(frozen=True)
 class Fit:
-    """An event or a fact that satisfies a predicate or is in an aggregate: its number, or row, and its attributes."""
+    """An event or fact that satisfies a predicate or is in an aggregate: its number or row, and its attributes."""
 
     number: int
     own: Attributes
@@ -113,16 +113,16 @@ class Fit:
 
 
 class RuleView:
-    """A rule, asked about one trigger.
+    """A rule evaluated at one trigger.
 
     Parameters
     ----------
-    rule: its place in the file.
-    trigger: the number of an event of the type that triggers it.
+    rule: its position in the file.
+    trigger: the number of an event of its trigger's type.
 
     Attributes
     ----------
-    looked: how many events have been looked at so far.
+    looked: the number of events examined so far.
     """
 
     def __init__(self, record: RunRecord, rule: int, trigger: int) -> None:
@@ -133,14 +133,14 @@ class RuleView:
         self.absent = self.rule.absence
         self.deadline = self.trigger.time + self.rule.timeout
         self.looked = 0
-        self._grown: dict[Any, list[Selected]] = {}  # the events and facts that are selected tell all the rest
+        self._grown: dict[Any, list[Selected]] = {}  # the selected events and facts determine the rest
         self._consumers = self._find_consumers() if self.rule.consuming else {}
         self.past.consumed.update(self._consumers)
 
-    # --- what had happened ------------------------------------------------------------------------------
+    # --- the past ---------------------------------------------------------------------------------------
 
     def _find_consumers(self) -> dict[tuple[int, int, int], int]:
-        """What had been consumed when the trigger was processed, and by which composite."""
+        """Return the events consumed before the trigger was processed, each with the consuming composite."""
         found: dict[tuple[int, int, int], int] = {}
         for outcome in self.order.outcomes(self.number):
             if outcome.before >= self.trigger.number + (self.absent is not None):
@@ -152,15 +152,15 @@ class RuleView:
         return found
 
     def consumer(self, place: int, event: int) -> int | None:
-        """The composite that has consumed an event, for the predicate at a place; None if none has."""
+        """Return the composite that has consumed an event for the predicate at a place; None if none has."""
         return self._consumers.get(self.past.consumption(self.number, place, event))
 
     def text(self, place: int) -> t.Predicate | t.Aggregate:
-        """The part at a place as it was written."""
+        """Return the part at a place as it was written."""
         return (self.record.written or self.record.rules).rules[self.number].parts[place]
 
     def window_text(self, place: int) -> str:
-        """The window of the part at a place as it was written."""
+        """Return the window of the part at a place as it was written."""
         return self._window_texts[place]
 
     @cached_property
@@ -168,11 +168,11 @@ class RuleView:
         return [str(self.text(place).window) for place in range(len(self.rule.parts))]
 
     def is_fact(self, part: t.Predicate | t.Aggregate) -> bool:
-        """Whether a part is about facts."""
+        """Whether a part selects facts."""
         return self.record.rules.declarations[part.type].fact
 
     def predicate_in_window(self, place: int, selected: Selected, until: int | None = None) -> PlacedPredicate:
-        """The part at a place, asked of the history in its window; `until` is the number before which that ends."""
+        """Return the part at a place with the history in its window, before the number `until`."""
         part = self.rule.parts[place]
         history: list[Occurrence] = []
         if (window := self.window(place, selected)) is not None:
@@ -183,7 +183,7 @@ class RuleView:
         return PlacedPredicate(replace(self.past, history=history), part, self.number, place)
 
     def window(self, place: int, selected: Selected) -> SeenWindow | None:
-        """Where the part at a place looks, given what is selected before it; None of facts and of the trigger."""
+        """Return the window of the part at a place, given the selection before it; None for facts and the trigger."""
         window, text, at = self.rule.parts[place].window, self.window_text(place), self.order.at
         if window is None:
             return None
@@ -199,7 +199,7 @@ class RuleView:
         return self._within(window, text, one)
 
     def _within(self, window: t.EventWindow, text: str, anchor: Occurrence) -> SeenWindow:
-        """A window before an event."""
+        """Return a window before an event."""
         least, most = window.near, window.far
         if window.counts_events:
             first, last = 0 if most is None else max(0, anchor.number - most), anchor.number - least + 1
@@ -217,11 +217,11 @@ class RuleView:
 
     @cached_property
     def start(self) -> Selected | None:
-        """What is selected at first; None where the trigger does not satisfy its constraints."""
+        """The selection of the trigger; None if the trigger does not satisfy its constraints."""
         return with_event(self.predicate_in_window(0, Selected()), Selected(), self.trigger)
 
     def extend(self, place: int, selected: Selected) -> list[Selected]:
-        """What is selected with the part at a place."""
+        """Return the selections extended by the part at a place."""
         key = place, tuple(each.number for each in selected.events), selected.facts
         if key not in self._grown:
             self._grown[key] = grow(self.predicate_in_window(place, selected), selected)
@@ -230,12 +230,12 @@ class RuleView:
     def walk(
         self, selected: Selected | None, place: int = 1, wanted: Callable[[Selected], bool] = lambda _: True
     ) -> Iterator[tuple[Selected, int]]:
-        """Partial matches that begin with what is selected, depth first, each with the place of the next part.
+        """Yield partial matches that begin with a selection, depth first, each with the place of the next part.
 
         Parameters
         ----------
-        selected: has all parts before the place; None: nothing begins.
-        wanted: whether a partial match, and those that begin with it, are visited.
+        selected: the selection of all parts before the place; None: there are no matches.
+        wanted: whether to visit a partial match and its extensions.
         """
         todo = [] if selected is None else [(selected, place)]
         while todo:
@@ -247,14 +247,14 @@ class RuleView:
                 todo += [(each, after + 1) for each in reversed(self.extend(after, found))]
 
     def matches(self, selected: Selected | None, place: int = 1) -> Iterator[Selected]:
-        """All matches that begin with what is selected, in their order; where something is absent, before it is judged.
+        """Yield all matches that begin with a selection, in order; matches of `absent` before they are judged.
 
-        One by one, in the order in which the formulas list them.
+        They are found one by one, in the order of the formulas.
         """
         return (found for found, after in self.walk(selected, place) if after == len(self.rule.parts))
 
     def find_fits(self, place: int, selected: Selected, until: int | None = None) -> list[Fit]:
-        """The events in range, or facts, that satisfy the constraints of the part at a place, whatever its policy."""
+        """Return the events in range, or facts, that satisfy the constraints of the part at a place, of any policy."""
         asked = self.predicate_in_window(place, selected, until)
         if self.is_fact(asked.part):
             found = self.record.rows(asked.part.type)
@@ -262,11 +262,11 @@ class RuleView:
             found = self.record.events(each.number for each in events_in_range(asked, selected))
         return [each for each in found if accept(asked, selected, each.own) is not None]
 
-    # --- what came of them ------------------------------------------------------------------------------
+    # --- outcomes of matches ----------------------------------------------------------------------------
 
     @property
     def moment(self) -> int | None:
-        """The number of the first event that had not been processed when it was decided; None: it has not been."""
+        """The number of the first event not yet processed when the trigger was decided; None if it was not decided."""
         if self.absent is None:
             return self.trigger.number
         if self.outcome is not None:
@@ -277,7 +277,7 @@ class RuleView:
         return self.order.find_judgement(self.number, self.trigger)
 
     def find_refuting(self, selected: Selected) -> list[Fit]:
-        """What came up to the deadline that must be absent."""
+        """Return the events up to the deadline that satisfy `absent`."""
         if self.absent is None:
             return []
         assert selected.absent is not None
@@ -290,22 +290,22 @@ class RuleView:
         return all(value(each, selected) is True for each in self.rule.where_clause)
 
     def values(self, selected: Selected) -> tuple[Value | None, ...]:
-        """The attributes of what is emitted for a match."""
+        """Return the attributes of a match's composite."""
         given = {each.name: value(each.value, selected) for each in self.rule.evaluations}
         domains = self.record.rules.declarations[self.rule.emits].domains
         return tuple(fit_value(given[name], domain) for name, domain in domains.items())
 
     def per(self, selected: Selected) -> tuple[Value | None, ...]:
-        """The values for which a rule is silent on its own."""
+        """Return the values of `per`."""
         return tuple(value(each, selected) for each in self.rule.per)
 
     def silencing(self, selected: Selected, emitted: Sequence[Selected] = ()) -> int | None:
-        """The composite because of which a match is told no more: emitted for the same values, not long enough ago.
+        """Return the composite that silences a match: with the same values of `per`, and within the pause; or None.
 
         Parameters
         ----------
-        emitted: matches of the same trigger that come before it and are told; their composites have no numbers yet,
-            and count as that of the trigger: -1.
+        emitted: earlier matches of the same trigger that emit; their composites have no numbers yet, and are
+                represented by -1.
         """
         if self.rule.pause is None:
             return None
@@ -326,11 +326,11 @@ class RuleView:
         return None
 
     def emitting_matches(self) -> list[Selected]:
-        """The matches of the trigger that became composites in the run, one for each, in their order.
+        """Return the matches of the trigger that became composites in the run, one for each, in their order.
 
         Raises
         ------
-        EngineGap: the formulas have no such match.
+        EngineGap: the formulas give no such match.
         """
         made = self.composites
         wanted = self.order.events(made)
@@ -344,16 +344,16 @@ class RuleView:
 
     @property
     def composites(self) -> tuple[int, ...]:
-        """The composites that came of the trigger."""
+        """The composites of the trigger."""
         return () if self.outcome is None else self.outcome.composites
 
     @cached_property
     def outcome(self) -> TriggerOutcome | None:
-        """What was decided about the trigger, where something came of it."""
+        """The decision about the trigger; None if there was no composite."""
         return self.order.decided(self.number, self.trigger.number)
 
     def _like(self, wanted: Sequence[Occurrence]) -> Iterator[Selected]:
-        """Matches of the sources that some composites have, and no others, in their order."""
+        """Yield the matches with the sources of some composites, in their order."""
         prefixes = {each.sources[:i] for each in wanted for i in range(len(each.sources) + 1)}
 
         def among(selected: Selected) -> bool:
@@ -365,13 +365,13 @@ class RuleView:
 
 
 def _is(composite: Occurrence, match: Selected, view: RuleView) -> bool:
-    """Whether a composite is what comes of a match."""
+    """Whether a composite results from a match."""
     numbers = tuple(each.number for each in match.events)
     return composite.sources == numbers and same_values(composite.values, view.values(match))
 
 
 def gap(view: RuleView, composite: Occurrence | None) -> EngineGap:
-    """The error of an engine that has done something else than the formulas say."""
+    """Make the error that an engine deviates from the formulas."""
     record, label = view.record, view.order.label(view.trigger.number)
     shown = f"{view.rule.name} at {record.show(view.deadline)}, triggered by event {label}"
     engine = f"the engine {record.engine}" if record.engine else "the engine"

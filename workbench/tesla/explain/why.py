@@ -1,6 +1,6 @@
-"""Why a composite is there: its match, what each part of the rule found, and what caused what it is made of.
+"""Reasons for a composite: its match, the candidates of each part of the rule, and the reasons for its sources.
 
-The rule of this module: all that is told was found again by the formulas, in what the run had seen by then.
+The rule of this module: everything reported was recomputed by the formulas, on what the run had processed by then.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from workbench.tesla.occurrence import Occurrence
 from workbench.tesla.values import Attributes, Selected, value
 
 DEEPEST = 12
-"""Composites that cause each other are told up to so many."""
+"""Maximum depth of explained causes."""
 
 
 @dataclass(frozen=True)
 class SeenCondition:
-    """A constraint or condition, and what it is with the values of a match.
+    """A constraint or condition with its value in a match.
 
     Attributes
     ----------
-    text, values: as it is written, and with values in place of names.
+    text, values: its text, and the text with values in place of names.
     result: true, false, or None for null.
     """
 
@@ -41,15 +41,15 @@ class SeenPart:
 
     Attributes
     ----------
-    place: in the rule; the trigger's is 0.
+    place: its place in the rule; the trigger's is 0.
     kind: `trigger`, `each`, `first`, `last`, `not`, `absent` or `aggregate`.
-    text: as it is written.
-    window: None of facts and of the trigger.
+    text: its text in the rule.
+    window: the window; None for facts and for the trigger.
     bound: the event or fact that it binds.
-    parameters: those that it binds.
-    conditions: its constraints, of what it binds.
-    fits: what satisfies it: the candidates, or what an aggregate is made of.
-    values: what an aggregate combines, of each of these.
+    parameters: the parameters that it binds.
+    conditions: its constraints, evaluated for the bound event or fact.
+    fits: the candidates, or the events or facts of an aggregate.
+    values: the aggregated values of these.
     """
 
     place: int
@@ -65,18 +65,18 @@ class SeenPart:
 
 @dataclass(frozen=True)
 class CompositeReason:
-    """Why a composite is there.
+    """The reasons for a composite.
 
     Attributes
     ----------
     event: the composite.
     rule: the name of its rule.
-    parts: what each part of it saw.
-    where: its conditions.
-    consumed: the numbers of the events that are consumed.
-    users: the composites of which it is a part.
-    causes: why the composites in its match are there.
-    rows: the numbers of the rows that its match consists of, and those of the composites in it, from 1 on.
+    parts: the parts of the rule in its match.
+    where: the conditions of `where`.
+    consumed: the numbers of the consumed events.
+    users: the composites whose matches contain it.
+    causes: the reasons for the composites in its match.
+    rows: the numbers of the rows in its match, and in those of the composites in it, from 1 on.
     """
 
     event: Occurrence
@@ -90,21 +90,21 @@ class CompositeReason:
 
 
 def composite_reason(record: RunRecord, number: int) -> CompositeReason:
-    """Why a composite is there.
+    """Explain why a composite was emitted.
 
     Parameters
     ----------
-    number: its place in the order.
+    number: its number in the order.
 
     Raises
     ------
-    EngineGap: the formulas have no such composite.
+    EngineGap: the formulas give no such composite.
     """
     return _reason(record, number, {number}, DEEPEST)
 
 
 def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> CompositeReason:
-    """The same as a cause among others: each composite is told once, and no deeper than so far."""
+    """Explain a composite among the causes of others: each is explained once, up to a depth."""
     order, view = record.order, _view(record, number)
     event, rule = order.event(number), view.rule
     match = _match(view, number)
@@ -122,7 +122,7 @@ def _reason(record: RunRecord, number: int, told: set[int], deepest: int) -> Com
 
 
 def collect_rows(record: RunRecord, number: int) -> tuple[int, ...]:
-    """The numbers of the rows that the match of a composite consists of, and those of the composites in it."""
+    """Return the numbers of the rows in the match of a composite, and in those of the composites in it."""
     order, rows, seen, todo = record.order, set[int](), set[int](), [number]
     while todo:
         each = todo.pop()
@@ -135,14 +135,14 @@ def collect_rows(record: RunRecord, number: int) -> tuple[int, ...]:
 
 
 def _view(record: RunRecord, number: int) -> RuleView:
-    """The rule of a composite, asked about its trigger."""
+    """Return the view of a composite's rule at its trigger."""
     event = record.order.event(number)
     rule = next(i for i, each in enumerate(record.rules.rules) if each.name == event.rule)
     return RuleView(record, rule, event.sources[0])
 
 
 def _match(view: RuleView, number: int) -> Selected:
-    """The match that became a composite; that nothing has kept it from being told is seen to."""
+    """Return the match that became a composite, and check that nothing should have stopped it."""
     emitting = view.emitting_matches()
     at = view.composites.index(number)
     if view.silencing(emitting[at], emitting[:at]) is not None or not _within_limit(view, emitting[at]):
@@ -151,7 +151,7 @@ def _match(view: RuleView, number: int) -> Selected:
 
 
 def _within_limit(view: RuleView, match: Selected) -> bool:
-    """Whether a match is among the first, where only these count."""
+    """Whether a match is within the limit of its rule."""
     if view.rule.limit is None:
         return True
     found = (each for each in view.matches(view.start) if view.holds(each) and not view.find_refuting(each))
@@ -163,12 +163,12 @@ def _within_limit(view: RuleView, match: Selected) -> bool:
 
 
 def explain_parts(view: RuleView, match: Selected, end: int | None = None) -> tuple[SeenPart, ...]:
-    """What each part of a rule saw in a match; of one that is not complete, those before an end."""
+    """Explain the parts of a rule in a match; for an incomplete match, those before an end."""
     return tuple(_explain_part(view, place, before, after) for place, before, after in path(view, match, end))
 
 
 def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tuple[int, Selected, Selected]]:
-    """The places of a rule up to an end, and what was selected before and behind each, on the way to a match."""
+    """Yield the places of a rule up to an end, with the selections before and after each, on the way to a match."""
     assert view.start is not None
     yield 0, Selected(), view.start
     before = view.start
@@ -181,7 +181,7 @@ def path(view: RuleView, match: Selected, end: int | None = None) -> Iterator[tu
 
 
 def _leads_to(selected: Selected, match: Selected) -> bool:
-    """Whether a match begins with what is selected."""
+    """Whether a match begins with a selection."""
     events, facts = len(selected.events), len(selected.facts)
     return selected.events == match.events[:events] and selected.facts == match.facts[:facts]
 
@@ -214,7 +214,7 @@ def _explain_part(view: RuleView, place: int, before: Selected, after: Selected)
 def explain_conditions(
     conditions: Sequence[t.Expression], selected: Selected, own: Attributes | None = None
 ) -> tuple[SeenCondition, ...]:
-    """Constraints with the values of a match."""
+    """Evaluate constraints or conditions in a match."""
     return tuple(
         SeenCondition(str(each), str(substitute_values(each, selected, own)), value(each, selected, own))
         for each in conditions
@@ -222,7 +222,7 @@ def explain_conditions(
 
 
 def substitute_values(expression: t.Expression, selected: Selected, own: Attributes | None = None) -> t.Expression:
-    """An expression with values in place of names."""
+    """Replace names in an expression by values."""
     if isinstance(expression, t.Operation):
         operands = tuple(substitute_values(each, selected, own) for each in expression.operands)
         return replace(expression, operands=operands)
@@ -230,5 +230,5 @@ def substitute_values(expression: t.Expression, selected: Selected, own: Attribu
 
 
 def format_value(found: Any) -> str:
-    """A value as rules write it."""
+    """Format a value as in rules."""
     return "null" if found is None else str(t.Literal(found))

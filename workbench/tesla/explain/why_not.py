@@ -1,6 +1,6 @@
-"""Why a composite is not there: what stopped each trigger's nearest partial matches.
+"""Reasons for a missing composite: what stopped each trigger's nearest partial matches.
 
-The rule of this module: what is told to have stopped a partial match has, by the formulas, on what the run had seen by
+The rule of this module: every reported reason holds by the formulas, on what the run had processed by
 then. A partial match is nearer the more parts of the rule it has, then the fewer conditions the next event fails.
 """
 
@@ -35,30 +35,30 @@ from workbench.tesla.resolved import slots
 from workbench.tesla.values import Selected, value
 
 MOST_PARTIAL = 2_000
-"""Partial matches of a trigger that are looked at."""
+"""Maximum number of partial matches of a trigger that are examined."""
 MOST_TRIED = 300
-"""Partial matches that are tried with another event than `first` or `last` has taken."""
+"""Maximum number of partial matches tried with another event than `first` or `last` has selected."""
 MOST_LOOKED_AT = 200_000
-"""Events that are looked at for the partial matches of a trigger, and again for what other choices lead to."""
+"""Maximum number of events examined for the partial matches of a trigger, and again for other choices."""
 MOST_COMPARED, MOST_TOLD = 30, 3
-"""Partial matches of which candidates for the next part are compared, and those of a trigger that are told."""
+"""Maximum numbers of partial matches whose next candidates are compared, and of those reported for a trigger."""
 DEEPEST = 3
-"""Triggers that are missing themselves are told so far down."""
+"""Maximum depth of missing triggers that are explained."""
 
 
 @dataclass(frozen=True)
 class PartialReason:
-    """What stopped a match.
+    """The reason why a partial match stopped.
 
     Attributes
     ----------
-    seen: the parts of the rule that it has.
-    place: of the part that stopped it; behind the last one it is what comes of finished matches: `where`, `limit`, ...
-    text: that part; where a condition fails that hangs on an aggregate, the first such one.
-    window: where that looked.
-    hindrances: what stopped it, by itself.
-    candidates: what came nearest to that part and does not satisfy it; None where something satisfies it that must not.
-    finished: whether it has all its parts.
+    seen: the parts of the rule in the match.
+    place: the place of the part that stopped it; after the last one: `where`, `limit` or another clause.
+    text: that part; if a condition on an aggregate fails, the first such aggregate.
+    window: the window of that part.
+    hindrances: the direct reasons.
+    candidates: the nearest candidates that do not satisfy that part; None if it is a forbidden event that exists.
+    finished: whether the match has all its parts.
     """
 
     seen: tuple[SeenPart, ...]
@@ -71,7 +71,7 @@ class PartialReason:
 
     @property
     def failures(self) -> int:
-        """How many conditions fail at least."""
+        """The minimum number of failing conditions."""
         if self.finished or self.candidates is None or not self.candidates.near:
             return len(self.hindrances)
         return len(self.candidates.near[0].hindrances)
@@ -79,15 +79,15 @@ class PartialReason:
 
 @dataclass(frozen=True)
 class TriggerReason:
-    """What became of one trigger.
+    """The outcome of one trigger.
 
     Attributes
     ----------
     trigger: the event.
-    composites: what came of it.
-    reasons: the nearest partial matches, and what stopped each.
-    stopped: how many there are.
-    complete: whether all have been looked at.
+    composites: its composites.
+    reasons: the nearest partial matches, with the reason why each stopped.
+    stopped: the number of stopped matches.
+    complete: whether all were examined.
     """
 
     trigger: Fit
@@ -99,16 +99,16 @@ class TriggerReason:
 
 @dataclass(frozen=True)
 class RuleReason:
-    """Why a rule has not told something.
+    """The reason why a rule did not emit a composite.
 
     Attributes
     ----------
     rule: its name.
-    time: when it would have been triggered.
+    time: the time at which a trigger was needed.
     trigger: the type of its trigger.
-    triggers: what triggered it then.
-    nearest: where nothing did, the triggers before and after.
-    cause: why there is no trigger, where that is a composite.
+    triggers: the triggers at that time.
+    nearest: if there were none, the triggers before and after.
+    cause: why there was no trigger, if it is a composite.
     """
 
     rule: str
@@ -121,13 +121,13 @@ class RuleReason:
 
 @dataclass(frozen=True)
 class MissingReason:
-    """Why something is not there.
+    """The reason why a composite is missing.
 
     Attributes
     ----------
-    type, time, values: what was asked for; attributes that are not named may be anything.
-    there: composites that are like that all the same.
-    rules: those that might have told it.
+    type, time, values: the composite asked for; attributes that are not named may have any value.
+    there: composites that match the question after all.
+    rules: the rules that could have emitted it.
     """
 
     type: str
@@ -140,11 +140,11 @@ class MissingReason:
 def missing_reason(
     record: RunRecord, type: str, time: int, values: Mapping[str, Value | None] | None = None, deepest: int = DEEPEST
 ) -> MissingReason:
-    """Why no such composite was told at a time.
+    """Explain why no such composite was emitted at a time.
 
     Raises
     ------
-    InputError: no rule emits such. EngineGap: the formulas have one.
+    InputError: no rule emits this type. EngineGap: the formulas give one.
     """
     order, wanted = record.order, values or {}
     rules = emitting(record.rules, type)
@@ -181,15 +181,15 @@ def _rule(
 
 
 def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = None) -> TriggerReason:
-    """What became of a trigger.
+    """Explain the outcome of a trigger.
 
     Parameters
     ----------
-    wanted: attributes of what is looked for; composites that have others count as stopped.
+    wanted: required attributes; composites with other values count as stopped.
 
     Raises
     ------
-    EngineGap: by the formulas it has other composites than the run.
+    EngineGap: the formulas give other composites than the run.
     """
     (trigger,) = view.record.events([view.trigger.number])
     if view.start is None:
@@ -210,7 +210,7 @@ def trigger_reason(view: RuleView, wanted: Mapping[str, Value | None] | None = N
 
 @dataclass(frozen=True)
 class _Stop:
-    """A partial match that goes no further than to a place."""
+    """A partial match that ends before a place."""
 
     place: int
     selected: Selected
@@ -218,7 +218,7 @@ class _Stop:
 
 
 def _explore_matches(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]:
-    """The partial matches that stop, those that find everything, and whether all have been looked at."""
+    """Return the stopped partial matches, the complete ones, and whether all were examined."""
     unfinished, finished, seen = list[_Stop](), list[Selected](), 0
     for selected, place in view.walk(view.start):
         if place == len(view.rule.parts):
@@ -235,7 +235,7 @@ def _explore_matches(view: RuleView) -> tuple[list[_Stop], list[Selected], bool]
 def _find_stopped(
     view: RuleView, finished: Sequence[Selected], wanted: Mapping[str, Value | None], complete: bool
 ) -> list[_Stop]:
-    """The finished matches that nothing came of, or something else than is wanted, and why."""
+    """Return the complete matches without a composite, or with other values than wanted, with the reasons."""
     found, end = list[_Stop](), len(view.rule.parts)
     emitted: list[Selected] = []
     passed = 0
@@ -260,7 +260,7 @@ def _find_stopped(
 
 
 def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]:
-    """What came that must be absent, and the conditions that are not true."""
+    """Return the forbidden events that came, and the conditions that are not true."""
     found = failing_conditions(WHERE, explain_conditions(view.rule.where_clause, match))
     if view.absent is None:
         return found
@@ -274,7 +274,7 @@ def _explain_kept_back(view: RuleView, match: Selected) -> tuple[Hindrance, ...]
 
 
 def _explain_silence(view: RuleView, match: Selected, silencing: int, emitted: Sequence[Selected]) -> Hindrance:
-    """That something was told not long ago."""
+    """Make the hindrance that the rule emitted recently."""
     key = view.per(match)
     if silencing < 0:
         at = next(i for i, each in enumerate(emitted) if same_values(view.per(each), key))
@@ -290,7 +290,7 @@ def _explain_silence(view: RuleView, match: Selected, silencing: int, emitted: S
 def _explain_other_values(
     view: RuleView, match: Selected, wanted: Mapping[str, Value | None], place: int
 ) -> list[_Stop]:  # fmt: skip
-    """That what was emitted has other values."""
+    """Return a stop if the composite has other values than wanted."""
     given = view.record.attributes(view.rule.emits, view.values(match))
     other = {name: given[name] for name, each in wanted.items() if not same_values([given[name]], [each])}
     if not other:
@@ -302,7 +302,7 @@ def _explain_other_values(
 
 
 def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
-    """What stopped a partial match, which is one of several, in full but for what it has seen."""
+    """Explain why one of several partial matches stopped, without its seen parts."""
     place, selected = stop.place, stop.selected
     if place == len(view.rule.parts):
         about = _aggregate_behind(view, stop)
@@ -325,7 +325,7 @@ def _reason(view: RuleView, stop: _Stop, among: int) -> PartialReason:
 
 
 def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | None:
-    """The first aggregate that a condition hangs on which fails, and what was selected before it."""
+    """Return the first aggregate on which a failing condition depends, and the selection before it."""
     if not any(each.kind == WHERE for each in stop.hindrances):
         return None
     conditions = zip(view.rule.where_clause, view.resolved.where_clause, strict=True)
@@ -340,7 +340,7 @@ def _aggregate_behind(view: RuleView, stop: _Stop) -> tuple[int, Selected] | Non
 def _explain_policies(
     view: RuleView, reason: PartialReason, selected: Selected, wanted: Mapping[str, Value | None]
 ) -> PartialReason:
-    """The same with what it has seen, and whether another choice of `first` or `last` would have led further."""
+    """Add the seen parts to a reason, and whether another choice of `first` or `last` would have led further."""
     found = list(reason.hindrances)
     for place, before, after in path(view, selected, reason.place):
         part = view.rule.parts[place]
@@ -352,7 +352,7 @@ def _explain_policies(
 def _other_choice(
     view: RuleView, place: int, before: Selected, after: Selected, wanted: Mapping[str, Value | None]
 ) -> Iterator[Hindrance]:
-    """The choice at a place, where with another one there would be a match."""
+    """Yield the choice at a place if another one would have led to a match."""
     asked, part = view.predicate_in_window(place, before), view.rule.parts[place]
     fact = view.is_fact(part)
     for other in candidates(asked, before)[:MOST_TRIED]:

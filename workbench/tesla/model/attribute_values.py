@@ -1,9 +1,9 @@
-"""Which values the attributes of events have in a model, where nobody says it.
+"""Default value sets of attributes in a model.
 
-The rule of this module: rules compare attributes with constants and with each other; values that no rule tells apart
-are one. So each attribute gets the constants that it is compared with, directly or by way of others, and what lies
-below, between and above them (two of each where the attribute is shown, since people tell them apart); what is only
-compared for equality gets as many values as are asked for.
+The rule of this module: rules compare attributes with constants and with each other; values that no rule distinguishes
+are merged. So each attribute gets the constants that it is compared with, directly or through others, and values
+below, between and above them (two of each where users distinguish them in outputs); an attribute that is
+only compared for equality gets the requested number of values.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from workbench.tesla.rule_set import RuleSet
 AttributeKey = tuple[str, str]
 """A type and the name of an attribute; or a rule and the name of a parameter, with its sign."""
 MOST_OF_FACTS = 4
-"""The most values of an attribute of facts that attributes compared with it get."""
+"""Maximum number of values that an attribute of facts contributes to the attributes compared with it."""
 FEW = 2
-"""How many values an attribute has that rules compare for equality only, where nobody says it."""
+"""Default number of values of an attribute that rules compare for equality only."""
 
 
 class ComparedAttributes(NamedTuple):
-    """Attributes that are compared with each other, and what else with.
+    """Attributes that are compared with each other, with the constants that they are compared with.
 
     Attributes
     ----------
-    shifts: what is added to them, or so on, with the operator that does it.
-    ordered: whether it matters which is greater.
+    shifts: operators and constants in arithmetic on the attributes: what is added, and so on.
+    ordered: whether a comparison depends on their order.
     """
 
     attributes: Collection[AttributeKey] = ()
@@ -51,7 +51,7 @@ class ComparedAttributes(NamedTuple):
 
 
 def comparison_classes(comparisons: Iterable[ComparedAttributes]) -> Mapping[AttributeKey, ComparedAttributes]:
-    """By attribute all comparisons of those that it is compared with, directly or by way of others, as one."""
+    """Join the comparisons of attributes that are compared directly or through others; return them by attribute."""
     beside: dict[AttributeKey, list[ComparedAttributes]] = defaultdict(list)
     for each in comparisons:
         for key in each.attributes:
@@ -102,13 +102,13 @@ def _compare_leaves(
             shifts += [(each.operator, leaf.value) for leaf in each.operands if isinstance(leaf, t.Literal)]
     bare = whole.operands if is_comparison(whole) else ()
     constants = [each for each in map(_constant_of, bare) if each is not None]
-    if constants and any(map(_is_computed, bare)):  # as of 20 in `A.x - B.x > 20`: values as far apart
+    if constants and any(map(_is_computed, bare)):  # such as 20 in `A.x - B.x > 20`: values that far apart
         constants.append(0)
     return ComparedAttributes(attributes, constants, shifts, ordered)
 
 
 def _is_computed(expression: t.Expression) -> bool:
-    """Whether it computes with attributes or parameters alone."""
+    """Whether an expression is arithmetic on attributes or parameters alone."""
     if not isinstance(expression, t.Operation) or expression.operator not in ("+", "-", "*", "/"):
         return False
     return not any(isinstance(each, t.Literal) for each in expression.operands)
@@ -132,15 +132,15 @@ def value_tables(
     *,
     variety: int = 1,
 ) -> dict[AttributeKey, ValueTable]:
-    """The values of the attributes of events that come from outside.
+    """Return the values of the attributes of external events.
 
     Parameters
     ----------
-    count: how many values an attribute has that is compared for equality only; None: two.
-    given: the values of some of them; None is null, which they have nowhere else.
-    facts: types of facts of which any rows are given.
-    rows: of the other facts: what they hold is what events are compared with.
-    variety: how many times as many values there are as at first, and how many more beside constants.
+    count: the number of values of an attribute that is compared for equality only; None: two.
+    given: given values of some attributes; None is null, which other attributes never are.
+    facts: types of facts whose rows are arbitrary.
+    rows: the rows of the other facts: events are compared with their values.
+    variety: a factor for the default numbers of values, and for the values around constants.
     """
     count = FEW * variety if count is None else count
     found: dict[AttributeKey, ValueTable] = {}
@@ -166,7 +166,7 @@ def value_tables(
 
 
 def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[ComparedAttributes]:
-    """The first values of each attribute of facts."""
+    """Yield the first values of each attribute of facts."""
     declared = {name: rules.declarations[name] for rules in rule_sets for name in rows if name in rules.declarations}
     for name, each in declared.items():
         for place, attribute in enumerate(each.positions):
@@ -176,7 +176,7 @@ def _fact_comparisons(rule_sets: Sequence[RuleSet], rows: Facts) -> Iterator[Com
 
 
 def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
-    """The attributes of events and facts that some rule reads."""
+    """Yield the attributes of events and facts that some rule reads."""
     for rule in rules.resolved:
         for part in rule.parts:
             if part.attribute:
@@ -187,7 +187,7 @@ def read_attributes(rules: RuleSet) -> Iterator[AttributeKey]:
 def _values(
     domain: Domain, constants: Sequence[Value], shifts: Sequence[tuple[str, Value]], count: int, beside: int
 ) -> Sequence[Value]:
-    """Values for a class of attributes; `beside`: how many on each side of what they are compared with."""
+    """Return values for a class of attributes; `beside`: the number on each side of what they are compared with."""
     if domain == BOOL:
         return [False, True]
     if domain not in (INT, FLOAT):
@@ -202,14 +202,14 @@ def _values(
 
 
 def _add_differences(constants: Sequence[Value]) -> list[Value]:
-    """Constants, zero, and how far apart they are, and together, where they are few."""
+    """Return constants with their sums and differences, including zero, if there are few."""
     numbers = {each for each in constants if isinstance(each, int | float) and not isinstance(each, bool)}
     more = {a + sign * b for a in numbers for b in numbers for sign in (1, -1)} if len(numbers) <= MOST_OF_FACTS else {}
     return [*constants, *more]
 
 
 def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Value]], beside: int) -> list[Fraction]:
-    """These numbers, what lies so far away as rules look, and some below, between and above them."""
+    """Return the numbers, the numbers shifted as in rules, and some values below, between and above them."""
     numbers = numbers or [_base(shifts)]
     shifted = set[Fraction]()
     for sign, shift in shifts:
@@ -223,13 +223,13 @@ def _values_around(numbers: Sequence[Fraction], shifts: Sequence[tuple[str, Valu
 
 
 def _base(shifts: Sequence[tuple[str, Value]]) -> Fraction:
-    """A number that is whole when it is multiplied with what rules multiply with."""
+    """Return a number that stays whole when multiplied with the factors in rules."""
     factors = [_as_fraction(by) for sign, by in shifts if sign in "*/" and isinstance(by, int | float)]
     return Fraction(math.prod(each.denominator for each in factors) if factors else 0)
 
 
 def _as_fraction(number: Any) -> Fraction:
-    """The number as it is written."""
+    """Return a number as an exact fraction of its decimal text."""
     return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)
 
 

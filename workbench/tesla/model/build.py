@@ -1,6 +1,6 @@
-"""Models of rule sets: pipelines over finite domains, which all that checks pipelines takes.
+"""Models of rule sets: pipelines over finite domains, which every analysis of pipelines accepts.
 
-The rule of this module: what bounds a model is decided here, once for all rule sets that are to be compared.
+The rule of this module: the bounds of a model are chosen here, once for all rule sets that are compared.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from workbench.tesla.rule_processor import RuleGraph, graph_of
 from workbench.tesla.rule_set import RuleSet
 
 MOST_VALUES = 64
-"""The most values of an attribute of composites."""
+"""Maximum number of values of an attribute of composites."""
 MOST_RATED = 16
-"""The most events that columns together have room for where rates tell that they need no more."""
+"""Maximum total capacity of columns whose capacity follows from rates."""
 
 
 @dataclass(frozen=True)
 class RuleBounds:
-    """What bounds a model of rules.
+    """The bounds of a model of rules.
 
     Parameters
     ----------
-    room: how many events a column keeps, where it is not enough to keep the newest; None: what rules need to fire, two
-        at least. rooms: of columns by type, and of what waits for something not to come.
-    values: of attributes, by type and name, None for null; those of the others come from what rules compare them with.
-    count: how many values an attribute has that is compared for equality only; None: two.
-    tick: how much time one is, in microseconds where windows have units; None: the greatest of which all windows are
+    room: the capacity of a column that needs more than the newest event; None: what rules need to fire, two
+            at least. rooms: capacities of columns by type, and of waiting matches.
+    values: values of attributes, by type and name, None for null; others follow from the comparisons in rules.
+    count: the number of values of an attribute that is compared for equality only; None: two.
+    tick: the length of a tick, in microseconds if windows have units; None: the greatest of which all windows are
         multiples.
-    facts: that rules look at.
-    any_facts: types of facts with the most rows that they have: a model has every such table.
-    changing: those of them that may be other tables from one event to the next; of the others each run has one.
-    by_rule: whether what each rule emits is an output of its own, too.
-    chain: whether there is an output for what ends chains of causes of this length.
-    rates: how often events come at most, by type, of a pipeline by input (`ANY_TYPE`: the others); what is not named
-        comes any number of times.
-    trex: which of the rule sets that are modelled have windows and consumption as in T-Rex (0: the first).
-    still: (of pipelines) a step may say that no time has passed.
-    depth: the most composites in a chain of causes.
-    growth, variety: how many times as much room, and how many more values and moments a model has than at first, as far
-        as nothing else is said.
+    facts: the facts of the rules.
+    any_facts: the maximum number of rows of types of facts with arbitrary rows: a model has every such table.
+    changing: the types among them whose table may change between events; the others have one table for each run.
+    by_rule: whether the composites of each rule are an output of their own, too.
+    chain: the length of chains of causes whose last composites are an output; 0: no such output.
+    rates: maximum rates of events by type, or by input of a pipeline (`ANY_TYPE`: the others); without a rate any
+            number of events may come.
+    trex: the indices of modelled rule sets whose windows and consumption are as in T-Rex.
+    still: (for pipelines) whether a step may take no time.
+    depth: the maximum number of composites in a chain of causes.
+    growth, variety: factors for default capacities, and for default numbers of values and moments, to enlarge a
+            model.
     """
 
     room: int | None = None
@@ -80,11 +80,11 @@ class RuleBounds:
 
 
 def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None) -> tuple[RuleGraph, ...]:
-    """The models of rule sets, over the same events: pipelines with finite inputs, `elapsed` and one for each type.
+    """Build models of rule sets over the same events: pipelines with finite inputs, `elapsed` and one for each type.
 
     Raises
     ------
-    Refused: something in the rules has no finite model. InputError: bounds are of no type or attribute.
+    Refused: rules have no finite model. InputError: bounds name an unknown type or attribute.
     """
     bounds = bounds or RuleBounds()
     _refuse_unknown(rule_sets, bounds)
@@ -99,11 +99,11 @@ def build_models(rule_sets: Sequence[RuleSet], bounds: RuleBounds | None = None)
 
 
 def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBounds:
-    """Bounds that say which tick and which values a model of these has, so that one of some of the rules has them, too.
+    """Return bounds with the tick and the values of a model of these rules, to use them also for a part of the rules.
 
     Raises
     ------
-    InputError: bounds are of no type or attribute.
+    InputError: bounds name an unknown type or attribute.
     """
     _refuse_unknown(rule_sets, bounds)
     tick, unit = choose_tick(rule_sets, bounds)
@@ -114,7 +114,7 @@ def settle_bounds(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> RuleBound
 def _scale_to_ticks(
     rule_sets: Sequence[RuleSet], bounds: RuleBounds, tick: int, unit: str | None
 ) -> tuple[list[RuleSet], dict[tuple[str, str], ValueTable]]:
-    """The rules with windows in ticks, and the values of what comes from outside."""
+    """Return the rules with windows in ticks, and the values of external attributes."""
     ticked = [in_units(rules, unit, trex=n in bounds.trex, tick=tick) for n, rules in enumerate(rule_sets)]
     return ticked, value_tables(
         ticked, bounds.count, bounds.values, bounds.any_facts, bounds.facts, variety=bounds.variety
@@ -122,20 +122,20 @@ def _scale_to_ticks(
 
 
 def choose_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> tuple[int, str | None]:
-    """How much time a tick of all of these is, and in which unit."""
+    """Return the length of a tick for all rule sets, and its unit."""
     united = any(map(has_units, rule_sets)) or any(rate.united for rate in bounds.rates.values())
     unit = "us" if united else None
     return bounds.tick or _greatest_tick([in_units(rules, unit) for rules in rule_sets], bounds), unit
 
 
 def longest_pause(frames: Sequence[RuleFrame]) -> int:
-    """The most ticks that pass in a step: with more nothing else happens; one where deadlines are in between."""
+    """Return the maximum number of ticks in a step: longer pauses change nothing more; one if there are deadlines."""
     waits = any(frame.absences for frame in frames)
     return 1 if waits else max((frame.longest for frame in frames), default=0) + 1
 
 
 def output_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTable]:
-    """The values of the attributes of composites that some of these emit."""
+    """Return the values of the attributes of composites that some of the rule sets emit."""
     found: dict[tuple[str, str], ValueTable] = {}
     for frame in frames:
         for key in ((rule.emits, each.name) for rule in frame.rules.rules for each in frame.evaluations(rule)):
@@ -144,11 +144,11 @@ def output_tables(frames: Sequence[RuleFrame]) -> dict[tuple[str, str], ValueTab
 
 
 def align_types(left: RuleSet, right: RuleSet) -> tuple[RuleSet, RuleSet]:
-    """Two rule sets that are to be compared, each with the types of both, in one order.
+    """Give two rule sets that are compared the types of both, in one order.
 
     Raises
     ------
-    InputError: a type is declared in two ways, or one of them emits what the other does not.
+    InputError: a type is declared differently, or only one of them emits it.
     """
     declared = {**right.declarations, **left.declarations}
     for name, each in declared.items():
@@ -187,7 +187,7 @@ def _build_graph(
 def _input_domains(
     fed: Sequence[str], rules: RuleSet, tables: Mapping[tuple[str, str], ValueTable]
 ) -> Iterator[Domain]:
-    """What streams of events carry, and of facts that are any."""
+    """Yield the types of streams of events, and of arbitrary facts."""
     for name in fed:
         names = rules.declarations[name].domains if name in rules.declarations else ()
         shown = {each: ValueEncoding.of(tables[name, each], exact=True).domain for each in names}
@@ -196,13 +196,13 @@ def _input_domains(
 
 @dataclass(frozen=True)
 class FrameSearch:
-    """What machines of rules are made of; values of composites are those that their steps can make, found by steps.
+    """The search for frames: values of composites are those that steps produce, found by repeated steps.
 
     Attributes
     ----------
-    rule_sets: their windows are numbers of ticks.
-    inputs: the values of the attributes of events that come, by type and name.
-    fed: the types of these, where they are not those that no rule emits.
+    rule_sets: rule sets whose windows are in ticks.
+    inputs: the values of the attributes of input events, by type and name.
+    fed: the types of input events, if they are not the types that no rule emits.
     """
 
     rule_sets: Sequence[RuleSet]
@@ -212,7 +212,7 @@ class FrameSearch:
     fed: Sequence[str] = ()
 
     def frames(self) -> list[RuleFrame]:
-        """The frames; where there are too many values, with less room than columns need by rates, or rules."""
+        """Return the frames; if there are too many values, retry with lower capacities than rates or rules require."""
         try:
             return self._find(roomy=True)
         except Refused:
@@ -223,7 +223,7 @@ class FrameSearch:
             return replace(self, bounds=less)._find(roomy=False)
 
     def _find(self, *, roomy: bool) -> list[RuleFrame]:
-        """The frames; `roomy`: columns have the room that they need by their rates; else models have fewer values."""
+        """Find the frames; `roomy`: columns have the capacity that rates require, otherwise there are fewer values."""
         tables, rounds, most = dict(self.inputs), 0, max(len(rules.rules) for rules in self.rule_sets) + 2
         while True:
             rounds += 1
@@ -236,14 +236,14 @@ class FrameSearch:
                         hint = "give the attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
                         raise Refused(f"{key[0]} remembers one of {len(table)} values ({key[1]})", hint=hint)
                 elif len(table) > MOST_VALUES or rounds > most:
-                    continue  # further values are beyond the model; what rules remember is made of those that it has
+                    continue  # the model lacks further values; the memory of rules consists of its values
                 grown[key] = table
             if all(tables.get(key) == table for key, table in grown.items()):
                 return [replace(frame, noted={}) for frame in frames]
             tables |= grown
 
     def _attempt(self, tables: Mapping[tuple[str, str], ValueTable], *, roomy: bool) -> list[RuleFrame]:
-        """Frames with these tables; one step has been made with each, and the values that were met are noted."""
+        """Make frames with these tables, and note the values that a step with each of them produces."""
         bounds, rule_sets = self.bounds, self.rule_sets
         composites = [(rules, name) for rules in rule_sets for name in rules.composites]
         made = [(name, each) for rules, name in composites for each in rules.declarations[name].domains]
@@ -271,7 +271,7 @@ class FrameSearch:
 
 
 def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, int]:
-    """The rooms that are enough by rates, the smallest first as far as they are few; the same for all rule sets."""
+    """Return capacities that suffice by rates, smallest first up to a total; the same for all rule sets."""
     found: dict[str, float] = {}
     for frame in frames:
         for name, room in RuleCounting(frame).count_rooms().items():
@@ -284,7 +284,7 @@ def _count_rooms(frames: Sequence[RuleFrame], bounds: RuleBounds) -> dict[str, i
 
 
 def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
-    """The greatest time of which all windows and rates are multiples; or a part of it, to lie inside of all."""
+    """Return the greatest common divisor of all windows and rates, or a fraction, for times inside all of them."""
     finer = bool(bounds.trex) or bounds.variety > 1
     rates = (rate.time for rate in bounds.rates.values())
     found = math.gcd(*rates, *(each for rules in rule_sets for each in _time_amounts(rules))) or 1
@@ -294,11 +294,11 @@ def _greatest_tick(rule_sets: Sequence[RuleSet], bounds: RuleBounds) -> int:
 def rates_in_ticks(
     rule_sets: Sequence[RuleSet], names: Iterable[str], bounds: RuleBounds, tick: int, *, united: bool
 ) -> Mapping[str, EventRate]:
-    """How many events come at most in how many ticks, by the names of what brings them: types, or inputs.
+    """Return the maximum numbers of events in numbers of ticks, by type or input.
 
     Raises
     ------
-    InputError: a rate has a unit, and windows have none, or the other way round.
+    InputError: a rate has a unit, and windows have none, or vice versa.
     """
     windows = any(has_units(rules) or any(_time_amounts(in_units(rules))) for rules in rule_sets)
     told = any(map(has_units, rule_sets)) if windows else united
@@ -312,7 +312,7 @@ def rates_in_ticks(
 
 
 def _time_amounts(rules: RuleSet) -> Iterator[int]:
-    """How long windows and pauses are, and what times are compared with."""
+    """Yield the lengths of windows and pauses, and constants that times are compared with."""
     for rule in rules.resolved:
         yield from (int(each.amount) for each in rule.durations if not each.counts)
         for each in (each for expression in rule.expressions for each in t.within(expression)):
@@ -323,7 +323,7 @@ def _time_amounts(rules: RuleSet) -> Iterator[int]:
 
 
 def _time_attributes(rules: RuleSet) -> Iterator[tuple[str, str]]:
-    """The attributes of composites that are times, which no rule looks at."""
+    """Yield the attributes of composites that are times, which no rule may read."""
     read = set(read_attributes(rules))
     for rule in rules.resolved:
         for asked in deciding(rule):

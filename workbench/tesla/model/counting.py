@@ -1,8 +1,8 @@
-"""How many events columns hold at most, told by counting alone: from how often events come, and what rules make of one.
+"""Upper bounds on the contents of columns, by counting: from the rates of events, and the composites of each.
 
-The rule of this module: a number holds of all streams that keep the rates and bring values that the model has; it may
-be more than any stream reaches. A composite comes when its trigger does, or a fixed time later; so in a
-time slice a rule makes no more than its triggers in such a slice have matches.
+The rule of this module: a bound holds for all streams with these rates and the model's values; no stream need
+reach it. A composite comes together with its trigger, or a fixed time later; so in a
+time slice a rule emits no more than the matches of its triggers in such a slice.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Attributes
 
 WITHOUT_END = math.inf
-"""Of what nothing bounds."""
+"""No bound."""
 MOST_KINDS = 4096
-"""The most kinds of triggers that are told apart."""
+"""Maximum number of kinds of triggers that are distinguished."""
 
 
 @dataclass
 class RuleCounting:
-    """What can be counted of rules in a model; `WITHOUT_END` where that bounds nothing.
+    """The counting of events and composites of rules in a model; `WITHOUT_END` where counting gives no bound.
 
     Parameters
     ----------
-    frame: its columns, and its rates.
-    valued: whether attributes have the values of the model only; else any.
+    frame: the frame with columns and rates.
+    valued: whether attributes have only the values of the model; otherwise any.
     """
 
     frame: RuleFrame
@@ -48,16 +48,16 @@ class RuleCounting:
 
     @property
     def rules(self) -> RuleSet:
-        """The rules."""
+        """The rules of the model."""
         return self.frame.rules
 
     def count_rooms(self) -> dict[str, float]:
-        """How much each column holds at most, and how many matches of each rule wait."""
+        """Bound the contents of each column, and the number of waiting matches of each rule."""
         columns = {name: self.count_retained(column) for name, column in self.frame.layout.columns.items()}
         return columns | {waiting_of(rule): self.count_waiting(rule) for rule in self.frame.absences}
 
     def count_arrivals(self, type: str, reach: int) -> float:
-        """How many events of a type come in a time of so many ticks, its beginning and its end counted."""
+        """Bound the number of events of a type within `reach` ticks, both ends included."""
         if type not in self.rules.composites:
             rate = self.frame.rates.get(type)
             return WITHOUT_END if rate is None else rate.within(reach)
@@ -72,16 +72,16 @@ class RuleCounting:
         return found
 
     def _count_keys(self, rule: ResolvedRule) -> float:
-        """For how many values a rule is silent on its own."""
+        """Count the tuples of values of `per` of a rule."""
         return max(len(self.frame.keys(rule)), 1) if self.valued or not rule.per else WITHOUT_END
 
     def _count_kinds(self, type: str, names: Iterable[str]) -> float:
-        """How many combinations of values attributes of a type have."""
+        """Count the combinations of values that attributes of a type have."""
         tables, domains = self.frame.tables, self.rules.declarations[type].domains
         return math.prod(len(tables[type, n]) if self.valued or domains[n] == BOOL else WITHOUT_END for n in names)
 
     def count_retained(self, column: ColumnLayout) -> float:
-        """How many events a column holds."""
+        """Bound the number of events in a column."""
         keys = self._count_kinds(column.type, column.newest or ())
         if column.endless:
             return keys
@@ -92,32 +92,32 @@ class RuleCounting:
             return recent + column.places if column.newest is None else min(keys, recent + column.places)
 
     def count_waiting(self, rule: ResolvedRule) -> float:
-        """How many matches of a rule wait for something not to come."""
+        """Bound the number of matches of a rule that wait for a deadline."""
         return _product(self._count_triggers(rule, rule.timeout), self._count_combinations(rule))
 
     def _count_triggers(self, rule: ResolvedRule, reach: int) -> float:
-        """How many triggers of a rule come in so many ticks, of those that find what they wait for, if they do."""
+        """Bound the number of triggers of a rule within some ticks, without those that `absent` certainly refutes."""
         return min(self.count_arrivals(rule.trigger.type, reach), self._count_apart(rule, reach))
 
     def _count_apart(self, rule: ResolvedRule, reach: int) -> float:
-        """How many triggers in so many ticks find that no event like them has come up to the deadline."""
+        """Bound the number of triggers within some ticks after which no equal event comes before the deadline."""
         names = _keys_awaited_again(rule)
         if names is None:
             return WITHOUT_END
         tables = [self.frame.tables[rule.trigger.type, name] for name in names]
         if any(value is None or value != value for table in tables for value in table.values):
-            return WITHOUT_END  # what equals nothing, not even itself
+            return WITHOUT_END  # null and NaN equal nothing
         return self._count_kinds(rule.trigger.type, names) * (reach // (rule.timeout + 1) + 1)
 
     def count_matches(self, rule: ResolvedRule) -> float:
-        """How many composites a rule makes of a trigger."""
+        """Bound the number of composites that a trigger of a rule causes."""
         found = min(WITHOUT_END if rule.limit is None else rule.limit, self._count_combinations(rule))
         if rule.pause is None or not rule.pause.amount:
             return found
         return min(found, 1 if _is_known_by_trigger(rule) else self._count_keys(rule))
 
     def _count_combinations(self, rule: ResolvedRule) -> float:
-        """How many matches a trigger has: no more than there are combinations of what each predicate may select."""
+        """Bound the number of matches of a trigger: the product of the candidates of all predicates."""
         roles = {role.place: role for role in roles_of(rule, self.frame.layout.trex)}
         found, bound = 1.0, [(rule.trigger.type, 0)]
         for place, part in enumerate(rule.predicates, 1):
@@ -134,14 +134,14 @@ class RuleCounting:
         return found
 
     def _too_few(self, rule: ResolvedRule, role: Role | None) -> bool:
-        """Whether a rule asks for more events than there are where it counts them."""
+        """Whether a rule requires more events by a count than there can be."""
         if role is None or not isinstance(role.part, t.Aggregate) or not aggregate_row(role.part).counts:
             return False
         most = self._candidates(role, [(rule.trigger.type, 0)])
         return any(_asks_more(each, role.place, most) for each in rule.where_clause)
 
     def _candidates(self, role: Role, bound: Sequence[tuple[str, int]]) -> float:
-        """How many events a predicate may select where these are bound already: types, and ages that none exceeds."""
+        """Bound the number of candidates of a predicate, given the types and maximum ages of bound events."""
         type, far = role.part.type, role.lookback.time
         held = self.count_retained(self.frame.layout.columns[type])
         if far is None:
@@ -150,11 +150,11 @@ class RuleCounting:
         return max(min(held, self.count_arrivals(type, far) - others), 0)
 
     def count_caused(self, type: str, known: Attributes = MappingProxyType({})) -> float:
-        """How many composites an event of a type causes at most when it comes, one by the other.
+        """Bound the number of composites that an event of a type causes when it comes, directly or indirectly.
 
         Parameters
         ----------
-        known: attributes that it has in any case.
+        known: attributes with a fixed value.
         """
         with self._entering(f"caused {type}") as again:
             if again:
@@ -166,7 +166,7 @@ class RuleCounting:
     def _group_triggered(
         self, rules: Sequence[ResolvedRule], type: str, known: Attributes
     ) -> Iterator[Sequence[ResolvedRule]]:
-        """For each kind of events of a type those of the rules that one of them may trigger."""
+        """Yield, for each kind of events of a type, the rules that such an event may trigger."""
         own = {rule.name: list(filter(is_plain, rule.trigger.constraints)) for rule in rules}
         asked = {slot.name for constraints in own.values() for slot in slots(*constraints)}
         values: dict[str, Sequence[Value | None]] = {name: [known[name]] for name in asked & set(known)}
@@ -180,7 +180,7 @@ class RuleCounting:
             yield [rule for rule in rules if all(_may_hold(each, event) for each in own[rule.name])]
 
     def count_due(self) -> float:
-        """How many composites come at most at a moment at which it is known that something has not come."""
+        """Bound the number of composites at a moment at which deadlines pass."""
         rules = self.frame.absences
         made = ((rule, _product(self._count_triggers(rule, 0), self.count_matches(rule))) for rule in rules)
         return sum(self._with_effects(*each) for each in made)
@@ -191,7 +191,7 @@ class RuleCounting:
 
     @contextmanager
     def _entering(self, question: str) -> Iterator[bool]:
-        """Whether the answer to a question hangs on itself."""
+        """Enter a question, and yield whether its answer depends on itself."""
         again = question in self._open
         self._open.add(question)
         try:
@@ -202,7 +202,7 @@ class RuleCounting:
 
 
 def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
-    """The attributes in which a trigger equals those before it to which it is what must not come; None: it is not."""
+    """Return the attributes by which a trigger is the absent event of an earlier trigger; None if it need not be."""
     part, trigger = rule.absence, rule.trigger
     if part is None or part.type != trigger.type or part.assignments:
         return None
@@ -217,7 +217,7 @@ def _keys_awaited_again(rule: ResolvedRule) -> list[str] | None:
 
 
 def _asks_more(condition: t.Expression, place: int, most: float) -> bool:
-    """Whether a condition holds only where an aggregate that is a number is more than this."""
+    """Whether a condition requires a count above a maximum."""
     if not isinstance(condition, t.Operation) or condition.operator not in (">", ">=", "=="):
         return False
     one, other = condition.operands
@@ -228,12 +228,12 @@ def _asks_more(condition: t.Expression, place: int, most: float) -> bool:
 
 
 def _is_known_by_trigger(rule: ResolvedRule) -> bool:
-    """Whether all composites that a rule makes of a trigger are of one kind, for which it is silent then."""
+    """Whether all composites that a rule emits for a trigger have the same values of `per`."""
     return all(slot.place == 0 for slot in slots(*rule.per))
 
 
 def _may_hold(constraint: t.Expression, event: Attributes) -> bool:
-    """Whether a constraint holds of an event, as far as its attributes are known."""
+    """Whether a constraint may hold for an event, as far as its attributes are known."""
     unknown = any(slot.name not in event for slot in slots(constraint))
     return unknown or holds([constraint], lambda slot: GuardedValue.constant(event[slot.name])) is TRUE
 

@@ -1,7 +1,7 @@
-"""One step of a rule set as terms: an event is processed, and all that it causes is published.
+"""One step of a rule set as terms: an event is processed, and everything that it causes is published.
 
-The rule of this module: it follows `tesla.meaning` line by line; a `ModelCourse` is what that has under this name, with
-terms in place of what has happened.
+The rule of this module: it follows `tesla.meaning` line by line; a `ModelCourse` corresponds to `_Course` there, with
+terms in place of values.
 
 Sources: thesis, 2.4.4 and 2.4.5 (order of execution, consumption), listing 4.1 (depth first); docs/reference/rules.md.
 """
@@ -37,12 +37,12 @@ from workbench.tesla.values import fit_value
 Values = Mapping[str, GuardedValue]
 """The attributes of an event."""
 ConsumedSlots = Mapping[Consumer, Sequence[tuple[int, Term]]]
-"""For whom which events are consumed where a match is one, each under its condition."""
+"""The events that a match consumes, by consumer, each with its condition."""
 
 
 @dataclass(frozen=True)
 class ModelComposite:
-    """What a rule emits: when, of which type, with which values, and as which member of a chain of causes."""
+    """A composite: its condition, type and values, its rule, and its position in a chain of causes."""
 
     when: Term
     type: str
@@ -52,7 +52,7 @@ class ModelComposite:
 
 
 class ModelCourse:
-    """What has happened up to now, and goes on."""
+    """The state of a run in a model, and the steps from it."""
 
     def __init__(self, frame: RuleFrame, state: CourseState):
         self.frame = frame
@@ -64,18 +64,18 @@ class ModelCourse:
         self.composites: list[ModelComposite] = []
         self.full: dict[str, Any] = dict.fromkeys(frame.rooms, FALSE)
         self.beyond: Any = FALSE
-        """Whether something leaves what the model has: values, or chains of causes."""
+        """Whether something is outside the model: a value, or a chain of causes."""
 
     # --- as state ---
 
     @classmethod
     def read(cls, frame: RuleFrame, state: Sequence[Any]) -> ModelCourse:
-        """The course in a state."""
+        """Read the course from the variables of a state."""
         return cls(frame, fill_in(frame.template, iter(state)))
 
     @property
     def lengths(self) -> tuple[Any, ...]:
-        """How much each column holds, and how many matches wait."""
+        """The length of each column, and the number of waiting matches."""
         found = [self.line.length(column) for column in self.frame.layout.columns.values()]
         for rule in self.frame.absences:
             total: Any = const(0, Range(0, 0))
@@ -86,31 +86,31 @@ class ModelCourse:
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """What its variables are."""
+        """The values of the state variables."""
         since, waiting, recent = (tuple(map(tuple, each.values())) for each in (self.since, self.waiting, self.recent))
         given = tuple(self.given.values())
         now = CourseState(self.line.lined, self.line.apart, since, waiting, given, self.begun, recent)
         return values_of(self.frame.template, now)
 
-    # --- what happens ---
+    # --- steps ---
 
     def add_fact(self, type: str, values: Values) -> None:
-        """A row of facts that are any, before anything happens; later something comes of it if they change."""
+        """Add an arbitrary row of facts before anything happens; later it has no effect unless facts may change."""
         when = TRUE if type in self.frame.changing else negate(self.begun)
         self.given[type] = self.given[type].with_row(when, values)
 
     def clear_facts(self, type: str) -> None:
-        """All rows of a type of facts are gone."""
+        """Remove all rows of a type of facts."""
         self.given[type] = self.given[type].without_rows()
 
     def passes(self, when: Term, elapsed: Any) -> None:
-        """Ticks pass: first the deadlines that lie before the new time (`elapsed` is then a single tick)."""
+        """Let ticks pass, after the deadlines before the new time (`elapsed` is then a single tick)."""
         self.begun = either(self.begun, when)
         for rule in self.frame.absences:
             for _ in range(self.frame.waits[rule.name]):
                 self._emit_due(rule, when)
         for rule in self.frame.absences:
-            if not rule.timeout:  # what has begun to wait just now is due, too
+            if not rule.timeout:  # a match that has just begun to wait is due, too
                 self.beyond = either(self.beyond, both(when, EQ(self.waiting[rule.name][0].left, 1)))
             self.waiting[rule.name] = tick(self.waiting[rule.name], when, rule)
         self.line = merge(when, self.line.later(elapsed), self.line)
@@ -125,7 +125,7 @@ class ModelCourse:
             ]
 
     def happens(self, when: Term, type: str, values: Values, depth: int = 0) -> None:
-        """An event comes, then all that it causes; it is no part of the history before (`meaning._process`)."""
+        """Process an event, then all that it causes; it joins the history only afterwards (`meaning._process`)."""
         self.begun = either(self.begun, when)
         if ages := self.recent.get(type):
             self.recent[type] = [ite(when, a, b) for a, b in zip([0, *ages], ages, strict=False)]
@@ -142,7 +142,7 @@ class ModelCourse:
         self._publish(caused, depth)
 
     def _publish(self, caused: Sequence[ModelComposite], depth: int) -> None:
-        """Each in full before the next (listing 4.1)."""
+        """Publish each composite in full before the next (listing 4.1)."""
         for each in caused:
             self.composites.append(replace(each, chain=depth + 1))
             if each.type in self.frame.types_read:
@@ -154,7 +154,7 @@ class ModelCourse:
                 self.line = merge(each.when, self.line.advance(), self.line)
 
     def _match_trigger(self, rule: ResolvedRule, when: Term, values: Values, used: list[Any]) -> list[ModelComposite]:
-        """What a rule makes of its trigger, and what it consumes."""
+        """Return the composites that a rule emits for a trigger, and mark the events that they consume."""
         asked = RuleMatching(rule, self.line, self.frame.facts, self.given)
         found = [
             (either_all(p.when for p in group), *self._evaluate_emission(rule, group), group)
@@ -169,7 +169,7 @@ class ModelCourse:
     def _evaluate_emission(
         self, rule: ResolvedRule, group: Sequence[GuardedMatch]
     ) -> tuple[Values, list[GuardedValue]]:
-        """The attributes of what matches that exclude each other emit, and for which values the rule is then silent."""
+        """Evaluate the composite of mutually exclusive matches: its attributes, and its values of `per`."""
         values = {}
         declared = self.frame.rules.declarations[rule.emits].domains
         for each in self.frame.evaluations(rule):
@@ -190,7 +190,7 @@ class ModelCourse:
         found: Sequence[tuple[Term, Values, list[GuardedValue], ConsumedSlots]],
         used: list[Any],
     ) -> list[ModelComposite]:
-        """What is emitted of matches: `limit`, then `at most once`; only that consumes (`meaning._decide`)."""
+        """Return the composites of matches: `limit`, then `at most once`; only these consume (`meaning._decide`)."""
         made: list[ModelComposite] = []
         count: Any = const(0, Range(0, 0))
         for when, values, key, consumed in found:
@@ -206,7 +206,7 @@ class ModelCourse:
         return made
 
     def _emit_and_restart_pause(self, rule: ResolvedRule, when: Term, key: Sequence[GuardedValue]) -> Term:
-        """Whether a match is emitted by a rule that is silent for a while after it has emitted something."""
+        """Whether a match is emitted by a rule with a pause; if it is, the pause restarts."""
         assert rule.pause is not None
         most, spoken = int(rule.pause.amount), list[Term]()
         for i, values in enumerate(self.frame.keys(rule)):
@@ -219,7 +219,7 @@ class ModelCourse:
         return either_all(spoken)
 
     def _find_consumed(self, rule: ResolvedRule, group: Sequence[GuardedMatch]) -> ConsumedSlots:
-        """What matches consume, if that is asked for further on."""
+        """Return the events that matches consume, if anything depends on that later."""
         found: dict[Consumer, list[tuple[int, Term]]] = {}
         for place in rule.consumed:
             consumer = self.frame.layout.consumer(rule, place)
@@ -230,7 +230,7 @@ class ModelCourse:
     def _mark_events(
         self, mark: int, when: Any, slots: Sequence[tuple[int, Term]], used: list[Any], *, also: Any = TRUE
     ) -> None:
-        """Events get a mark, those in slots in the line, and the trigger."""
+        """Mark events: those in slots of the line, and the trigger."""
         marks: list[Any] = [FALSE] * len(self.line.slots)
         for slot, now in ((slot, both(when, there)) for slot, there in slots):
             if slot == TRIGGER:
@@ -247,7 +247,7 @@ class ModelCourse:
         found: Sequence[tuple[Term, Values, list[GuardedValue], Sequence[GuardedMatch]]],
         used: list[Any],
     ) -> None:
-        """Matches that are ones if something does not come wait behind those that wait already."""
+        """Append matches of an `absent` rule to the waiting ones."""
         starts: Any = TRUE
         for when, values, keys, group in found:
             whole = [*(_evaluate_in(group, leaf) for leaf in list_needed_later(rule)), *values.values(), *keys]
@@ -264,7 +264,7 @@ class ModelCourse:
             starts = both(starts, negate(when))
 
     def _reserve_events(self, rule: ResolvedRule, when: Term, group: Sequence[GuardedMatch], used: list[Any]) -> Any:
-        """A tag for a match that will consume events, which know it from now on."""
+        """Reserve a tag for a match that will consume events, and mark these with it."""
         tags, layout = self.frame.tags(rule), self.frame.layout
         tag: Any = const(0, Range(0, tags - 1))
         free: Any = TRUE
@@ -278,14 +278,14 @@ class ModelCourse:
         return tag
 
     def _release_events(self, rule: ResolvedRule) -> None:
-        """Events no longer know of matches that do not wait any more."""
+        """Remove the marks of matches that no longer wait."""
         layout = self.frame.layout
         for mark, (of, _, tag) in enumerate(layout.waiting_consumers, len(layout.consuming)):
             if of == rule.name:
                 self._mark_events(mark, FALSE, (), [], also=is_tag_used(self.waiting[rule.name], tag))
 
     def _find_reserved(self, rule: ResolvedRule, waiting: WaitingMatch) -> ConsumedSlots:
-        """What a match that has waited consumes."""
+        """Return the events that a match consumes after it has waited."""
         layout = self.frame.layout
         found: dict[Consumer, list[tuple[int, Term]]] = {}
         for mark, (of, name, tag) in enumerate(layout.waiting_consumers, len(layout.consuming)):
@@ -295,7 +295,7 @@ class ModelCourse:
         return found
 
     def _drop_refuted(self, rule: ResolvedRule, type: str, when: Term, values: Values) -> None:
-        """An event after the start that satisfies what must not come: what waits for it is no match."""
+        """Drop the waiting matches whose `absent` predicate an event satisfies."""
         part = rule.absence
         if part is None or part.type != type:
             return
@@ -317,13 +317,13 @@ class ModelCourse:
         return [GuardedValue.at(place, table) for place, (_, table) in zip(waiting.places, tables, strict=True)]
 
     def _recall_emission(self, rule: ResolvedRule, waiting: WaitingMatch) -> tuple[Values, list[GuardedValue]]:
-        """What a match that has waited emits, and its values of `per`."""
+        """Return the attributes that a match emits after it has waited, and its values of `per`."""
         found = self._read_memory(rule, waiting)[len(list_needed_later(rule)) :]
         names = [each.name for each in self.frame.evaluations(rule)]
         return dict(zip(names, found, strict=False)), found[len(names) :]
 
     def _emit_due(self, rule: ResolvedRule, when: Term) -> None:
-        """The matches of the first trigger that are due when a tick passes (`meaning._judge`)."""
+        """Emit the matches of the first trigger that are due when a tick passes (`meaning._judge`)."""
         line = self.waiting[rule.name]
         due = first_due(line, when, several=has_several_matches(rule))
         found = [
@@ -338,25 +338,25 @@ class ModelCourse:
 
 
 def _group_exclusive(partials: Sequence[GuardedMatch]) -> Iterator[list[GuardedMatch]]:
-    """Matches that exclude each other together, in the order of the others."""
+    """Group mutually exclusive matches, in the order of the groups."""
     ordered = sorted(partials, key=lambda each: each.choice)
     for _, group in groupby(ordered, key=lambda each: each.choice):
         yield list(group)
 
 
 def _evaluate_in(group: Sequence[GuardedMatch], expression: t.Expression) -> GuardedValue:
-    """What an expression is in the one of some matches that there is."""
+    """Evaluate an expression in whichever match of an exclusive group exists."""
     return select([(each.when, evaluate(expression, each.look())) for each in group])
 
 
 def _fit(found: GuardedValue, domain: Domain) -> GuardedValue:
-    """What an attribute of a type gets."""
+    """Convert a value to the type of an attribute."""
     if all(exactly(fit_value(value, domain)) == key for key, (value, _) in found.cases.items()):
         return found
     return GuardedValue.of((fit_value(value, domain), when) for value, when in found.cases.values())
 
 
 def either_all(conditions: Any) -> Term:
-    """Whether one of these holds."""
+    """Return the disjunction of conditions."""
     found: Term = disjunction((FALSE, *conditions))
     return found

@@ -1,7 +1,7 @@
-"""What pipes of a model carry for values of rules.
+"""Encoding of values of rules on the pipes of a model.
 
-The rule of this module: a pipe carries numbers where they lie close together, and else names of values, for a model has
-no floats, no texts and no null.
+The rule of this module: a pipe carries numbers if they lie close together, and otherwise names of values, for a model
+has no floats, no texts and no null.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from workbench.core.term import Term, const, exactly
 from workbench.tesla.model.guarded import GuardedValue, ValueTable
 
 NULL = "null"
-"""How null is shown on a pipe of a model."""
+"""The name of null on a pipe of a model."""
 FEW_TICKS = 12
-"""The most ticks of which every number can pass in one step."""
+"""Maximum length of a step for which every number of ticks is possible."""
 COMES = Enum(("comes",))
-"""What streams of events without attributes carry in a model."""
+"""The domain of streams of events without attributes in a model."""
 
 
 class ValueEncoding(NamedTuple):
-    """The values of a table as pipes show them.
+    """The encoding of a table's values on pipes.
 
     Attributes
     ----------
-    codes: what each of them is on a pipe, by `exactly`.
+    codes: the code of each value on a pipe, by `exactly`.
     """
 
     table: ValueTable
@@ -36,7 +36,7 @@ class ValueEncoding(NamedTuple):
 
     @classmethod
     def of(cls, table: ValueTable, *, exact: bool = False) -> ValueEncoding:
-        """Numbers as numbers where they lie close together, else by their names; `exact`: the domain has no others."""
+        """Encode numbers as numbers if close together, else by name; `exact`: the domain has no other values."""
         values = table.values or (0,)
         if all(isinstance(each, bool) for each in values) and len(values) > exact:
             return cls.of_pairs(table, BOOL, values, values)
@@ -52,16 +52,16 @@ class ValueEncoding(NamedTuple):
     def of_pairs(
         cls, table: ValueTable, domain: Domain, values: Iterable[Value | None], shown: Iterable[Value | None]
     ) -> ValueEncoding:
-        """A table of which some values are shown so."""
+        """Make an encoding from some values of a table and their codes."""
         return cls(table, domain, dict(zip(map(exactly, values), shown, strict=True)))
 
     def decode_value(self, shown: Value) -> Value | None:
-        """The value that is shown so."""
+        """Return the value with a code."""
         key = next(key for key, each in self.codes.items() if each == shown)
         return self.table.values[self.table.places[key]]
 
     def decode(self, item: Term) -> GuardedValue:
-        """The value that a pipe shows."""
+        """Return the value that a pipe carries, as a term."""
         table, domain = self.table, self.domain
         if len(table) == 1:
             return GuardedValue.constant(table.values[0])
@@ -75,11 +75,11 @@ class ValueEncoding(NamedTuple):
         return GuardedValue.at(places, table)
 
     def encode(self, chosen: GuardedValue) -> Any:
-        """What a pipe shows of a value."""
+        """Return the code of a value, as a term."""
         domain, table = self.domain, chosen.table
         if isinstance(domain, Bool):
             return chosen.is_true
-        if isinstance(domain, Integer):  # which what is shown is brought into, as by a cast
+        if isinstance(domain, Integer):  # codes are converted to it, as by a cast
             whole = [value for value, _ in chosen.cases.values() if isinstance(value, int)] or [domain.lo]
             exact = ValueEncoding.of_pairs(self.table, Range(min(whole), max(whole)), whole, whole)
             return Conversion.to(as_term(exact.encode(chosen), exact.domain), domain)
@@ -92,24 +92,24 @@ class ValueEncoding(NamedTuple):
         return found
 
     def _in_places(self, table: ValueTable) -> bool:
-        """Whether the places of a table are what is shown, counted from the least number."""
+        """Whether codes are the places of a table, counted from the least number."""
         assert isinstance(self.domain, Range | Integer)
         return [self.codes.get(key) for key in table.places] == list(range(self.domain.lo, self.domain.hi + 1))
 
 
 def pause_domain(most: int, least: int = 1) -> Domain:
-    """How many ticks pass in a step: any number up to the most, or powers of two where these are many.
+    """Return the domain of ticks in a step: all numbers up to the maximum, or powers of two if there are many.
 
-    Every pause is some of them one after the other; a search of all states is faster with fewer ways to go on.
+    Every pause is a sum of such steps; a search of all states is faster with fewer successors.
     """
-    if most <= FEW_TICKS or not least:  # where time never passes by itself, a pause is not made of others
+    if most <= FEW_TICKS or not least:  # if time never passes by itself, pauses are not sums
         return Range(least, most)
     powers = (str(1 << i) for i in range(most.bit_length()) if 1 << i < most)
     return Enum((*powers, str(most)))
 
 
 def ticks_of(pause: Any) -> Any:
-    """The number of ticks in a value of `pause_domain`."""
+    """Return the number of ticks in a value of `pause_domain`."""
     if not isinstance(pause, Term):
         return int(pause)
     if not isinstance(pause.domain, Enum):

@@ -1,6 +1,6 @@
-"""Rows of facts that are any in a model: chosen at the start of a run, and the same from then on if they do not change.
+"""Arbitrary rows of facts in a model: chosen at the start of a run, and constant from then on unless they may change.
 
-The rule of this module: rows are places in the tables of their attributes; those that are not there are zeros.
+The rule of this module: rows are places in the tables of their attributes; absent rows are zeros.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.tesla.model.guarded import GuardedValue, ValueTable, apply, choos
 from workbench.tesla.model.state import VariablePart
 
 ModelRow = tuple[Term, Mapping[str, GuardedValue]]
-"""Whether a row is there, and its attributes."""
+"""The condition under which a row exists, and its attributes."""
 
 
 class GivenFacts(NamedTuple):
@@ -24,9 +24,9 @@ class GivenFacts(NamedTuple):
 
     Attributes
     ----------
-    tables: of its attributes, in their order.
-    count: how many are there.
-    rows: the places of the values of each.
+    tables: the value tables of its attributes, in their order.
+    count: the number of rows.
+    rows: for each row the places of its values.
     """
 
     tables: Mapping[str, ValueTable]
@@ -35,7 +35,7 @@ class GivenFacts(NamedTuple):
 
     @staticmethod
     def template(type: str, tables: Mapping[str, ValueTable], most: int) -> GivenFacts:
-        """At most so many rows, with variables for what they are."""
+        """Make state variables for at most this number of rows."""
         rows = (
             tuple(VariablePart(f"{type}{row}_{name}", table.domain, 0) for name, table in tables.items())
             for row in range(1, most + 1)
@@ -43,7 +43,7 @@ class GivenFacts(NamedTuple):
         return GivenFacts(tables, VariablePart(f"{type}_rows", Range(0, most), 0), tuple(rows))
 
     def with_row(self, when: Term, values: Mapping[str, GuardedValue]) -> GivenFacts:
-        """The rows and another one, where `when` and there is room for it."""
+        """Append a row, if `when` holds and there is capacity."""
         places = [values[name].place_in(table)[0] for name, table in self.tables.items()]
         rows = tuple(
             tuple(ite(both(when, EQ(self.count, number)), new, old) for new, old in zip(places, row, strict=True))
@@ -53,17 +53,17 @@ class GivenFacts(NamedTuple):
         return GivenFacts(self.tables, count, rows)
 
     def without_rows(self) -> GivenFacts:
-        """None of them."""
+        """Remove all rows."""
         none = tuple(tuple(const(0, table.domain) for table in self.tables.values()) for _ in self.rows)
         return GivenFacts(self.tables, const(0, Range(0, len(self.rows))), none)
 
     def order_rows(self, ordering: Sequence[t.OrderedBy]) -> list[ModelRow]:
-        """The rows in the order that is written, ties in their own."""
+        """Return the rows in the stated order, ties in their own order."""
         found: list[ModelRow] = []
         for number, row in enumerate(self.rows):
             own = {name: GuardedValue.at(p, table) for p, (name, table) in zip(row, self.tables.items(), strict=True)}
             found.append((GT(self.count, number), own))
-        for by in reversed(ordering):  # the first counts most
+        for by in reversed(ordering):  # the first one has the highest priority
             for end in range(len(found) - 1, 0, -1):
                 for i in range(end):
                     found[i : i + 2] = _sort_pair(found[i], found[i + 1], by)
@@ -71,7 +71,7 @@ class GivenFacts(NamedTuple):
 
 
 def _sort_pair(one: ModelRow, other: ModelRow, by: t.OrderedBy) -> list[ModelRow]:
-    """Two rows, of which the second is there only if the first is, in their order."""
+    """Sort two rows, of which the second exists only if the first does."""
 
     def before(a: Any, b: Any) -> bool:
         return bool(a > b if by.descending else a < b)

@@ -1,6 +1,6 @@
-"""What does not change in a run of rules in a model, and what their state consists of.
+"""The constants of a run of rules in a model, and the structure of its state.
 
-The rule of this module: names and domains only; what becomes of them is `course`.
+The rule of this module: it holds names and domains only; `course` defines how they change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, slots
 from workbench.tesla.rule_set import RuleSet
 
 MEMORY = "rule "
-"""What the names of tables of what rules remember begin with."""
+"""Prefix of the names of tables for what rules remember."""
 
 
 class CourseState(NamedTuple):
@@ -34,12 +34,12 @@ class CourseState(NamedTuple):
 
     Attributes
     ----------
-    lined, apart: the events that are kept, in the line and outside of it.
-    since: of each rule that is silent for a while how many ticks ago it has emitted something, by its keys.
-    waiting: of each rule that waits for something not to come its matches.
-    given: the rows of each type of facts that are any.
-    begun: whether anything has happened; facts that are any are given before.
-    recent: how old the last events are of each type that comes at a rate.
+    lined, apart: the retained events, in the line and outside of it.
+    since: for each rule with a pause the ticks since its last emission, by its keys.
+    waiting: for each `absent` rule its waiting matches.
+    given: the rows of each type of arbitrary facts.
+    begun: whether anything has happened; arbitrary facts are given before.
+    recent: the ages of the latest events of each type with a rate.
     """
 
     lined: tuple[RetainedEvent, ...]
@@ -53,18 +53,18 @@ class CourseState(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleFrame:
-    """What does not change in a run of rules in a model.
+    """The constants of a run of rules in a model.
 
     Attributes
     ----------
-    rules: windows are numbers of ticks.
-    tables: by type and attribute; of rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
-    given: how many rows a type of facts has at most of which any are given.
-    changing: those of them that change in a run; of the others rows are given at its start.
-    depth: the most composites in a chain of causes, where nothing else bounds it.
-    without: attributes of composites that are times, which a model does not have.
-    rates: how often events of a type come at most, where that is assumed.
-    noted: the values that were met of what has a table: what the next attempt at a model has tables of.
+    rules: the rules, with windows in ticks.
+    tables: values by type and attribute; for rules by `rule NAME` and `per 1`, ..., and `absent 1`, ...
+    given: the maximum number of rows of each type of arbitrary facts.
+    changing: the types among them that change in a run; rows of the others are given at its start.
+    depth: the maximum number of composites in a chain of causes, if nothing else bounds it.
+    without: attributes of composites that are times, which a model lacks.
+    rates: the assumed maximum rates of events by type.
+    noted: the values that steps produce for each table, for the next attempt at a model.
     """
 
     rules: RuleSet
@@ -79,96 +79,96 @@ class RuleFrame:
     changing: frozenset[str] = frozenset()
 
     def note(self, key: tuple[str, str], found: GuardedValue) -> None:
-        """Note the values that something may have."""
+        """Note the possible values of a table's entry."""
         self.noted.setdefault(key, {}).update((exactly(value), value) for value in found.values)
 
     @cached_property
     def clearing_inputs(self) -> Mapping[str, str]:
-        """What inputs are called that say that all rows of a type are gone, and which type that is."""
+        """The inputs that clear all rows of a type of facts, each with the type."""
         return {
             free_name(f"{name}_gone", self.rules.declarations): name for name in self.given if name in self.changing
         }
 
     @cached_property
     def fact_inputs(self) -> tuple[str, ...]:
-        """The inputs that tell of facts."""
+        """The inputs for facts."""
         return (*self.given, *self.clearing_inputs)
 
     @cached_property
     def tracks_start(self) -> bool:
-        """Whether it matters that something has happened: rows that do not change are given before."""
+        """Whether the state has to record that the run has begun: constant rows are given before."""
         return not self.changing.issuperset(self.given)
 
     @cached_property
     def types_read(self) -> frozenset[str]:
-        """The types of composites that rules look at, as triggers or otherwise."""
+        """The types that rules read, as triggers or otherwise."""
         return frozenset(name for rule in self.rules.rules for name in rule.types)
 
     @cached_property
     def absences(self) -> tuple[ResolvedRule, ...]:
-        """The rules that wait for something not to come."""
+        """The rules with `absent`."""
         return tuple(rule for rule in self.rules.resolved if rule.absence is not None)
 
     @cached_property
     def pausing(self) -> tuple[ResolvedRule, ...]:
-        """The rules that are silent for a while."""
+        """The rules with a pause."""
         return tuple(rule for rule in self.rules.resolved if rule.pause is not None)
 
     @property
     def waits(self) -> Mapping[str, int]:
-        """How many matches of each rule may wait for something not to come."""
+        """The maximum number of waiting matches of each rule."""
         return self.layout.waits
 
     def tags(self, rule: t.Rule) -> int:
-        """How many matches of a rule that wait have to be known by events."""
+        """Return the number of tags that distinguish the waiting matches of a rule in marks of events."""
         consumes = any(of == rule.name for of, *_ in self.layout.waiting_consumers)
         return max(self.waits[rule.name], 1) if consumes else 1
 
     @property
     def longest(self) -> int:
-        """After how many ticks without an event nothing changes any more."""
+        """The number of ticks without an event after which nothing changes any more."""
         ages = (column.limit for column in self.layout.columns.values())
         rates = (rate.ticks - 1 for rate in self.rates.values())
         return max((0, *ages, *rates, *(int(rule.pause.amount) for rule in self.pausing if rule.pause)))
 
     @property
     def rooms(self) -> dict[str, int]:
-        """How much each column holds, and how many matches of each rule may wait."""
+        """The capacity of each column, and the maximum number of waiting matches of each rule."""
         columns = {name: column.room for name, column in self.layout.columns.items()}
         return columns | {waiting_of(rule): self.waits[rule.name] for rule in self.absences}
 
     def with_rooms(self, rooms: Mapping[str, int]) -> RuleFrame:
-        """The same with other capacities; of what is not named they are as before."""
+        """Return the frame with other capacities; those that are not named are unchanged."""
         columns = {name: each.with_room(rooms.get(name)) for name, each in self.layout.columns.items()}
         waits = {rule.name: rooms.get(waiting_of(rule), self.waits[rule.name]) for rule in self.absences}
         return replace(self, layout=replace(self.layout, columns=columns, waits=waits))
 
     def keys(self, rule: t.Rule) -> list[tuple[Any, ...]]:
-        """The values for each of which a rule is silent on its own."""
+        """Return the possible tuples of values of `per` of a rule."""
         return list(product(*(self.table(memory_of(rule), f"per {i}").places for i in range(len(rule.per)))))
 
     def list_remembered(self, rule: ResolvedRule) -> list[tuple[tuple[str, str], ValueTable]]:
-        """What a match that waits has to remember: of what it is the value, and its table."""
+        """List what a waiting match has to remember: the key of each value, and its table."""
         found = [(memory_of(rule), f"absent {i}") for i in range(len(list_needed_later(rule)))]
         found += [(rule.emits, each.name) for each in self.evaluations(rule)]
         found += [(memory_of(rule), f"per {i}") for i in range(len(rule.per))]
         return [(key, self.table(*key)) for key in found]
 
     def table(self, of: str, name: str) -> ValueTable:
-        """The values of an attribute, or of what a rule remembers; none where none have been met."""
+        """Return the values of an attribute, or of an entry of a rule's memory; empty if none are known."""
         return self.tables.get((of, name)) or ValueTable(())
 
     def evaluations(self, rule: t.Rule) -> list[t.Evaluation]:
-        """The attributes that a rule emits in a model: without those that are times."""
+        """Return the attributes that a rule emits in a model: all except times."""
         return [each for each in rule.evaluations if (rule.emits, each.name) not in self.without]
 
     def fact_tables(self, type: str) -> dict[str, ValueTable]:
-        """The values of the attributes of facts that are any."""
+        """Return the values of the attributes of arbitrary facts."""
         return {name: self.table(type, name) for name in self.rules.declarations[type].domains}
 
     @cached_property
     def template(self) -> CourseState:
-        """What the state of a run consists of: variables, and what is the same in all states."""
+        """The structure of a run's state: variables, and constant parts."""
         lined, apart = EventLine.template(self.layout, self.tables)
         facts = ((type, self.fact_tables(type), most) for type, most in self.given.items())
         rates = enumerate(self.rates.values(), 1)
@@ -205,7 +205,7 @@ class RuleFrame:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """A name that is not taken, which begins with this one."""
+    """Return a name that is not taken and begins with this one."""
     while name in taken:
         name += "_"
     return name
@@ -217,17 +217,17 @@ def has_several_matches(rule: t.Rule) -> bool:
 
 
 def waiting_of(rule: t.Rule) -> str:
-    """What the matches of a rule that wait for something not to come are called, as a queue."""
+    """Return the name of a rule's waiting matches as a queue."""
     return f"absent_{rule.name.replace(' ', '_')}"
 
 
 def memory_of(rule: t.Rule) -> str:
-    """The name under which there are tables of what a rule remembers."""
+    """Return the name of the tables for what a rule remembers."""
     return f"{MEMORY}{rule.name}"
 
 
 def list_needed_later(rule: ResolvedRule) -> list[RuleSlot]:
-    """What the predicate about what must not come asks of the match."""
+    """Return the values of a match that its `absent` predicate needs."""
     assert rule.absence is not None
     return list(dict.fromkeys(slot for slot in slots(*t.expressions_of(rule.absence)) if slot.place != OWN))
 
@@ -235,15 +235,15 @@ def list_needed_later(rule: ResolvedRule) -> list[RuleSlot]:
 # --- outputs --------------------------------------------------------------------------------------------
 
 CHAIN = "chain"
-"""The output with the last composites of chains."""
+"""The name of the output for the last composites of chains."""
 
 
 class ModelOutput(NamedTuple):
-    """An output of rules in a model: what of all types has this one, if any, and is of this rule, if any.
+    """An output of rules in a model: for composites of one type or all, and of one rule or all.
 
     Attributes
     ----------
-    chain: the length of the chains of causes whose last composites come out there, if it is about such.
+    chain: the length of chains of causes whose last composites it has; 0: all composites.
     """
 
     name: str
@@ -252,15 +252,15 @@ class ModelOutput(NamedTuple):
     chain: int = 0
 
     def has(self, type: str, rule: str, chain: int) -> bool:
-        """Whether a composite of a rule comes out there that is the last of a chain of this length."""
+        """Whether it has a composite of a type and a rule, at this position in a chain."""
         return self.type in ("", type) and self.rule in ("", rule) and self.chain in (0, chain)
 
     @property
     def typed(self) -> bool:
-        """Whether outputs show their type alone."""
+        """Whether it is for composites of all types."""
         return not (self.type or self.rule)
 
 
 def output_of(rule: t.Rule) -> str:
-    """What the output is called that has what a rule emits."""
+    """Return the name of the output for the composites of a rule."""
     return f"by_{rule.name.replace(' ', '_')}"

@@ -1,8 +1,8 @@
-"""Values of rules in a model: each is one of finitely many, and terms say which.
+"""Values of rules in a model: each value is one of finitely many, selected by terms.
 
-The rule of this module: what an operator makes of values is what the specification's does (`tesla.operators`), on plain
-Python values, null and floats among them; a term only ever says which value it is. So nothing of the arithmetic of
-rules is written a second time for models.
+The rule of this module: operators compute on plain Python values, null and floats among them, as in the
+specification (`tesla.operators`); a term only selects among the results. So the arithmetic of rules is
+not written a second time for models.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from workbench.tesla.operators import apply_operator, row_of
 from workbench.tesla.resolved import RuleSlot
 
 MOST = 4096
-"""The most combinations of values that one operator is tried on."""
+"""Maximum number of combinations of values on which one operator is computed."""
 
 
 class ValueTable:
-    """The values that something can have, in their order; its place in the table stands for a value.
+    """The possible values of something, in order; the place of a value in the table represents it.
 
     Attributes
     ----------
-    places: where each value lies, by `exactly`.
-    sorted: whether they ascend, so that places can be compared in place of values.
+    places: the place of each value, by `exactly`.
+    sorted: whether values ascend, so that comparing places compares values.
     """
 
     def __init__(self, values: Iterable[Value | None]) -> None:
@@ -42,13 +42,13 @@ class ValueTable:
 
     @property
     def distinct(self) -> bool:
-        """Whether two of its values are equal just where their places are; null and NaN are equal to nothing."""
+        """Whether equality of places means equality of values; null and NaN are equal to nothing."""
         there: tuple[Any, ...] = self.values
         return None not in there and all(a == a and a not in there[i + 1 :] for i, a in enumerate(there))
 
     @property
     def domain(self) -> Range:
-        """What a place is."""
+        """The range of places."""
         return Range(0, max(len(self.values) - 1, 0))
 
     def __eq__(self, other: object) -> bool:
@@ -71,12 +71,12 @@ def _order_key(value: Value | None) -> tuple[Any, ...]:
 
 
 class GuardedValue:
-    """A value that is one of finitely many: of their conditions exactly one holds where it is used.
+    """A value among finitely many, each with a condition; exactly one condition holds where the value is used.
 
     Parameters
     ----------
-    cases: value and condition, by `exactly`.
-    place, table: a term for the place in a table, where there is one.
+    cases: values with their conditions, by `exactly`.
+    place, table: a term for the place in a table, if there is one.
     """
 
     __slots__ = ("cases", "place", "table")
@@ -88,12 +88,12 @@ class GuardedValue:
 
     @classmethod
     def constant(cls, value: Value | None) -> GuardedValue:
-        """This value."""
+        """Make a constant."""
         return cls({exactly(value): (value, TRUE)})
 
     @classmethod
     def at(cls, place: Any, table: ValueTable) -> GuardedValue:
-        """The value at a place of a table."""
+        """Make the value at a place of a table."""
         if not table.values:
             return cls({})
         if len(table) == 1 or not isinstance(place, Term):
@@ -103,7 +103,7 @@ class GuardedValue:
 
     @classmethod
     def of(cls, cases: Iterable[tuple[Value | None, Term]]) -> GuardedValue:
-        """Of these values each under its condition."""
+        """Make a value from values with their conditions."""
         found: dict[Any, tuple[Value | None, Term]] = {}
         for value, when in cases:
             if when is not FALSE:
@@ -113,16 +113,16 @@ class GuardedValue:
 
     @property
     def values(self) -> list[Value | None]:
-        """What it can be."""
+        """The possible values."""
         return [value for value, _ in self.cases.values()]
 
     @property
     def is_true(self) -> Term:
-        """Whether it is true; null is not."""
+        """The condition that it is true, and not null."""
         return self.cases.get((bool, True), (True, FALSE))[1]
 
     def place_in(self, table: ValueTable) -> tuple[Any, Term]:
-        """Its place in a table, and when it is not in it."""
+        """Return its place in a table, and the condition that it is not in the table."""
         if self.place is not None and self.table == table:
             return restrict_to_range(self.place, table.domain), FALSE
         found: Any = const(0, table.domain)
@@ -136,7 +136,7 @@ class GuardedValue:
 
 
 def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue]) -> GuardedValue:
-    """What a function makes of values."""
+    """Apply a function to values."""
     count = math.prod(max(len(each.cases), 1) for each in operands)
     if count > MOST:
         hint = "give its attributes fewer values: --values TYPE.ATTRIBUTE=1..4"
@@ -146,7 +146,7 @@ def apply(function: Callable[..., Value | None], operands: Sequence[GuardedValue
 
 
 def choose_value(when: Term, one: GuardedValue, other: GuardedValue) -> GuardedValue:
-    """One value where a condition holds, else the other."""
+    """Return one value if a condition holds, otherwise the other."""
     if when is TRUE:
         return one
     if one.place is not None and other.place is not None and one.table == other.table:
@@ -161,7 +161,7 @@ def choose_value(when: Term, one: GuardedValue, other: GuardedValue) -> GuardedV
 
 
 def select(cases: Sequence[tuple[Term, GuardedValue]]) -> GuardedValue:
-    """The value of which the condition holds, of conditions that exclude each other."""
+    """Select the value whose condition holds, of mutually exclusive conditions."""
     if len(cases) == 1:
         return cases[0][1]
     tables = {each.table for _, each in cases}
@@ -174,11 +174,11 @@ def select(cases: Sequence[tuple[Term, GuardedValue]]) -> GuardedValue:
 
 
 Lookup = Callable[[RuleSlot], GuardedValue]
-"""What a parameter or an attribute is."""
+"""A function that returns the value of a parameter or an attribute."""
 
 
 def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
-    """What an expression is."""
+    """Evaluate an expression."""
     if isinstance(expression, t.Literal):
         return GuardedValue.constant(expression.value)
     if isinstance(expression, RuleSlot):
@@ -196,7 +196,7 @@ def evaluate(expression: t.Expression, look: Lookup) -> GuardedValue:
 
 
 def holds(conditions: Iterable[t.Expression], look: Lookup) -> Term:
-    """Whether all of these are true."""
+    """Return the term that all conditions are true."""
     found: Any = TRUE
     for each in conditions:
         if found is FALSE:

@@ -1,7 +1,7 @@
-"""Pipelines with rules in them, over finite domains: what a model has in place of them.
+"""Models of pipelines with rules, over finite domains.
 
-The rule of this module: the processors are those of the pipeline, over finite domains; rules get their time in ticks,
-from one input, and tell apart the values that the pipes in front of them carry.
+The rule of this module: the processors are those of the pipeline, over finite domains; rules receive their time in
+ticks from one input, and distinguish the values that the pipes in front of them carry.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from workbench.tesla.rule_processor import RuleProcessor
 from workbench.tesla.rule_streams import places_of
 
 RATES = "rates"
-"""What the processor is called that assumes the rates of inputs."""
+"""The name of the processor that assumes the rates of inputs."""
 
 
 def model_pipelines(
     programs: Sequence[Program], integers: Domain, bounds: RuleBounds | None = None, *, still: bool = False
 ) -> tuple[Pipeline, ...]:
-    """Pipelines as models have them, which are asked about together: `int` is `integers`, and time comes in ticks.
+    """Model pipelines that are checked together: `int` becomes `integers`, and time comes in ticks.
 
     Parameters
     ----------
-    bounds: what bounds the models of rules in them; its values are of inputs and their fields.
-    still: whether a step may say that no time has passed.
+    bounds: the bounds of the models of rules; its values are for inputs and their fields.
+    still: whether a step may take no time.
 
     Raises
     ------
-    Refused: something in it has no finite model. InputError: bounds are of no input.
+    Refused: rules have no finite model. InputError: bounds name an unknown input.
     """
     bounds = bounds or RuleBounds()
     flat = [flatten(each) if each.pipeline.clocks else each.pipeline for each in programs]
@@ -78,7 +78,7 @@ def model_pipelines(
 
 
 def _assume_rates(found: Pipeline, rates: Mapping[str, EventRate], tick: int, unit: str | None) -> Pipeline:
-    """The pipeline with what assumes the rates of its inputs."""
+    """Add a processor that assumes the rates of a pipeline's inputs."""
     inputs = dict(found.inputs)
     own = {name: rate for name, rate in rates.items() if name in inputs}
     if not own or ELAPSED not in inputs:
@@ -108,7 +108,7 @@ def _refuse_unknown(flat: Sequence[Pipeline], bounds: RuleBounds) -> None:
 
 
 def _with_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
-    """The pipeline with an input for ticks of which so many pass in a step at most."""
+    """Give a pipeline an input for ticks, at most `most` of them in a step."""
     inputs = [(n, pause_domain(most, 0 if still else 1) if n == ELAPSED else domain) for n, domain in found.inputs]
     nodes = [
         replace(node, processor=replace(node.processor, most=most, still=still))
@@ -121,7 +121,7 @@ def _with_ticks(found: Pipeline, most: int, *, still: bool) -> Pipeline:
 def _make_finite(
     flat: Pipeline, integers: Domain, bounds: RuleBounds, unit: str | None, rates: Mapping[str, EventRate]
 ) -> Pipeline:
-    """The pipeline over finite domains, processor after processor; one tick passes in a step."""
+    """Convert a pipeline to finite domains, processor by processor; one tick passes in a step."""
     time = _time_input(flat)
     read = ((name, domain) for name, domain in flat.inputs if name != time)
     given = {name: _input_domain(flat, name, domain, integers, bounds, unit) for name, domain in read}
@@ -150,7 +150,7 @@ def _make_finite(
 
 
 def _time_input(flat: Pipeline) -> str:
-    """The input that the time comes in on, which only rules read."""
+    """Return the input that carries the time; only rules may read it."""
     clocks = flat.clocks
     timed = [node for node in flat.nodes if isinstance(node.processor, RuleProcessor)]
     for node in timed:
@@ -174,7 +174,7 @@ def _time_input(flat: Pipeline) -> str:
 def _input_domain(
     flat: Pipeline, name: str, domain: Domain, integers: Domain, bounds: RuleBounds, unit: str | None
 ) -> Domain:
-    """What an input carries: the values that are given, and of texts and fractions those that rules look at."""
+    """Return the domain of an input: its given values, or for texts and fractions those that rules distinguish."""
 
     def part(label: str, of: Domain) -> Domain:
         values = bounds.values.get((name, label))
@@ -188,7 +188,7 @@ def _input_domain(
 
 
 def _values_read(flat: Pipeline, name: str, label: str, bounds: RuleBounds, unit: str | None) -> Sequence[Value | None]:
-    """The values of an input, or of a field of it, that rules tell from others; none where others read it, too."""
+    """Return the values of an input or of its field that rules distinguish; none if other processors read it."""
     found = ValueTable(())
     domain = dict(flat.inputs)[name]
     for node in flat.nodes:
@@ -209,7 +209,7 @@ def _model_rules(
     rules: RuleProcessor, shapes: Sequence[Domain], integers: Domain, bounds: RuleBounds, unit: str | None,
     rates: Mapping[str, EventRate],
 ) -> RulesInPipeline:  # fmt: skip
-    """The model of rules on pipes with these domains; one tick passes in a step. Rates say how much room is enough."""
+    """Model rules on pipes with these domains; one tick passes in a step. Rates determine capacities."""
     facts = rows_of(rules.facts) if rules.facts is not None else bounds.facts
     for name in rules.looks_up:
         if name not in facts:
@@ -231,7 +231,7 @@ def _model_rules(
     ticked = in_units(rules.rules, unit, trex=rules.trex, tick=tick)
     own = replace(bounds, facts=facts, trex=[0] if rules.trex else ())
     (frame,) = FrameSearch([ticked], tables, own, rates, rules.fed).frames()
-    frame = replace(frame, rates={})  # they are assumed of the inputs
+    frame = replace(frame, rates={})  # rates are assumed of the inputs
     return RulesInPipeline(
         rules.rules, rules.fed, shapes=tuple(shapes), facts=facts or None, integers=integers, trex=rules.trex,
         frame=frame, tick=tick, unit=unit, most=1, outputs=output_tables([frame]),
@@ -239,7 +239,7 @@ def _model_rules(
 
 
 def _require_constants(rules: RuleProcessor, integers: Domain) -> None:
-    """DomainError where rules name a number that the pipeline's `int` does not have."""
+    """Raise a DomainError if rules name a number outside the domain of the pipeline's `int`."""
     leaves = (leaf for rule in rules.rules.rules for each in rule.expressions for leaf in t.within(each))
     whole = [leaf.value for leaf in leaves if isinstance(leaf, t.Literal) and type(leaf.value) is int]
     if (greatest := max(whole, default=0)) not in integers and isinstance(integers, Integer):

@@ -1,10 +1,10 @@
-"""What a model of rules has to keep of events: which types, how long, which attributes, how many.
+"""The layout of events in a model of rules: the types, ages, attributes and numbers of events to retain.
 
-The rule of this module: it looks at the text of rules only. An event is kept where some predicate or aggregate may
-still ask for it, with the attributes that it is asked for; nothing that the rules' answers could depend on is left out.
+The rule of this module: it reads only the text of rules. An event is retained while a predicate or aggregate may
+select it, with the attributes that are read; nothing that the rules' results may depend on is left out.
 
 Source: design of rules in the model: a column is a queue of events with ages and a capacity; ages run to the longest
-chain of windows that leads from a trigger to the column.
+chain of windows from a trigger to the column.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from workbench.tesla.resolved import OWN, ResolvedRule, RuleSlot, as_written, sl
 from workbench.tesla.rule_set import RuleSet
 
 MOST_APART = 16
-"""The most events of a column that have slots of their own."""
+"""Maximum number of events of a column that have slots of their own."""
 Tables = Mapping[tuple[str, str], ValueTable]
-"""The values of each attribute: by type and name."""
+"""The values of each attribute, by type and name."""
 Consumer = tuple[str, int]
-"""A rule that consumes events, and in T-Rex the place of the predicate that does; else 0."""
+"""A rule that consumes events; in compatibility with T-Rex also the place of the predicate, otherwise 0."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """A predicate or aggregate of a rule that looks for events: where it stands, and how far back it looks.
+    """A predicate or aggregate of a rule that searches events, with its place and its lookback.
 
     Attributes
     ----------
-    trex: its window is open, as in T-Rex.
+    trex: whether its window is open, as in T-Rex.
     """
 
     rule: ResolvedRule
@@ -50,30 +50,30 @@ class Role:
 
     @cached_property
     def plain(self) -> tuple[t.Expression, ...]:
-        """The constraints that look at the event alone."""
+        """The constraints that depend on the event alone."""
         return tuple(filter(is_plain, self.part.constraints))
 
     @cached_property
     def linking_constraints(self) -> tuple[t.Expression, ...]:
-        """The others."""
+        """The other constraints."""
         return tuple(each for each in self.part.constraints if not is_plain(each))
 
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """The events of a type that are kept.
+    """The retained events of a type.
 
     Attributes
     ----------
     kind: its number among the columns, from 1 on.
-    roles: what looks for them.
-    limit: the greatest age, in ticks, at which anything does by time; places: the same in events, from 1 on, by count.
-    endless: they are asked for for ever.
-    attributes: those kept, with their place among the attributes of a slot.
-    newest: attributes of which it is enough to keep the newest event with the same values; None: all are needed.
-    apart: the values of these, by places in their tables, where nobody asks in which order such events have come: each
-        has a slot of its own, outside of the line.
-    room: how many are kept at most.
+    roles: the predicates and aggregates that select them.
+    limit: the maximum age, in ticks, of events selected by time; places: the same by count, in events, from 1 on.
+    endless: whether they are selected at any age.
+    attributes: the retained attributes, with their index among the attributes of a slot.
+    newest: attributes such that only the newest event for each of their values is needed; None: all events are needed.
+    apart: the values of these, by places in their tables, if the order of such events does not matter: each has a
+            slot of its own, outside the line.
+    room: the capacity.
     """
 
     type: str
@@ -89,35 +89,35 @@ class ColumnLayout:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all that looks for them has the same constraints on the event alone, which all kept satisfy then."""
+        """Whether all roles have the same constraints on the event alone, which all retained events then satisfy."""
         return _filters_alike(self.roles)
 
     @cached_property
     def oldest(self) -> bool:
-        """Whether it is the oldest event that is kept in place of the newest."""
+        """Whether the oldest event is retained in place of the newest."""
         return self.newest is not None and _selects_oldest(self.roles)
 
     def with_room(self, room: int | None) -> ColumnLayout:
-        """The same with another capacity; one whose slots are known has the room that it needs."""
+        """Return the column with another capacity; one with slots apart keeps its own."""
         return self if room is None or self.apart else replace(self, room=room)
 
     @cached_property
     def filters(self) -> tuple[tuple[t.Expression, ...], ...]:
-        """An event is kept where the constraints of one of these hold, which are as they are written."""
+        """Alternative conditions for retaining an event, each a tuple of constraints as they are written."""
         return tuple(tuple(map(as_written, role.plain)) for role in self.roles)
 
 
 @dataclass(frozen=True)
 class LineLayout:
-    """What is kept of events for rules whose windows are numbers of ticks.
+    """The retained events of rules whose windows are in ticks.
 
     Attributes
     ----------
-    columns: by type.
-    sizes: of each attribute of a slot, the number of values.
+    columns: the columns by type.
+    sizes: the number of values of each attribute of a slot.
     trex: whether windows and consumption are as in T-Rex.
-    waits: how many matches of each rule may wait for something not to come.
-    tick: how much time a tick is, in the unit of times.
+    waits: the maximum number of waiting matches of each rule.
+    tick: the length of a tick, in the unit of times.
     """
 
     rules: RuleSet
@@ -129,12 +129,12 @@ class LineLayout:
 
     @cached_property
     def places(self) -> int:
-        """How many places back an event is kept that is asked for by count; 0: none is."""
+        """The maximum distance at which an event is selected by count; 0: no window counts."""
         return max((column.places for column in self.columns.values()), default=0)
 
     @cached_property
     def ages(self) -> Range:
-        """Ages of events: what is kept for another reason than its age is no more than too old."""
+        """The ages of events; an event retained for another reason than its age stays at one above the maximum."""
         more = any(column.places or column.endless for column in self.columns.values())
         return Range(0, max(self.oldest, 1) + more)
 
@@ -145,27 +145,27 @@ class LineLayout:
 
     @cached_property
     def apart(self) -> tuple[tuple[ColumnLayout, tuple[int, ...]], ...]:
-        """The slots outside of the line: of which column, and for which values of its attributes."""
+        """The slots outside the line: the column of each, and the values of its attributes."""
         return tuple((column, key) for column in self.columns.values() for key in column.apart)
 
     @property
     def slots(self) -> int:
-        """How many events stand in the line at most."""
+        """The number of slots in the line."""
         return sum(column.room for column in self.line_columns)
 
     @cached_property
     def oldest(self) -> int:
-        """The greatest age at which an event stands in the line."""
+        """The maximum age of an event in the line."""
         return max((0, *(column.limit for column in self.line_columns)))
 
     @cached_property
     def kinds(self) -> Range:
-        """The columns, and 0 for an empty slot."""
+        """The numbers of the columns, and 0 for an empty slot."""
         return Range(0, max(len(self.columns), 1))
 
     @cached_property
     def consuming(self) -> tuple[Consumer, ...]:
-        """What an event remembers it is consumed by: rules that may select it again; in T-Rex, by each predicate."""
+        """The consumers that an event records: rules that could select it again; in T-Rex by predicate."""
         found = {
             self.consumer(rule, place): None
             for rule in self.rules.resolved
@@ -176,24 +176,24 @@ class LineLayout:
 
     @cached_property
     def waiting_consumers(self) -> tuple[tuple[str, int, int], ...]:
-        """By which matches that wait an event will be consumed: for whom, and which of these matches."""
+        """The waiting matches that an event records because they will consume it: the consumer, and the match's tag."""
         return tuple((*each, tag) for each in self.consuming for tag in range(self.waits.get(each[0], 0)))
 
     @property
     def marks(self) -> int:
-        """How much an event remembers of what consumes it."""
+        """The number of marks of an event for its consumers."""
         return len(self.consuming) + len(self.waiting_consumers)
 
     def consumer(self, rule: t.Rule, place: int) -> Consumer:
-        """For whom an event is consumed that the part at a place has bound: for the rule; in T-Rex, for itself."""
+        """Return the consumer of an event bound by the part at a place: the rule, or in T-Rex the part itself."""
         return rule.name, place if self.trex else 0
 
 
 def roles_of(rule: ResolvedRule, trex: bool) -> Iterator[Role]:
-    """The roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
+    """Yield the roles of a rule, in the order of its predicates; `trex`: its windows are as in T-Rex."""
     for place, lookback in lookbacks(rule, trex).items():
         part = rule.parts[place]
-        if place and not part.policy.later:  # what must not come later is decided when it comes
+        if place and not part.policy.later:  # `absent` is decided when an event comes
             yield Role(rule, place, part, lookback, trex)
 
 
@@ -208,7 +208,7 @@ def reads(expression: t.Expression, place: int) -> TypeGuard[RuleSlot]:
 
 
 def may_select(rule: t.Rule, type: str) -> bool:
-    """Whether a rule may select events of a type, behind its trigger."""
+    """Whether a rule may select events of a type besides its trigger."""
     return any(t.binds(p) and p.type == type for p in rule.predicates)
 
 
@@ -219,15 +219,15 @@ def lay_out(
     rest: Mapping[str, int],
     trex: Container[int] = (),
 ) -> list[LineLayout]:
-    """What is kept for each of these rule sets: the same for all, so that where they are compared it is kept once.
+    """Lay out the retained events for rule sets, equally for all, so that a comparison retains each event once.
 
     Parameters
     ----------
-    rule_sets: over the same types; windows are numbers of ticks, and finite.
+    rule_sets: rule sets over the same types; windows are in ticks, and finite.
     tables: the values of all attributes of events.
-    rooms, rest: capacities of columns by type, and of the others; one of these of which only the newest events count
-        has room for one of each.
-    trex: the rule sets whose windows and consumption are as in T-Rex, by number.
+    rooms, rest: capacities of columns by type, and default capacities; a column of which only the newest events count
+            has capacity for one of each.
+    trex: the indices of the rule sets whose windows and consumption are as in T-Rex.
     """
     found: dict[str, list[Role]] = {}
     for number, rules in enumerate(rule_sets):
@@ -241,7 +241,7 @@ def lay_out(
 
 
 def _lay_out_column(name: str, kind: int, roles: tuple[Role, ...], tables: Tables, rest: int) -> ColumnLayout:
-    """The column of a type of which only the newest events count, or which has so much room."""
+    """Lay out the column of a type: with the newest events only, or with the given capacity."""
     newest = _find_newest_keys(roles)
     keys = [] if newest is None else [len(tables[name, each]) for each in newest]
     apart = newest is not None and math.prod(keys) <= MOST_APART and _needs_no_order(roles, newest, tables)
@@ -260,13 +260,13 @@ def _lay_out_column(name: str, kind: int, roles: tuple[Role, ...], tables: Table
 
 
 def _find_sizes(columns: Sequence[ColumnLayout], tables: Tables) -> tuple[int, ...]:
-    """Of each attribute of a slot that holds events of any of these columns, the most values that it has."""
+    """Return, for each attribute of a slot, the maximum number of its values in any of these columns."""
     sizes = ([len(tables[column.type, name]) for name in column.attributes] for column in columns)
     return tuple(map(max, itertools.zip_longest(*sizes, fillvalue=0)))
 
 
 def _refuse_endless(role: Role) -> Refused:
-    """Why a window that is not bounded has no finite model."""
+    """Make the error that an unbounded window has no finite model."""
     window = role.part.window
     assert window is not None
     if window.before and window.most is None:
@@ -283,11 +283,11 @@ def _refuse_endless(role: Role) -> Refused:
 
 
 def _find_newest_keys(roles: Sequence[Role]) -> tuple[str, ...] | None:
-    """The attributes of which the newest event alone counts, for those that are equal in them; None: it does not.
+    """Return attributes such that only the newest event for each of their values counts; None if more events count.
 
-    It does where all that looks for the events takes the last one, or asks whether there is one, in a window that ends
-    at the trigger, and compares them by equality only: what holds of an older event holds of the newer one then. In
-    windows without an end the same is true of the oldest one, and the first.
+    This holds if all roles select the last event, or test whether there is one, in a window that ends at the
+    trigger, and compare attributes by equality only: whatever holds for an older event then holds for the newer one.
+    For unbounded windows the same holds for the oldest event and `first`.
     """
     found: dict[str, None] = {}
     oldest = _selects_oldest(roles)
@@ -326,16 +326,16 @@ def _filters_alike(roles: Sequence[Role]) -> bool:
 
 
 def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tables) -> bool:
-    """Whether nobody asks in which order events of different values of these attributes have come.
+    """Whether the order of events with different values of these attributes does not matter.
 
-    They do not where each predicate finds one of them at most, or asks only whether there is one, and no other window
-    begins or ends at it.
+    It does not matter if each predicate finds at most one of them, or only tests whether there is one, and no other
+    window depends on it.
     """
     for role in roles:
         part = role.part
         assert isinstance(part, t.Predicate)
         if role.lookback.time is None:
-            return False  # such a slot knows only how old its event is
+            return False  # such a slot only records the age of its event
         if not part.policy.forbids:
             if not _filters_alike(roles) or set(map(_find_equated_attribute, role.linking_constraints)) != set(newest):
                 return False
@@ -345,7 +345,7 @@ def _needs_no_order(roles: Sequence[Role], newest: tuple[str, ...], tables: Tabl
 
 
 def _find_equated_attribute(constraint: t.Expression) -> str | None:
-    """The attribute of the event that a constraint sets equal to something else."""
+    """Return the attribute of the event that a constraint equates with something else."""
     for sign, one, other in readings(constraint):
         if sign == "==" and reads(one, OWN) and all(slot.place != OWN for slot in slots(other)):
             return one.name
@@ -353,7 +353,7 @@ def _find_equated_attribute(constraint: t.Expression) -> str | None:
 
 
 def _attributes_read(roles: Sequence[Role]) -> set[str]:
-    """The attributes that are asked for after an event is kept."""
+    """Return the attributes that are read after an event is retained."""
     same = _filters_alike(roles)
     found: set[str] = set()
     for role in roles:

@@ -1,6 +1,6 @@
-"""The finite machine of rules whose time passes in ticks.
+"""The finite machine of rules whose time is in ticks.
 
-The rule of this module: a step on terms does what one on values does, which is that of `ticks`.
+The rule of this module: a step on terms does the same as a step on values, which `ticks` defines.
 
 Source: design of rules in the model.
 """
@@ -25,7 +25,7 @@ from workbench.tesla.model.ticks import RulesInTicks
 
 @dataclass(frozen=True)
 class ModelledRules(RulesInTicks):
-    """Rules in ticks with a machine, for steps that bring one event each."""
+    """Rules in ticks with a machine, for steps with one event each."""
 
     singly: ClassVar[bool] = True
 
@@ -38,7 +38,7 @@ class ModelledRules(RulesInTicks):
         return 1
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """One front: at each step comes one event, or time passes; `one` of the environment sees to it."""
+        """Return one front: in each step one event comes or time passes; `one` of the environment ensures this."""
         front = tuple(slots[0] for slots in arrivals)
         return [(disjunction(each.present for each in front), front)]
 
@@ -70,7 +70,7 @@ class ModelledRules(RulesInTicks):
         )
 
     def _step_terms(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        """One step on terms: of the state, and for each input the event that may be there."""
+        """Make one step on terms, from the state and, for each input, the event that may be present."""
         frame = self.frame
         before = ModelCourse.read(frame, state)
         ways = [(each.present, self.way(state, place, each.value)) for place, each in enumerate(front)]
@@ -85,7 +85,7 @@ class ModelledRules(RulesInTicks):
         return (*after, *full), self.bursts(emitted, max(1, *map(len, emitted)))
 
     def way(self, state: State, place: int, given: Any) -> ModelCourse:
-        """What happens where an input brings something: time passes, or an event comes."""
+        """Return the course for an item on one input: time passes, or an event comes."""
         course = ModelCourse.read(self.frame, state)
         if place == 0:
             course.passes(TRUE, ticks_of(given))
@@ -98,17 +98,17 @@ class ModelledRules(RulesInTicks):
         return course
 
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Term]:
-        """On which inputs an event keeps its rate, if it comes."""
-        del front  # time passes at steps of its own
+        """Return, for each input with a rate, the condition that another event keeps the rate."""
+        del front  # time passes in steps of its own
         recent = ModelCourse.read(self.frame, state).recent
         return {self.ports.index(type): rate.may_come(recent[type]) for type, rate in self.frame.rates.items()}
 
     def _read(self, name: str, given: Any) -> dict[str, GuardedValue]:
-        """The attributes of an event of a stream."""
+        """Read the attributes of an event of a stream."""
         return {each: self._input_encodings[name, each].decode(item) for each, item in self.attributes(name, given)}
 
     def emitted(self, ways: Sequence[tuple[Term, ModelCourse]]) -> list[list[Maybe]]:
-        """What is emitted on each output, in the order of publication; of the ways that a step can go there is one."""
+        """Return the emissions of each output, in the order of publication, for whichever way the step takes."""
         outputs = []
         for output in self._outputs:
             lines = [
@@ -123,14 +123,14 @@ class ModelledRules(RulesInTicks):
         return outputs
 
     def bursts(self, outputs: Sequence[Sequence[Maybe]], width: int) -> tuple[Emission, ...]:
-        """The same, each output with so many slots."""
+        """Return the emissions with the same number of slots for each output."""
         return tuple(
             Burst([*slots, *[Maybe(FALSE, const(domain.default, domain))] * (width - len(slots))])
             for slots, domain in zip(outputs, self.results(self.shapes), strict=True)
         )
 
     def value(self, here: Sequence[tuple[Term, ModelComposite]], *, typed: bool) -> Any:
-        """What comes out there, of which one holds; `typed`: their types."""
+        """Return the item in a slot of an output, of which one alternative holds; `typed`: its type."""
         if typed:
             kinds = Enum(self.rules.composites)
             found: Any = const(kinds.labels[0], kinds)
@@ -141,6 +141,6 @@ class ModelledRules(RulesInTicks):
         return tuple(self.choose_attribute(here, name) for of, name in self._output_encodings if of == type) or TRUE
 
     def choose_attribute(self, here: Sequence[tuple[Term, ModelComposite]], attribute: str) -> Any:
-        """An attribute of what comes out there, shown as that of the first is."""
+        """Return an attribute of the item in a slot, in the encoding of the first alternative."""
         cases = [(when, composite.values[attribute]) for when, composite in here]
         return self._output_encodings[here[0][1].type, attribute].encode(select(cases))

@@ -1,7 +1,7 @@
-"""The matches of a rule among the events that are kept, as terms: each with the condition under which it is one.
+"""The matches of a rule among the retained events, as terms: each match has a condition.
 
 The rule of this module: it follows the formulas predicate by predicate, as `tesla.formulas` does, with a condition in
-the place of each decision. What an event is in a match is known (a slot), whether there is such a match is a term.
+place of each decision. The slots of events in a match are known; whether the match exists is a term.
 
 Sources: thesis, 2.3.3 and 3.3.2; 2.4.5 for consumption.
 """
@@ -27,21 +27,21 @@ from workbench.tesla.occurrence import Facts, sort_facts
 from workbench.tesla.resolved import OWN, TIME, ResolvedRule, RuleSlot
 
 TRIGGER = -1
-"""The place of the trigger, which is in no slot."""
+"""The slot number of the trigger, which is in no slot."""
 ReadsValue = Callable[[str], GuardedValue]
-"""What an attribute of an event or a fact is, its time, or the parameter of an aggregate."""
+"""A function from a name to an attribute of an event or a fact, its time, or the parameter of an aggregate."""
 
 
 @dataclass(frozen=True)
 class GuardedMatch:
-    """A partial match.
+    """A partial match with its condition.
 
     Attributes
     ----------
-    when: whether it is one.
-    slots: where each event bound lies, by part of the rule; `TRIGGER` for the trigger.
-    bound: by part of the rule what its attributes are, its time less that of the trigger, or the parameter.
-    choice: what `each` has taken so far; matches with the same choices exclude each other.
+    when: the condition under which it exists.
+    slots: the slot of each bound event, by part of the rule; `TRIGGER` for the trigger.
+    bound: by part of the rule a reader of its attributes, its time less that of the trigger, or the parameter.
+    choice: the choices of `each` so far; matches with the same choices exclude each other.
     """
 
     when: Term
@@ -50,10 +50,10 @@ class GuardedMatch:
     choice: tuple[int, ...] = ()
 
     def look(self, own: ReadsValue | None = None) -> Lookup:
-        """What parameters and attributes are; `own` are those of the event that a predicate is about."""
+        """Return a lookup of parameters and attributes; `own` reads those of the predicate's own event."""
         bound = self.bound if own is None else {**self.bound, OWN: own}
 
-        @functools.cache  # a parameter of parameters may name each of them several times
+        @functools.cache  # a parameter may use others several times
         def look_up(slot: RuleSlot) -> GuardedValue:
             return bound[slot.place](slot.name) if slot.value is None else evaluate(slot.value, look_up)
 
@@ -62,7 +62,7 @@ class GuardedMatch:
 
 @dataclass(frozen=True)
 class RuleMatching:
-    """Where a rule looks for events."""
+    """The search for matches of a rule."""
 
     rule: ResolvedRule
     line: EventLine
@@ -70,7 +70,7 @@ class RuleMatching:
     given: Mapping[str, GivenFacts] = field(default_factory=dict)
 
     def matches(self, when: Term, trigger: Mapping[str, GuardedValue]) -> list[GuardedMatch]:
-        """All matches of an event that comes when `when`, in their order, `where` included; those of `absent` pend."""
+        """Return all matches of a trigger, in order, with `where`; a trigger of `absent` is still undecided."""
         found = self._bind(GuardedMatch(when), 0, trigger.__getitem__, TRIGGER)
         partials = [] if found is None else [found]
         for place in range(1, len(self.rule.parts)):
@@ -106,7 +106,7 @@ class RuleMatching:
     # --- candidates -------------------------------------------------------------------------------------
 
     def _candidates(self, partial: GuardedMatch, place: int, part: t.Predicate) -> Iterator[GuardedMatch]:
-        """What may be selected, or is there for `not`, in its order."""
+        """Yield the match extended by each candidate, in order; for `not` by each event that satisfies it."""
         layout, consumer = self.line.layout, self.line.layout.consumer(self.rule, place)
         for when, own, slot in self._sources(partial, place):
             if part.policy.binds and slot is not None:
@@ -119,7 +119,7 @@ class RuleMatching:
                 yield found
 
     def _sources(self, partial: GuardedMatch, place: int) -> Iterator[tuple[Term, ReadsValue, int | None]]:
-        """The rows, or the events in the window, in their order: when there is one, what reads it, and its slot."""
+        """Yield the rows, or the events in the window, in order: a condition, a reader, and the slot."""
         part = self.rule.parts[place]
         if self.rule.declarations[part.type].fact:
             yield from ((there, row.__getitem__, None) for there, row in self._rows(part))
@@ -128,7 +128,7 @@ class RuleMatching:
                 yield when, self._reader(part.type, slot), slot
 
     def _bind(self, partial: GuardedMatch, place: int, own: ReadsValue, slot: int | None) -> GuardedMatch | None:
-        """The match with this event or row (`slot` None); None where that is never one."""
+        """Bind an event or row (`slot` None); return None if the result never exists."""
         part = self.rule.parts[place]
         assert isinstance(part, t.Predicate)
         when = both(partial.when, holds(self._open_constraints(part, slot), partial.look(own)))
@@ -140,7 +140,7 @@ class RuleMatching:
         return GuardedMatch(when, {**partial.slots, place: slot}, {**partial.bound, place: read}, partial.choice)
 
     def _time(self, part: t.Predicate, slot: int) -> GuardedValue:
-        """When the event came, less when the trigger did."""
+        """Return the time of an event, less that of the trigger."""
         if slot == TRIGGER:
             return GuardedValue.constant(0)
         (most,) = {r.lookback.time for r in self.line.layout.columns[part.type].roles if r.part is part}
@@ -153,7 +153,7 @@ class RuleMatching:
         return GuardedValue.of((-ticks * self.line.layout.tick, EQ(age, ticks)) for ticks in range(most + 1))
 
     def _open_constraints(self, part: t.Predicate | t.Aggregate, slot: int | None) -> Sequence[t.Expression]:
-        """What is left to be asked: what holds of all that is kept is not."""
+        """Return the constraints to test, without those that all retained events satisfy."""
         column = self.line.layout.columns.get(part.type)
         if slot is None or slot == TRIGGER or column is None or not column.alike:
             return part.constraints
@@ -164,7 +164,7 @@ class RuleMatching:
         return lambda name: self.line.slots[slot].attribute(column, name, self.line.tables)
 
     def _in_range(self, partial: GuardedMatch, place: int) -> Iterator[tuple[int, Term]]:
-        """The slots of events in the window, oldest first, each with when there is one."""
+        """Yield the slots of events in the window, oldest first, each with its condition."""
         part, ends = self.rule.parts[place], [partial.slots[anchor] for anchor in self.rule.anchors[place]]
         column, window = self.line.layout.columns[part.type], part.window
         for slot in self.line.places_of(column):
@@ -196,7 +196,7 @@ class RuleMatching:
         return [self.line.slots[slot], *([] if anchor == TRIGGER else [self.line.slots[anchor]])]
 
     def _between(self, slot: int, later: int, earlier: int) -> Any:
-        """Whether the event lies between two others, in the order of which it does; in T-Rex in time, too."""
+        """Whether an event lies between two others, given their order; in T-Rex also in time."""
         if not self.line.layout.trex:
             return TRUE
         age, since = self.line.slots[slot].age, const(0, Range(0, 0))
@@ -216,7 +216,7 @@ class RuleMatching:
     # --- aggregates -------------------------------------------------------------------------------------
 
     def _aggregate(self, partial: GuardedMatch, place: int, part: t.Aggregate) -> ReadsValue:
-        """What reads the parameter of an aggregate."""
+        """Return a reader of an aggregate's parameter."""
         domain = self.rule.declarations[part.type].domains.get(part.attribute or "")
         aggregate = aggregate_row(part)
         bag = GuardedValue.constant(())
@@ -231,7 +231,7 @@ class RuleMatching:
 
 
 def _add_member(row: AggregateRow, domain: Domain | None, bag: Any, value: Value | None) -> tuple[Value | None, ...]:
-    """The values so far and another one, as few as the aggregate needs."""
+    """Add a value to the values of an aggregate, and retain as few as it needs."""
     if value is None:
         return tuple(bag)
     if row.selects:

@@ -1,7 +1,7 @@
-"""What rules need to fire, or to stop: how many events of a type beside each other, and how long a chain of causes.
+"""Requirements for rules to fire, or to stop: numbers of events of a type, and lengths of chains of causes.
 
-The rule of this module: it looks at the text of rules only. Where events come in between, or constraints ask for more
-in other ways, so much may not be enough.
+The rule of this module: it reads only the text of rules. If other events come in between, or constraints require
+more in other ways, these numbers may be too small.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from workbench.tesla.resolved import ResolvedRule, slots
 from workbench.tesla.rule_set import RuleSet
 
 LEAST = 2
-"""The room of columns of which rules need no more."""
+"""Minimum capacity of a column."""
 AT_FIRST = 4
-"""The most room that models have at first for what rules need."""
+"""Maximum initial capacity for the requirements of rules."""
 
 
 def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
-    """The room of columns, and for matches that wait, where nobody says it: so many times as much as at first."""
+    """Return default capacities of columns and of waiting matches, with a factor for growth."""
     names, needed = dict[str, None](), Counter[str]()
     for rules in rule_sets:
         waiting = (waiting_of(rule) for rule in rules.rules if rule.absence is not None)
@@ -34,7 +34,7 @@ def rooms_for(rule_sets: Sequence[RuleSet], growth: int) -> dict[str, int]:
 
 
 def needs(rules: RuleSet) -> Counter[str]:
-    """How many events of each type some rule needs beside each other, and how many of its matches wait."""
+    """Return the maximum number of events of each type, and of waiting matches, that some rule needs at once."""
     found = Counter[str]()
     for rule in rules.resolved:
         found |= _needs(rules, rule, 1, frozenset())
@@ -42,13 +42,13 @@ def needs(rules: RuleSet) -> Counter[str]:
 
 
 def growth_for(rules: RuleSet) -> int:
-    """How many times as much room as at first the rule that needs least has to have, by the text of rules alone."""
+    """Return the growth of capacities that the least demanding rule needs, by the text of rules alone."""
     least = min((max(_needs(rules, rule, 1, frozenset()).values(), default=0) for rule in rules.resolved), default=0)
     return int(next((growth for growth in (1, 2, 4, 8) if AT_FIRST * growth >= least), 16))
 
 
 def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str]) -> Counter[str]:
-    """What a rule needs to fire so many times, with those that emit what it looks at."""
+    """Return what a rule needs to fire a number of times, including the rules that emit types it reads."""
     own, counted = Counter[str](), Counter[str]()
     for place, part in enumerate(rule.predicates, 1):
         if isinstance(part, t.Predicate):
@@ -59,7 +59,7 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
             counted[part.type] = max(counted[part.type], 1)
     own += counted
     found = Counter({type: count * (times if rule.consuming else 1) for type, count in own.items()})
-    if rule.trigger.type in found:  # it is kept, too, when it has come
+    if rule.trigger.type in found:  # the trigger is retained, too
         found[rule.trigger.type] += 1
     if rule.absence is not None:
         found[waiting_of(rule)] = times
@@ -72,7 +72,7 @@ def _needs(rules: RuleSet, rule: ResolvedRule, times: int, inside: frozenset[str
 
 
 def _threshold(rule: ResolvedRule, place: int) -> int:
-    """How many events a rule has to count until their number is beyond all constants that it is compared with."""
+    """Return the least count beyond all constants that a rule compares it with."""
     found = [1]
     for each in (each for whole in rule.expressions for each in t.within(whole)):
         if is_comparison(each) and any(slot.place == place for slot in slots(each)):
@@ -82,7 +82,7 @@ def _threshold(rule: ResolvedRule, place: int) -> int:
 
 
 def chain_needed(rules: RuleSet) -> int:
-    """How many composites cause one another until there is one of each type that can come, by types alone."""
+    """Return the length of chains of causes until all reachable types have been emitted, by types alone."""
     length, reached = 0, set(rules.primitives)
     while more := {rule.emits for rule in rules.rules if rule.trigger.type in reached} - reached:
         length, reached = length + 1, reached | more
@@ -90,7 +90,7 @@ def chain_needed(rules: RuleSet) -> int:
 
 
 def computes(rules: RuleSet) -> bool:
-    """Whether rules compute with values: what they are compared with does not tell then which satisfy them."""
+    """Whether rules compute with values, so that constants alone do not determine which values satisfy them."""
     parts = (part for rule in rules.rules for part in rule.predicates if isinstance(part, t.Aggregate))
     leaves = (each for rule in rules.rules for whole in rule.expressions for each in t.within(whole))
     arithmetic = any(isinstance(each, t.Operation) and each.operator in ("+", "-", "*", "/") for each in leaves)

@@ -1,6 +1,6 @@
-"""Rates of a pipeline's inputs: what is assumed of how often they bring events.
+"""Rates of a pipeline's inputs: assumed upper bounds on how often they bring events.
 
-The rule of this module: it looks at what comes in and emits nothing, so runs that keep the rates are as without it.
+The rule of this module: it reads inputs and emits nothing, so runs that keep the rates are unchanged.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from workbench.tesla.model.rates import EventRate
 
 @dataclass(frozen=True)
 class PacedInputs(Listening):
-    """Assumes rates of its inputs behind the first, which says how many ticks have passed, before what comes with it.
+    """Assumption of rates for its inputs after the first, which carries the ticks that pass before the others' events.
 
     Parameters
     ----------
-    rates: by the names of these inputs.
-    tick, unit: how much time one is, in the unit of times; `us` where windows have units.
+    rates: the rates by input name.
+    tick, unit: the length of a tick, in the unit of times; `us` if windows have units.
     """
 
     rates: Mapping[str, EventRate] = field(hash=False)
@@ -69,7 +69,7 @@ class PacedInputs(Listening):
         return Machine(tuple(Slot(*each) for each in self._variables()), self.step, comes=self._may_come)
 
     def _now(self, state: State, front: tuple[Any, ...]) -> list[list[Any]]:
-        """By input the ages of the last events when the time of this step has passed."""
+        """Return for each input the ages of its latest events, after the time of this step."""
         time, left, found = front[0], list(state), list[list[Any]]()
         passed = 0 if time is NOTHING else ite(time.present, ticks_of(time.value), 0)
         for rate in self.rates.values():
@@ -78,7 +78,7 @@ class PacedInputs(Listening):
         return found
 
     def _may_come(self, state: State, front: tuple[Any, ...]) -> Mapping[int, Any]:
-        """On which inputs an event keeps its rate, if it comes."""
+        """Return, for each input, the condition that another event keeps the rate."""
         ages = zip(self.rates.values(), self._now(state, front), strict=True)
         return {place: rate.may_come(own) for place, (rate, own) in enumerate(ages, 1)}
 

@@ -1,7 +1,7 @@
-"""How often events come: at most so many of a type in any time slice of a length.
+"""Rates of events: a maximum number of events of a type in any time slice of some length.
 
-The rule of this module: a rate is an assumption about streams, which a model keeps in mind as the ages of the last
-events that it counts; what breaks it does not come. Nothing here says what rules make of events.
+The rule of this module: a rate is an assumption about streams, which a model records as the ages of the latest
+events that it counts; events that break it do not come. Nothing here depends on rules.
 
 Source: design of rules in the model: without an assumption on rates every column is unbounded, for the clock may stand
 still.
@@ -19,17 +19,17 @@ from workbench.core.term import Term
 from workbench.core.units import format_time
 
 ANY_TYPE = ""
-"""The name of the rate of all types that have none of their own."""
+"""The name of the rate of all types without their own."""
 
 
 class RuleRate(NamedTuple):
-    """At most `most` events in any time slice of length `time`, its end not counted.
+    """At most `most` events in any time slice of length `time`, its end excluded.
 
     Attributes
     ----------
     most: at least 1.
-    time: microseconds where it is written with a unit, else a bare number.
-    united: whether it is.
+    time: in microseconds if it has a unit, otherwise a bare number.
+    united: whether it has a unit.
     """
 
     most: int
@@ -37,7 +37,7 @@ class RuleRate(NamedTuple):
     united: bool
 
     def in_ticks(self, tick: int) -> EventRate:
-        """The same where times are multiples of a tick."""
+        """Return the rate in ticks, with times rounded up."""
         return EventRate(self.most, math.ceil(self.time / tick))
 
     def __str__(self) -> str:
@@ -45,24 +45,24 @@ class RuleRate(NamedTuple):
 
 
 class EventRate(NamedTuple):
-    """The same in ticks."""
+    """A rate in ticks: at most `most` events in any `ticks` ticks."""
 
     most: int
     ticks: int
 
     def within(self, reach: int) -> int:
-        """How many events at most are between 0 and `reach` ticks old."""
+        """Return the maximum number of events that are between 0 and `reach` ticks old."""
         return self.most * (reach // self.ticks + 1)
 
     def variables(self, name: str) -> list[tuple[str, Domain, Value]]:
-        """Name, domain and initial value of what it keeps in mind: the ages of the last events, the newest first."""
+        """Return name, domain and initial value of its state: the ages of the latest events, newest first."""
         return [(f"{name}_{i}", Range(0, self.ticks), self.ticks) for i in range(1, self.most + 1)]
 
     def may_come(self, ages: Sequence[Any]) -> Term:
-        """Whether one more event keeps it."""
+        """Whether one more event keeps the rate."""
         found: Term = EQ(ages[-1], self.ticks)
         return found
 
     def later(self, ages: Sequence[Any], elapsed: Any) -> list[Any]:
-        """The ages when so many ticks have passed."""
+        """Return the ages after some ticks."""
         return [restrict_to_range(ADD(age, elapsed), Range(0, self.ticks)) for age in ages]

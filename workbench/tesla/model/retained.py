@@ -1,6 +1,6 @@
-"""The events that rules may still ask for, as terms: a line of slots, the newest event first.
+"""The retained events as terms: a line of slots, the newest event first.
 
-The rule of this module: the line says what has come, in order, and nothing of rules but what `LineLayout` says; an
+The rule of this module: the line records which events came, in order, and knows of rules only the `LineLayout`; an
 empty slot holds zeros, so that equal lines are equal states.
 """
 
@@ -19,13 +19,13 @@ from workbench.tesla.model.state import VariablePart, choose, compact
 
 
 class RetainedEvent(NamedTuple):
-    """One slot.
+    """A slot of the line.
 
     Attributes
     ----------
-    kind: which column's event it holds; 0: none.
-    age, back: how many ticks, and events of any type, ago it came; `back` is 0 where nothing counts them.
-    used: what consumes it.
+    kind: the number of the column of its event; 0: empty.
+    age, back: how many ticks, and events of any type, ago it came; `back` is 0 if no window counts events.
+    used: the marks for its consumers.
     """
 
     kind: Any
@@ -42,34 +42,34 @@ class RetainedEvent(NamedTuple):
 
     @property
     def vacant(self) -> Term:
-        """Whether it holds none."""
+        """Whether it is empty."""
         found: Term = negate(self.present)
         return found
 
     @property
     def empty(self) -> RetainedEvent:
-        """It without its event."""
+        """The slot without its event."""
         return RetainedEvent(0, 0, 0, (0,) * len(self.attributes), (False,) * len(self.used))
 
     def of(self, column: ColumnLayout) -> Term:
-        """Whether it holds an event of this column."""
+        """Whether it holds an event of a column."""
         found: Term = EQ(self.kind, column.kind)
         return found
 
     def attribute(self, column: ColumnLayout, name: str, tables: Tables) -> GuardedValue:
-        """An attribute of the event that it holds, one of this column."""
+        """Return an attribute of its event, which is of this column."""
         table = tables[column.type, name]
         place = column.attributes.get(name)
         return GuardedValue.at(0 if place is None else self.attributes[place], table)
 
 
 class NewestEvent(NamedTuple):
-    """A slot outside of the line: the newest event of a column for some values of its attributes; older ones are gone.
+    """A slot outside the line: the newest event of a column for some values of its attributes; older ones are dropped.
 
     Attributes
     ----------
-    age: one more than the column's limit where there is none.
-    attributes: all that are kept; those by which the slot is known are plain numbers.
+    age: the column's limit plus one if there is no event.
+    attributes: all retained attributes; those that identify the slot are plain numbers.
     """
 
     column: ColumnLayout
@@ -78,28 +78,28 @@ class NewestEvent(NamedTuple):
 
     @property
     def absent_age(self) -> int:
-        """The age of what is not there."""
+        """The age that represents no event."""
         return self.column.limit + 1
 
     def retain(self, used: int) -> RetainedEvent:
-        """The same as other slots are."""
+        """Convert it to the form of slots in the line."""
         kind = ite(LE(self.age, self.column.limit), self.column.kind, 0)
         return RetainedEvent(kind, self.age, 0, self.attributes, (FALSE,) * used)
 
     def where(self, when: Any, age: Any, attributes: Sequence[Any]) -> NewestEvent:
-        """This, or with another age and other attributes where a condition holds."""
+        """Replace age and attributes if a condition holds."""
         pairs = zip(attributes, self.attributes, strict=True)
         others = tuple(b if isinstance(b, int) else ite(when, a, b) for a, b in pairs)
         return NewestEvent(self.column, ite(when, age, self.age), others)
 
 
 class EventLine:
-    """What slots hold, and how that changes.
+    """The contents of all slots, and operations on them.
 
     Parameters
     ----------
-    lined: the newest event first, empty ones last.
-    apart: the slots outside of the line.
+    lined: the slots in the line, the newest event first, empty ones last.
+    apart: the slots outside the line.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class EventLine:
         return (*self.lined, *(each.retain(self.layout.marks) for each in self.apart))
 
     def places_of(self, column: ColumnLayout) -> list[int]:
-        """The slots that can hold events of a column, the oldest first."""
+        """Return the slots that can hold events of a column, the oldest first."""
         if not column.apart:
             return list(reversed(range(len(self.lined))))
         return [i for i, each in enumerate(self.apart, len(self.lined)) if each.column.type == column.type]
@@ -122,7 +122,7 @@ class EventLine:
 
     @staticmethod
     def template(layout: LineLayout, tables: Tables) -> tuple[tuple[RetainedEvent, ...], tuple[NewestEvent, ...]]:
-        """The slots in the line and outside of it, with variables for what is not known of them."""
+        """Make the slots in the line and outside it, with variables for their unknown contents."""
         lined, apart = list[RetainedEvent](), list[NewestEvent]()
         for n in range(1, layout.slots + 1):
             back = VariablePart(f"back{n}", Range(0, layout.places + 1), 0) if layout.places else 0
@@ -139,19 +139,19 @@ class EventLine:
         return tuple(lined), tuple(apart)
 
     def length(self, column: ColumnLayout) -> Any:
-        """How many events of a column it holds."""
+        """Return the number of events of a column."""
         total: Any = const(0, Range(0, 0))
         for place in self.places_of(column):
             total = ADD(total, ite(self.slots[place].of(column), 1, 0))
         return restrict_to_range(total, Range(0, column.room))
 
-    # --- what happens ---
+    # --- steps ---
 
     def _replace_slots(self, lined: Sequence[RetainedEvent], apart: Sequence[NewestEvent] | None = None) -> EventLine:
         return EventLine(self.layout, self.tables, lined, self.apart if apart is None else apart)
 
     def later(self, elapsed: Any) -> EventLine:
-        """The line when so many ticks have passed: what nobody can ask for any more is gone."""
+        """Return the line after some ticks, without events that can no longer be selected."""
         apart = []
         for each in self.apart:
             age = restrict_to_range(ADD(each.age, elapsed), Range(0, each.absent_age))
@@ -159,7 +159,7 @@ class EventLine:
         return self._replace_slots(self._age(elapsed, 0), apart)
 
     def advance(self) -> EventLine:
-        """The line when another event has come, of any type."""
+        """Return the line after another event of any type."""
         return self._replace_slots(self._age(0, 1), self.apart) if self.layout.places else self
 
     def _age(self, elapsed: Any, events: int) -> list[RetainedEvent]:
@@ -176,7 +176,7 @@ class EventLine:
     def with_event(
         self, column: ColumnLayout, when: Term, values: Mapping[str, GuardedValue], used: Sequence[Term]
     ) -> tuple[EventLine, Term]:
-        """The line with an event at its head, where `when`; and whether there is no room for it."""
+        """Insert an event at the head, if `when`; return the line, and whether its capacity is exceeded."""
         when = both(when, self._is_wanted(column, values))
         if when is FALSE:
             return self, FALSE
@@ -195,13 +195,13 @@ class EventLine:
         full = both(both(when, EQ(self.length(column), column.room)), negate(disjunction(replaced)))
         shifted, before, gone = [], head, FALSE
         for slot, here in zip(self.lined, replaced, strict=True):
-            # behind the event that the new one stands for, nothing moves
+            # slots behind the event that the new one replaces do not move
             shifted.append(choose(both(when, negate(gone)), before, slot))
             gone, before = either(gone, here), slot
         return self._replace_slots(shifted), full
 
     def _renew(self, slot: NewestEvent, column: ColumnLayout, when: Term, places: Sequence[Any]) -> NewestEvent:
-        """A slot outside of the line when an event has come, to which it may belong."""
+        """Update a slot outside the line for an event, which may belong to it."""
         if slot.column.type != column.type:
             return slot
         known = ((a, b) for a, b in zip(slot.attributes, places, strict=True) if isinstance(a, int))
@@ -215,7 +215,7 @@ class EventLine:
         return found
 
     def _is_same(self, slot: RetainedEvent, column: ColumnLayout, values: Mapping[str, GuardedValue]) -> Term:
-        """Whether a slot's event equals a new one in all that tells one from the other."""
+        """Whether a slot's event equals a new one in the attributes that distinguish events."""
         assert column.newest is not None
         found: Any = TRUE
         for name in column.newest:
@@ -226,26 +226,26 @@ class EventLine:
         return found  # type: ignore[no-any-return]
 
     def mark(self, mark: int, marks: Sequence[Term], *, also: Any = TRUE) -> EventLine:
-        """The line when these events have a mark; besides those that had it before, where `also`."""
+        """Mark events; events that had the mark before keep it if `also`."""
         return self._replace_slots(
             [
                 slot._replace(
                     used=tuple(either(both(also, u), now) if i == mark else u for i, u in enumerate(slot.used))
                 )
-                for slot, now in zip(self.lined, marks, strict=False)  # those outside are never consumed
+                for slot, now in zip(self.lined, marks, strict=False)  # events outside the line are never consumed
             ]
         )
 
 
 def _is_too_old(column: ColumnLayout, age: Any, back: Any) -> Any:
-    """Whether nothing asks any more for an event of so great an age, so many places back."""
+    """Whether no window selects an event with this age, and this number of later events."""
     if column.endless:
         return FALSE
     return both(GT(age, column.limit), GT(back, column.places) if column.places else TRUE)
 
 
 def merge(when: Term, one: EventLine, other: EventLine) -> EventLine:
-    """One line where a condition holds, else the other."""
+    """Return one line if a condition holds, otherwise the other."""
     if one is other:
         return one
     lined = [choose(when, a, b) for a, b in zip(one.lined, other.lined, strict=True)]

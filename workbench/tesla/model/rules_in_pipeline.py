@@ -1,7 +1,7 @@
-"""Rules in a model of a pipeline: streams with any finite domains feed them, several events come at a step.
+"""Rules in a model of a pipeline: streams with finite domains feed them, and a step may bring several events.
 
-The rule of this module: the events of a step come one after the other, time first, as they do where the rules run; each
-is a step of the machine.
+The rule of this module: the events of a step are processed one by one, time first, as in a run of the rules; each
+one is a step of the machine.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ UNKNOWN = Unknown()
 
 @dataclass(frozen=True)
 class RulesInPipeline(ModelledRules):
-    """The same with what pipes carry: `int` is `integers`, and the fields of records are those that a model has."""
+    """Modelled rules on pipes: `int` is `integers`, and records have the fields that exist in a model."""
 
     still: bool = field(default=False, kw_only=True)
-    """Whether a step may say that no time has passed."""
+    """Whether a step may take no time."""
     singly: ClassVar[bool] = False
 
     @property
@@ -56,18 +56,18 @@ class RulesInPipeline(ModelledRules):
         return 1
 
     def most_fronts(self, widths: Sequence[int]) -> int:
-        """As many as events come out of a step: what comes of a front depends on its input."""
+        """Return the number of events that a step may emit: the emission of a front depends on its input."""
         return max(1, sum(width * burst for width, burst in zip(widths, self._bursts, strict=True)))
 
     @cached_property
     def _bursts(self) -> tuple[int, ...]:
-        """How many events come out at most of one on each input."""
+        """The maximum number of events that one event on each input causes to be emitted."""
         state = tuple(var(name, domain) for name, domain, _ in variables(self.frame.template))
         ways = [self.way(state, place, var(f"{place}:value", domain)) for place, domain in enumerate(self.shapes)]
         return tuple(max(map(len, self.emitted([(TRUE, way)]))) for way in ways)
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """The time that passes, and one event after the other."""
+        """Return the rounds of a step: the time that passes, then one event after the other."""
         return [(self._comes(place, slot), (place, slot.value)) for place, s in enumerate(arrivals) for slot in s]
 
     def _comes(self, place: int, slot: Maybe) -> Any:
@@ -80,7 +80,7 @@ class RulesInPipeline(ModelledRules):
         return found._replace(step=self._front)
 
     def _front(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        """One event, or the time that passes, on terms."""
+        """Process one event, or the time that passes, as terms."""
         place, given = front
         way = self.way(state, place, given)
         if way.beyond is not FALSE:
@@ -88,7 +88,7 @@ class RulesInPipeline(ModelledRules):
         emitted = self.bursts(self.emitted([(TRUE, way)]), self._bursts[place])
         return (*way.state, *(way.full[name] for name in self.frame.rooms)), emitted
 
-    # --- what pipes carry ---
+    # --- encodings of pipes ---
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[tuple[str, int | None, Domain]]]:
@@ -115,7 +115,7 @@ class RulesInPipeline(ModelledRules):
         return tuple(self._everything if each.name == ALL else self._record(each.type) for each in self._outputs)
 
     def _record(self, type: str) -> Domain:
-        """The fields that composites have where rules run, in their order; a model does not have all their values."""
+        """Return the fields of composites in a run, in their order; a model lacks the values of some."""
         names = self.rules.declarations[type].domains
         found = [shown.domain if (shown := self._output_encodings.get((type, name))) else UNKNOWN for name in names]
         return Record(tuple(found), tuple(names)) if names else BOOL
@@ -142,12 +142,12 @@ class RulesInPipeline(ModelledRules):
         }
 
     def _null_in(self, type: str) -> frozenset[str]:
-        """The attributes that are null in some of the facts, which are known here."""
+        """Return the attributes that are null in some of the facts, which are known here."""
         rows, names = self.frame.facts.get(type, ()), self.rules.declarations[type].domains
         return frozenset(name for place, name in enumerate(names) if any(row[place] is None for row in rows))
 
     def _encode_attribute(self, domain: Domain, table: ValueTable) -> ValueEncoding:
-        """How values of an attribute are shown: numbers as a pipeline has them, others by names."""
+        """Encode the values of an attribute: numbers as in the pipeline, others by name."""
         if domain == BOOL:
             return ValueEncoding.of_pairs(table, BOOL, table.values, table.values)
         if domain == INT:
@@ -163,7 +163,7 @@ class RulesInPipeline(ModelledRules):
 
     @cached_property
     def _beyond(self) -> bool:
-        """Whether numbers come that the pipeline's `int` does not have."""
+        """Whether there are numbers outside the domain of the pipeline's `int`."""
         keys = (key for shown in self._input_encodings.values() for key in shown.codes)
         return any(type is int and value not in self.integers for type, value in keys)
 
@@ -201,7 +201,7 @@ class RulesInPipeline(ModelledRules):
 
 
 def meaning_of(shown: Value, domain: Domain) -> Value:
-    """The value of an attribute that a stream of a model shows, where it may show its name."""
+    """Return the attribute's value for a value on a stream of a model, which may be its name."""
     if domain == FLOAT:
         return float(shown)
     return int(shown) if domain == INT else shown

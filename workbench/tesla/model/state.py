@@ -1,7 +1,7 @@
-"""The state of a run as terms: nested tuples of which some parts are variables, and records that stand in a line.
+"""The state of a run as terms: nested tuples in which some parts are variables, and lines of records.
 
-The rule of this module: what a state consists of is written once, as a template; from it come the variables of a
-machine, the state that holds given values, and the values that a state holds.
+The rule of this module: the structure of a state is defined once, as a template; it determines the variables of a
+machine, the state with given values, and the values of a state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.core.term import FALSE, Term, leaves
 
 @dataclass(frozen=True)
 class VariablePart:
-    """A part of a template that is not the same in all states."""
+    """A variable part of a template."""
 
     name: str
     domain: Domain
@@ -29,13 +29,13 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def variables(template: tuple[Any, ...]) -> list[Slot]:
-    """The variables of a template, in order."""
+    """Return the variables of a template, in order."""
     found = (each for each in leaves(template) if isinstance(each, VariablePart))
     return [Slot(each.name, each.domain, each.initial) for each in found]
 
 
 def fill_in(template: T, values: Iterator[Any]) -> T:
-    """The state whose variables have these values."""
+    """Return the state whose variables have these values."""
 
     def fill(part: Any) -> Any:
         if not isinstance(part, tuple):
@@ -48,44 +48,44 @@ def fill_in(template: T, values: Iterator[Any]) -> T:
 
 
 def values_of(template: tuple[Any, ...], state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of the variables of a template in a state."""
+    """Return the values of a template's variables in a state."""
     parts = zip(leaves(template), leaves(state), strict=True)
     return tuple(value for part, value in parts if isinstance(part, VariablePart))
 
 
 class LineRecord(Protocol):
-    """A named tuple of terms that stands in a line, where there may be none."""
+    """A record of a line: a named tuple of terms, which may be empty."""
 
     @property
     def present(self) -> Term:
-        """Whether there is one."""
+        """Whether it is present."""
 
     @property
     def vacant(self) -> Term:
-        """Whether there is none."""
+        """Whether it is empty."""
 
     @property
     def empty(self) -> Self:
-        """What stands there where there is none."""
+        """The empty record."""
 
 
 R = TypeVar("R", bound=LineRecord)
 
 
 def choose(when: Any, one: R, other: R) -> R:
-    """One record where a condition holds, else the other."""
+    """Return one record if a condition holds, otherwise the other."""
     make: Any = type(one)
     found: R = make(*ite(when, one, other))
     return found
 
 
 def compact(line: Sequence[R]) -> list[R]:
-    """The same records in the same order, with no empty slot before a full one."""
+    """Return the records in the same order, with empty ones moved to the end."""
     done: list[R] = []
     for record in line:
         free: Any = FALSE
         after: list[R] = []
-        for other in done:  # it goes into the first empty slot of those before it
+        for other in done:  # it goes into the first empty slot before it
             after.append(choose(both(record.present, both(other.vacant, negate(free))), record, other))
             free = either(free, other.vacant)
         done = [*after, choose(both(record.present, negate(free)), record, record.empty)]

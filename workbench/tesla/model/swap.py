@@ -1,7 +1,7 @@
-"""Two orders of two events of one time: streams in the order in which they come, and with two neighbours exchanged.
+"""Two orders of two simultaneous events: a stream in its order, and with two neighbours exchanged.
 
-The rule of this module: at most one of its inputs brings an event at a step, as in models of rules, and nothing passes
-that would make the two orders differ in more than these two events.
+The rule of this module: at most one of its inputs brings an event in a step, as in models of rules, and it stops
+everything that would make the orders differ in more than these two events.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from workbench.core.ops import EQ, both, disjunction, either, ite
 from workbench.core.processor import NOTHING, Machine, Maybe, Slot, State, Stream
 
 TURNS = Range(1, 3)
-"""What `turn` tells: the first of the two events comes, the second, and the first once more for the other order."""
+"""The values of `turn`: the first event comes, the second comes, and the first comes late in the other order."""
 _TOGETHER, _ARMED, _HELD, _OWED, _DONE, _OVER = range(6)
 
 
 @dataclass(frozen=True)
 class SwappedEvents(Listening):
-    """Gives the events of its inputs to two, of which the second gets two neighbours the other way round.
+    """A processor that passes events to two sets of outputs, with two neighbours exchanged on the second.
 
-    Its first input says when: behind an event there, the next one goes to the first only, the one after it to both, and
-    the next on the first input lets the second have what it lacks. Both then go on. Where time passes between, or the
-    first input says something else, nothing passes any more.
+    An event on its first input arms it: the next event goes to the first set only, the one after it to both, and the
+    next event on the first input releases the missing event on the second set. Then both continue. If time passes in
+    between, or the first input brings anything else, it stops for ever.
 
     Parameters
     ----------
-    names: of the inputs behind the first; the first of them says how much time passes.
-    facts: how many of the last of them bring what has no order among events; it passes as time does.
-    shapes: what they carry; typing fills it in.
+    names: the names of the inputs after the first; the first of them carries the time that passes.
+    facts: the number of inputs at the end that carry facts, which have no order; they are passed like time.
+    shapes: the types of the inputs; typing sets them.
     """
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class SwappedEvents(Listening):
 
     @property
     def results_named(self) -> tuple[str, ...]:
-        """What its outputs are called: of the first, of the second, and `turn`."""
+        """The names of its outputs: those of the first order, those of the second, and `turn`."""
         return (*(f"{order}_{name}" for order in ("first", "second") for name in self.names), "turn")
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
@@ -83,7 +83,7 @@ class SwappedEvents(Listening):
 
     @property
     def swapped_inputs(self) -> slice:
-        """The inputs, behind the first, whose events are exchanged."""
+        """The inputs, after the first, whose events are exchanged."""
         return slice(1, len(self.names) - self.facts)
 
     def initial(self) -> State:
@@ -141,7 +141,7 @@ def _advance_phase(phase: Any) -> Any:
 
 
 def both_orders(steps: Sequence[Any], swaps: Sequence[bool]) -> tuple[list[Any], list[Any]]:
-    """What the first gets, and what the second does: of the steps of a run, and at which of them `swap` comes."""
+    """Return the steps in the first and in the second order, given the steps of a run and where `swap` comes."""
     first = [step for step, swap in zip(steps, swaps, strict=True) if not swap]
     at = swaps.index(True)
     return first, [*first[:at], *reversed(first[at : at + 2]), *first[at + 2 :]]

@@ -1,8 +1,8 @@
-"""Rules in a model: a processor whose time passes in ticks, with a finite machine.
+"""Rules in a model: a processor with a clock in ticks and a finite machine.
 
 The rule of this module: the processor is that of `rule_processor`, with the same engine; only its clock and its values
-are others, so that a run of the model is a run of the rules. What a model cannot hold is an overflow, never another
-answer.
+differ, so that a run of the model is a run of the rules. Whatever a model cannot represent is an overflow, never a
+different result.
 
 Source: design of rules in the model.
 """
@@ -33,22 +33,22 @@ from workbench.tesla.rule_set import RuleSet
 from workbench.tesla.values import Selected, value
 
 GivenRows = tuple[tuple[str, Value], ...]
-"""The rows of facts that have been given: of which type, and what a stream shows of each."""
+"""The rows of facts given so far: the type, and the value on the stream, of each."""
 _ROWS: GivenRows = ()
 
 
 @dataclass(frozen=True)
 class RulesInTicks(RuleProcessor, Keeping):
-    """The same in ticks: its first input says how many have passed, its others bring events with values of tables.
+    """Rules in ticks: the first input carries the ticks that pass, the others events with values from tables.
 
     Parameters
     ----------
-    frame: what the machine is made of.
-    tick, unit: how much time one is, in the unit of times; `us` where windows have units.
-    most: the most ticks that pass in one step.
-    outputs: the values of the attributes of composites, as they are shown.
-    by_rule: whether what each rule emits is an output, too, called by `output_of`.
-    chain: whether the last composites of chains of causes of this length are an output, too, called `CHAIN`.
+    frame: the constants of the machine.
+    tick, unit: the length of a tick, in the unit of times; `us` if windows have units.
+    most: the maximum number of ticks in one step.
+    outputs: the values of the attributes of composites, as encoded on outputs.
+    by_rule: whether the composites of each rule are an output, too, named by `output_of`.
+    chain: the length of chains of causes whose last composites are an output, named `CHAIN`; 0: no such output.
     """
 
     frame: RuleFrame = field(hash=False, compare=False, repr=False, kw_only=True)
@@ -150,7 +150,7 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def queue_domains(self) -> tuple[Domain, ...]:
-        """Columns show their events, with how many ticks ago they came."""
+        """The types of columns as queues: their events with their ages in ticks."""
         found = []
         for name in self.frame.layout.columns:
             shown = self._attributes(name)
@@ -171,7 +171,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return tuple(found.values())
 
     def _attributes(self, type: str) -> dict[str, ValueEncoding]:
-        """The attributes that a column keeps of its events, and how they are shown."""
+        """Return the attributes that a column retains of its events, with their encodings."""
         shown = {**self._input_encodings, **self._output_encodings}
         return {name: shown[type, name] for name in self.frame.layout.columns[type].attributes if (type, name) in shown}
 
@@ -190,11 +190,11 @@ class RulesInTicks(RuleProcessor, Keeping):
         return state, tuple(map(emission, self._encode_outputs(found))) if found else self._silent
 
     def process(self, state: State, front: tuple[Any, ...]) -> tuple[State, Sequence[Occurrence], Mapping[str, int]]:
-        """A step: the state behind it, what it causes, and how much columns have held meanwhile, and what waits."""
+        """Make a step: return the next state, the composites, and the maximum lengths of columns and waiting lines."""
         (now, memory, kept, count, rows), (place, given) = state, front
         if (name := self.ports[place]) in self.frame.fact_inputs:
             before, rows = rows, self._with_row(rows, name, given, begun=bool(memory))
-            if memory and rows != before:  # an engine on the others goes on where it was
+            if memory and rows != before:  # an engine with the new facts continues from its state
                 memory = RuleMemory(
                     self._on(rows)._start_engine, str(memory.saved() if isinstance(memory, RuleMemory) else memory)
                 )
@@ -210,7 +210,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             memory, found = memory.after(happens)
         except EndlessChain as error:
             raise Overflow(error.what, hint="let a condition or a window end the cascade") from error
-        # what is made at a deadline has its time, and comes before what is now
+        # composites of a deadline have its time, and precede the present
         came, held = [*found, happens] if place == 0 else [happens, *found], dict[str, int]()
         for each in came:
             if isinstance(each, Occurrence):
@@ -221,7 +221,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return (now, memory, kept, count, rows), found, {**held, **self._check_waiting(memory, found)}
 
     def _check_waiting(self, memory: RuleMemory, found: Sequence[Occurrence]) -> Mapping[str, int]:
-        """How much waits; Overflow where that is more than there is room for, or chains are longer than it follows."""
+        """Return the numbers of waiting matches; Overflow if they exceed the capacity, or a chain exceeds the depth."""
         waits = memory.awaiting if self.frame.absences else {}
         for rule in self.frame.absences:
             if waits[rule.name] > self.frame.waits[rule.name]:
@@ -236,7 +236,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return {waiting_of(rule): waits[rule.name] for rule in self.frame.absences}
 
     def _drop_old(self, kept: tuple[Any, ...], now: int, count: int) -> tuple[Any, ...]:
-        """What is still asked for at a time, when so many events have come."""
+        """Return the events that can still be selected at a time, after this number of events."""
 
         def stays(event: Occurrence) -> bool:
             column = self.frame.layout.columns[event.type]
@@ -272,25 +272,25 @@ class RulesInTicks(RuleProcessor, Keeping):
 
     @property
     def _types(self) -> Iterator[str]:
-        """Those that inputs bring something of."""
+        """The types whose events or facts inputs bring."""
         return (name for name in self.fed if name not in self.frame.clearing_inputs)
 
     def event(self, name: str, given: Value, now: int) -> Occurrence:
-        """An event of a type, as a stream shows it."""
+        """Decode an event of a type from its value on a stream."""
         values = [self._input_encodings[name, each].decode_value(item) for each, item in self.attributes(name, given)]
         return Occurrence(name, now, tuple(values))
 
     def attributes(self, name: str, given: Any) -> Iterator[tuple[str, Any]]:
-        """The attributes of an event of a type, and what a stream shows of them."""
+        """Yield the attributes of an event of a type, each with its value on a stream."""
         domains = self.rules.declarations[name].domains
         return zip(domains, given if domains else (), strict=True)
 
     def happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[HappensOrFacts]:
-        """What happens in a run: events with their times, times that the clock has reached, in `unit`, other facts."""
+        """Yield the happenings of a run: events with times, times that the clock reaches, in `unit`, and new facts."""
         return itertools.chain.from_iterable(self._list_happenings(steps))
 
     def _list_happenings(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[list[HappensOrFacts]]:
-        """The same for each step."""
+        """Yield the happenings of each step."""
         now, begun, rows = 0, False, _ROWS
         for step in steps:
             found: list[HappensOrFacts] = []
@@ -305,7 +305,7 @@ class RulesInTicks(RuleProcessor, Keeping):
             yield found
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
-        """The matches of each rule."""
+        """Return the growth of the matches of each rule."""
         from workbench.tesla.growth import follow_matches
 
         whole = self.with_facts(steps)
@@ -314,7 +314,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return follow_matches(self.scaled, whole._start_engine(), at, facts, TREX if self.trex else "", self.rules)
 
     def with_facts(self, steps: Iterable[Mapping[str, Value]]) -> Self:
-        """The same with the facts that are given at the start of a run, where any are."""
+        """Return the processor with the facts that are given at the start of a run, if any."""
         rows = _ROWS
         for name, given in (each for step in steps for each in step.items()):
             if name not in self.frame.fact_inputs:
@@ -323,7 +323,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return self._on(rows)
 
     def _with_row(self, rows: GivenRows, name: str, given: Value, *, begun: bool) -> GivenRows:
-        """The rows that are there when an input has told of some."""
+        """Return the rows after an input has brought a row, or cleared them."""
         if type := self.frame.clearing_inputs.get(name):
             return tuple(each for each in rows if each[0] != type)
         late = begun and name not in self.frame.changing
@@ -331,7 +331,7 @@ class RulesInTicks(RuleProcessor, Keeping):
         return rows if late or full else (*rows, (name, given))
 
     def _on(self, rows: GivenRows) -> Self:
-        """The same with these facts."""
+        """Return the processor with these facts."""
         if not self.frame.given:
             return self
         found: dict[str, list[tuple[Value | None, ...]]] = {name: [] for name in self.frame.given}
@@ -359,12 +359,12 @@ class RulesInTicks(RuleProcessor, Keeping):
         return tuple(outputs.values())
 
     def row(self, output: ModelOutput, type: str, values: Mapping[str, Value]) -> Value:
-        """How a composite of a type with these values comes out there."""
+        """Encode a composite of a type with these values for an output."""
         return type if output.typed else tuple(values.values()) or True
 
 
 def _measure_chains(found: Sequence[Occurrence]) -> Iterator[tuple[Occurrence, int]]:
-    """Composites that are published together, each with the length of the chain of causes that it ends."""
+    """Yield composites that are published together, each with the length of the chain of causes that it ends."""
     lengths: dict[int, int] = {}
     for each in found:
         lengths[each.number] = lengths.get(each.sources[0], 0) + 1

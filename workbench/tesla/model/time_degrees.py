@@ -1,7 +1,7 @@
-"""Times in expressions of rules in a model, which has only ages of events.
+"""Times in expressions of rules in a model, which only has ages of events.
 
-The rule of this module: an expression is one of ages where it stays the same when all times are moved: where as many
-times are added as are taken away. Whether it does is told by its text.
+The rule of this module: an expression depends on ages alone if shifting all times leaves it unchanged: if as many
+times are added as are subtracted. This is decided by its text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.tesla.resolved import TIME, ResolvedRule, RuleSlot
 
 @dataclass(frozen=True)
 class TimeDegree:
-    """How much an expression grows when all times do by one; whether it is a whole number; `known`: if that is so."""
+    """The growth of an expression when all times grow by one; whether it is a whole number; whether this is `known`."""
 
     count: int = 0
     whole: bool = False
@@ -29,7 +29,7 @@ UNKNOWN = TimeDegree(known=False)
 
 
 def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
-    """That of an expression of a rule."""
+    """Return the time degree of an expression of a rule."""
     if isinstance(expression, t.Literal):
         return TimeDegree(whole=type(expression.value) is int)
     if isinstance(expression, t.Operation):
@@ -44,7 +44,7 @@ def time_degree(rule: ResolvedRule, expression: t.Expression) -> TimeDegree:
 
 
 def deciding(rule: ResolvedRule) -> Iterator[t.Expression]:
-    """What decides about matches."""
+    """Yield the expressions that decide about matches."""
     for part in rule.parts:
         yield from part.constraints
     yield from (*rule.where_clause, *rule.per)

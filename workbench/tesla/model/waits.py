@@ -1,4 +1,4 @@
-"""Matches that are ones if something does not come, as terms: a line of them, the oldest first."""
+"""Matches that wait for the deadline of `absent`, as terms: a line of them, the oldest first."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from workbench.tesla.model.state import choose, compact
 
 
 class WaitingMatch(NamedTuple):
-    """A match that is one if something does not come.
+    """A match that waits for the deadline of `absent`.
 
     Attributes
     ----------
-    left: the ticks that are left, plus one (0: there is none).
-    starts: whether the match before it has another trigger.
-    tag: a number that no other one of its rule has, by which events know that it will consume them.
-    places: what it remembers.
+    left: the remaining ticks plus one (0: no match).
+    starts: whether it has another trigger than the match before it.
+    tag: a number unique among the waiting matches of its rule, which marks the events that it will consume.
+    places: the values that it remembers, as places in their tables.
     """
 
     left: Any
@@ -30,29 +30,29 @@ class WaitingMatch(NamedTuple):
 
     @property
     def present(self) -> Term:
-        """Whether there is one."""
+        """Whether it exists."""
         found: Term = NE(self.left, 0)
         return found
 
     @property
     def vacant(self) -> Term:
-        """Whether there is none."""
+        """Whether it does not exist."""
         found: Term = EQ(self.left, 0)
         return found
 
     @property
     def empty(self) -> WaitingMatch:
-        """An empty place."""
+        """The empty record."""
         return WaitingMatch(0, FALSE, 0, (0,) * len(self.places))
 
 
 def find_remaining(rule: t.Rule) -> Range:
-    """What `left` is."""
+    """Return the range of `left`."""
     return Range(0, rule.timeout + 1)
 
 
 def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMatch]:
-    """The line without some: who was behind one with the same trigger may be the first of these now."""
+    """Remove matches from a line; the next match with the same trigger may then be its first."""
     found, started = [], FALSE
     for each, leaves in zip(line, gone, strict=True):
         starts = either(each.starts, both(each.present, started))
@@ -62,7 +62,7 @@ def remove(line: Sequence[WaitingMatch], gone: Sequence[Term]) -> list[WaitingMa
 
 
 def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> list[Term]:
-    """Which of them are due when a tick passes, and have the trigger of the first one; `several` may have one."""
+    """Return which matches are due when a tick passes, and share the first one's trigger; it may have `several`."""
     inside, found = both(when, EQ(line[0].left, 1)), []
     for place, each in enumerate(line):
         if place:
@@ -72,13 +72,13 @@ def first_due(line: Sequence[WaitingMatch], when: Term, *, several: bool) -> lis
 
 
 def is_tag_used(line: Sequence[WaitingMatch], tag: int) -> Term:
-    """Whether one of them has a tag."""
+    """Whether one of the matches has a tag."""
     found: Term = disjunction(both(each.present, EQ(each.tag, tag)) for each in line)
     return found
 
 
 def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple[list[WaitingMatch], Term]:
-    """The line with one more behind the others, where `when`; and whether there is no room for it."""
+    """Append a match if `when`; return the line, and whether its capacity is exceeded."""
     done, settled = [], negate(when)
     for each in line:
         here = both(negate(settled), each.vacant)
@@ -88,6 +88,6 @@ def append(line: Sequence[WaitingMatch], when: Term, new: WaitingMatch) -> tuple
 
 
 def tick(line: Sequence[WaitingMatch], when: Term, rule: t.Rule) -> list[WaitingMatch]:
-    """The line when a tick has passed, where `when`."""
+    """Return the line after a tick, if `when`."""
     passed = [each._replace(left=restrict_to_range(ADD(each.left, -1), find_remaining(rule))) for each in line]
     return compact([choose(both(when, each.present), after, each) for each, after in zip(line, passed, strict=True)])

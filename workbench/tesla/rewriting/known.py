@@ -1,7 +1,7 @@
-"""What constraints that hold say of other ones.
+"""Implications between constraints that hold.
 
-The rule of this module: a constraint holds if it is true; one that is null does not, and what is no number is equal to
-nothing. So nothing follows from `x == x`, and `a or b` does not follow from `a` where `b` may be null.
+The rule of this module: a constraint holds if it is true; a null constraint does not hold, and NaN equals
+nothing. So nothing follows from `x == x`, and `a or b` does not follow from `a` if `b` may be null.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _Comparison = tuple[str, str, str]
 
 
 def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.Expression]:
-    """Expressions of a part at a place, where what is the same looks the same.
+    """Normalize expressions of a part at a place, so that equal ones have equal texts.
 
-    A parameter stands for what it is assigned where that is no operation, else for itself.
+    A parameter is replaced by the expression assigned to it unless that is an operation.
     """
 
     def leaf(each: t.Expression) -> t.Expression:
@@ -33,17 +33,17 @@ def normalize(expressions: Iterable[t.Expression], place: int = OWN) -> list[t.E
 
 
 def leaves(expression: t.Expression) -> set[str]:
-    """What may be null in it."""
+    """Return the texts of the slots in an expression, which may be null."""
     return set(map(exact_text, slots(expression)))
 
 
 def divides(expression: t.Expression) -> bool:
-    """Whether it may be null by a division."""
+    """Whether a division in an expression may make it null."""
     return any(map(may_divide_by_zero, t.within(expression)))
 
 
 class Known:
-    """Constraints that hold, of resolved rules, seen from outside of their parts (`seen`)."""
+    """Constraints of resolved rules that hold, seen from outside their parts (`normalize`)."""
 
     def __init__(self, held: Iterable[t.Expression]) -> None:
         self.held = tuple(t.conjuncts(*held))
@@ -52,7 +52,7 @@ class Known:
         self._compared = {found for each in self.held for found in self._comparisons(each)}
 
     def implies(self, expression: t.Expression) -> bool:
-        """Whether it holds where these hold."""
+        """Whether an expression holds if these hold."""
         if not leaves(expression):
             return value(expression, Selected()) is True
         if _text(expression) in self._texts:
@@ -64,7 +64,7 @@ class Known:
         return any(self._follows(*each) for each in list(self._comparisons(expression))[:1])
 
     def never_null(self, expression: t.Expression) -> bool:
-        """Whether it has a value where these hold: each operator in them is strict in null."""
+        """Whether an expression is not null if these hold: all their operators are strict in null."""
         times = {exact_text(slot) for slot in slots(expression) if slot.name == TIME}
         return not divides(expression) and leaves(expression) <= self._there | times
 
@@ -82,7 +82,7 @@ class Known:
         return {leaf for each in self.held for leaf in leaves(each)}
 
     def _comparisons(self, expression: t.Expression) -> Iterator[_Comparison]:
-        """The expression as a comparison, in both directions."""
+        """Return an expression as a comparison, in both directions."""
         return ((sign, self._name_operand(one), self._name_operand(other)) for sign, one, other in readings(expression))
 
     def _name_operand(self, operand: t.Expression) -> str:
@@ -93,7 +93,7 @@ class Known:
 
     @cached_property
     def _equal(self) -> Mapping[str, set[str]]:
-        """What each operand of an equation is equal to, by way of others too."""
+        """For each operand of an equation the operands that equal it, also indirectly."""
         found: dict[str, set[str]] = {}
         for sign, one, other in self._compared:
             if sign == "==" and one != other:
@@ -105,20 +105,20 @@ class Known:
         return self._equal.get(operand, {operand})
 
     def _between(self, one: str, other: str) -> Iterator[str]:
-        """The comparisons that hold between what equals these."""
+        """Yield the comparisons that hold between operands equal to these."""
         mine, others = self._same(one), self._same(other)
         yield from (sign for sign, a, b in self._compared if a in mine and b in others)
         if one != other and other in mine:
             yield "=="
 
     def _bounds(self, operand: str) -> Iterator[tuple[str, Value]]:
-        """How it compares with constants."""
+        """Yield the comparisons of an operand with constants."""
         mine = self._same(operand)
         yield from ((sign, self._constants[b]) for sign, a, b in self._compared if a in mine and b in self._constants)
         yield from (("==", self._constants[each]) for each in mine if each in self._constants)
 
     def _follows(self, sign: str, one: str, other: str) -> bool:
-        if one == other:  # only of what is a number, and not null
+        if one == other:  # only for numbers that are not null
             return _implies("==", sign) and any(s != "!=" and one in (a, b) for s, a, b in self._compared)
         if any(_implies(each, sign) for each in self._between(one, other)):
             return True
@@ -139,7 +139,7 @@ class Known:
 
 
 def _text(expression: t.Expression) -> str:
-    """A text that is the same for a comparison in both directions."""
+    """Return a text that is the same for a comparison in both directions."""
     directions = ((exact_text(one), sign, exact_text(other)) for sign, one, other in readings(expression))
     return min(map(" ".join, directions), default=exact_text(expression))
 

@@ -1,7 +1,7 @@
-"""Rule sets rewritten by laws, until none of them says more; and what might be left out where none does.
+"""Rewriting of rule sets by laws until none applies, and candidates for further removals.
 
-The rule of this module: one thing is changed at a time, so that each step can be looked at. Where no law says so the
-model is asked, which has no nulls: a constraint is a candidate only if what stays says that all it speaks of is there.
+The rule of this module: each step changes one thing, so that it can be checked. Where no law applies, the model
+decides, which has no nulls: a constraint is a candidate only if the others imply that none of its values is null.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.tesla.rule_simplification import RewritingStep
 
 
 def rewrite_by_laws(rules: RuleSet) -> Iterator[tuple[RewritingStep, RuleSet]]:
-    """The steps that laws allow, each with the rule set after it."""
+    """Yield the steps that laws allow, each with the rule set after it."""
     begun = time.perf_counter()
     while (found := _find_step(rules)) is not None:
         name, why, after = found
@@ -33,13 +33,13 @@ def _find_step(rules: RuleSet) -> tuple[str, str, RuleSet] | None:
 
 
 def renumber(rules: RuleSet) -> RuleSet:
-    """Rules without a name are called by their places, as in the text."""
+    """Name unnamed rules after their positions, as in the text."""
     called = enumerate(rules.rules, 1)
     return replace(rules, rules=tuple(each if each.named else replace(each, name=f"rule {at}") for at, each in called))
 
 
 def differing(before: RuleSet, after: RuleSet) -> tuple[str, str]:
-    """The rules of each that the other does not have."""
+    """Return the texts of the rules that only one of the rule sets has."""
 
     def only(one: RuleSet, other: RuleSet) -> str:
         theirs = {_with_heading(each) for each in other.rules}
@@ -52,11 +52,11 @@ def _with_heading(rule: t.Rule) -> str:
     return str(rule) if rule.named else f"# {rule.name}\n{rule}"
 
 
-# --- where no law says so -------------------------------------------------------------------------------
+# --- candidates beyond the laws -------------------------------------------------------------------------
 
 
 def make_smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
-    """Smaller rules, as they are written, each with what is left out of it."""
+    """Yield smaller rules, as they are written, each with a description of the removal."""
     return ((what, unresolve(each)) for what, each in _smaller(rule))
 
 
@@ -74,7 +74,7 @@ def _smaller(rule: ResolvedRule) -> Iterator[tuple[str, t.Rule]]:
 
 
 def _shorter(rule: t.Rule, window: t.EventWindow) -> Iterator[t.Duration]:
-    """The durations in a rule that are shorter than a window, the shortest first."""
+    """Yield the durations in a rule that are shorter than a window, the shortest first."""
     windows = (part.window for part in rule.predicates if part.window is not None)
     lengths = (each for other in windows for each in reversed(other.bounds))
     found = {str(each): each for each in lengths if each.amount > 0}

@@ -1,8 +1,8 @@
-"""Laws by which rules are made simpler: what a rule set is rewritten to means the same on every stream.
+"""Laws that simplify rules: a rewritten rule set means the same on every stream.
 
-The rule of this module: a law keeps all composites with their times, values, events and order, under nulls, consumption
-and limits, and is stated in one sentence; tests hold each to `meaning` on random rules and streams. In compatibility
-with T-Rex, whose windows are open, they are not stated.
+The rule of this module: a law preserves all composites with their times, values, events and order, under nulls,
+consumption and limits, and is stated in one sentence; tests compare each with `meaning` on random rules and streams. They
+do not apply in compatibility with T-Rex, whose windows are open.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RulePart = t.Predicate | t.Aggregate
 
 @dataclass(frozen=True)
 class Law:
-    """A law: its name, what it says, and the rule sets that it makes of one, each with one thing changed."""
+    """A law: its name, its statement, and a function to rule sets with one change each."""
 
     name: str
     says: str
@@ -66,7 +66,7 @@ def _earlier(rule: ResolvedRule) -> Iterator[t.Rule]:
         yield replace(with_part(rule, place, replace(part, constraints=constraints)), where_clause=fewer)
 
 
-# --- what nothing reads, or what says nothing -----------------------------------------------------------
+# --- unread or redundant parts --------------------------------------------------------------------------
 
 
 def _unread(rule: ResolvedRule) -> Iterator[t.Rule]:
@@ -123,7 +123,7 @@ def _needless(rule: ResolvedRule) -> Iterator[t.Rule]:
 
 
 def _covers(rule: ResolvedRule, wide: int, narrow: int) -> bool:
-    """Whether one `not` forbids all that the other forbids."""
+    """Whether one `not` forbids everything that the other forbids."""
     one, other = rule.parts[wide], rule.parts[narrow]
     if one.type != other.type or not _includes(rule, wide, narrow):
         return False
@@ -131,7 +131,7 @@ def _covers(rule: ResolvedRule, wide: int, narrow: int) -> bool:
 
 
 def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
-    """Whether a `not` stands between the last event of a kind and what it is the last before."""
+    """Whether a `not` lies between the last event of a kind and that event's anchor."""
     one, other = rule.parts[last], rule.parts[place]
     if not isinstance(one, t.Predicate) or not one.policy.newest or one.type != other.type:
         return False
@@ -147,7 +147,7 @@ def _newest(rule: ResolvedRule, last: int, place: int) -> bool:
 
 
 def _weaker(rule: ResolvedRule, weak: int, strong: int, upto: int) -> bool:
-    """Whether what satisfies the one part's constraints satisfies the other's, in what is selected up to a place."""
+    """Whether the constraints of one part imply those of the other, given the selection up to a place."""
     known = Known([*constraints_before(rule, upto), *normalize(rule.parts[strong].constraints)])
     return all(map(known.implies, normalize(rule.parts[weak].constraints)))
 
@@ -195,7 +195,7 @@ def _never(rules: RuleSet) -> Iterator[RuleSet]:
 
 
 def of_a_rule(makes: Callable[[ResolvedRule], Iterator[t.Rule]]) -> Callable[[RuleSet], Iterator[RuleSet]]:
-    """What is done to one rule, of each rule of a set."""
+    """Lift a rewriting of one rule to rule sets, applied to each rule in turn."""
 
     def made(rules: RuleSet) -> Iterator[RuleSet]:
         for at, rule in enumerate(rules.resolved):
@@ -247,14 +247,14 @@ LAWS = (
         merge_rules,
     ),
 )
-"""In the order in which they are tried."""
+"""The laws, in the order in which they are tried."""
 
 
 # --- parts ----------------------------------------------------------------------------------------------
 
 
 def constraints_before(rule: ResolvedRule, upto: int) -> list[t.Expression]:
-    """What holds of all that is selected before a place."""
+    """Return the constraints that hold for the selection before a place."""
     found: list[t.Expression] = []
     for place, part in enumerate(rule.parts[:upto]):
         if t.binds(part):
@@ -270,13 +270,13 @@ def _time(place: int) -> RuleSlot:
 
 
 def read_by(rule: t.Rule, place: int) -> set[int]:
-    """The places before a part that it depends on."""
+    """Return the places before a part on which it depends."""
     read = {slot.place for slot in slots(*t.expressions_of(rule.parts[place]))}
     return (read - {OWN}).union(rule.anchors[place])
 
 
 class WeakerRule(NamedTuple):
-    """A rule without a constraint or condition: which one, also as seen from outside (`asked`); and what else holds."""
+    """A rule without one constraint or condition: the removed one, also normalized (`asked`), and the other ones."""
 
     rule: t.Rule
     left_out: t.Expression
@@ -285,7 +285,7 @@ class WeakerRule(NamedTuple):
 
 
 def leave_out_constraints(rule: ResolvedRule) -> Iterator[WeakerRule]:
-    """The rule without each of its constraints and conditions."""
+    """Yield the rule without each of its constraints and conditions in turn."""
     for place, part in enumerate(rule.parts):
         before = constraints_before(rule, place)
         for fewer, left_out in one_less(part.constraints):
@@ -298,7 +298,7 @@ def leave_out_constraints(rule: ResolvedRule) -> Iterator[WeakerRule]:
 
 
 def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Expression, ...], t.Expression]]:
-    """Constraints without one of them, and that one; the last first, so that what comes first stays."""
+    """Yield constraints without one of them, and that one; the last first, so that earlier ones remain."""
     for at in reversed(range(len(constraints))):
         for left_out in reversed(list(t.conjuncts(constraints[at]))):
             rest = tuple(each for each in t.conjuncts(constraints[at]) if each is not left_out)
@@ -306,13 +306,13 @@ def one_less(constraints: tuple[t.Expression, ...]) -> Iterator[tuple[tuple[t.Ex
 
 
 def negations(rule: t.Rule) -> list[tuple[int, t.Predicate]]:
-    """What must not be there, by place."""
+    """Return the `not` predicates of a rule, with their places."""
     parts = enumerate(rule.parts)
     return [(at, each) for at, each in parts if isinstance(each, t.Predicate) and each.policy.forbids]
 
 
 def with_part(rule: t.Rule, place: int, part: RulePart) -> t.Rule:
-    """The rule with another part at a place."""
+    """Return the rule with another part at a place."""
     if place == 0:
         assert isinstance(part, t.Predicate)
         return replace(rule, trigger=part)
@@ -320,17 +320,17 @@ def with_part(rule: t.Rule, place: int, part: RulePart) -> t.Rule:
 
 
 def without_part(rule: t.Rule, place: int) -> t.Rule:
-    """The rule with a part less."""
+    """Return the rule without a part."""
     return replace(rule, predicates=(*rule.predicates[: place - 1], *rule.predicates[place:]))
 
 
 def _parameters(rule: t.Rule) -> set[str]:
-    """The parameters that something reads."""
+    """Return the parameters that are read."""
     return {slot.name[1:] for slot in slots(*rule.expressions) if slot.is_parameter}
 
 
 def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
-    """The rule with another parameter for one."""
+    """Replace a parameter of a rule by another one."""
 
     def leaf(each: t.Expression) -> t.Expression:
         return t.BoundParameter(other) if isinstance(each, RuleSlot) and each.name == f"${one}" else each
@@ -342,13 +342,13 @@ def _rename(rule: t.Rule, one: str, other: str) -> t.Rule:
 
 
 def _window_by_places(rule: t.Rule, place: int) -> t.EventWindow | None:
-    """The window of a part with places for names."""
+    """Return the window of a part with places in place of names."""
     window = rule.parts[place].window
     return window and replace(window, names=tuple(sorted(map(str, rule.anchors[place]))))
 
 
 def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
-    """Whether the window of one part has all events that that of the other has."""
+    """Whether the window of one part contains that of the other."""
     one, other = _window_by_places(rule, wide), _window_by_places(rule, narrow)
     if one == other:
         return True
@@ -359,7 +359,7 @@ def _includes(rule: t.Rule, wide: int, narrow: int) -> bool:
 
 
 def no_longer(one: t.Duration | None, other: t.Duration | None) -> bool:
-    """Whether one is at most as long as the other, which is known of such as count the same."""
+    """Whether one duration is known to be at most as long as the other; False for different kinds of units."""
     if one is None or other is None or one.counts != other.counts or bool(one.unit) != bool(other.unit):
         return False
     return _length_of(one) <= _length_of(other)

@@ -1,8 +1,8 @@
-"""Two rules as one.
+"""Merges two rules into one.
 
-The rule of this module: an event is never told twice and never in another order. So no event may trigger both rules,
-and no rule with the same trigger may stand between them; what a rule remembers (what it has consumed, when it was told
-last, what it waits for) is its own, and rules that remember something are not merged.
+The rule of this module: no event is emitted twice or in another order. So no event may trigger both rules, and no
+rule with the same trigger may stand between them; the memory of a rule (consumed events, the last emission,
+waiting matches) is its own, so rules with memory are not merged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workbench.tesla.rule_set import RuleSet
 
 
 def merge_rules(rules: RuleSet) -> Iterator[RuleSet]:
-    """The rule sets in which two rules are one."""
+    """Yield the rule sets in which two rules are merged."""
     for first, second in combinations(range(len(rules.rules)), 2):
         one, other = rules.resolved[first], rules.resolved[second]
         made = None if _is_triggered_between(rules.rules[first + 1 : second], one) else _merge(one, other)
@@ -32,12 +32,12 @@ def merge_rules(rules: RuleSet) -> Iterator[RuleSet]:
 
 
 def _is_triggered_between(between: Sequence[t.Rule], one: t.Rule) -> bool:
-    """Whether one of the rules tells of the same trigger."""
+    """Whether one of the rules has the same trigger type."""
     return one.trigger.type in {each.trigger.type for each in between}
 
 
 def _merge(one: t.Rule, other: t.Rule) -> t.Rule | None:
-    """The two as one; None if they cannot be."""
+    """Merge two rules; None if that is impossible."""
     if one.trigger.type != other.trigger.type or _remembers(one) or _remembers(other):
         return None
     texts = {str(each) for each in one.trigger.constraints} & {str(each) for each in other.trigger.constraints}
@@ -63,13 +63,13 @@ def _remembers(rule: t.Rule) -> bool:
 
 
 def _format_rest(rule: t.Rule) -> str:
-    """All that two rules have in common that are merged."""
+    """Format everything that two merged rules must have in common."""
     trigger = replace(rule.trigger, constraints=())
     return str(replace(rule, name="", named=False, trigger=trigger, evaluations=(), comment=""))
 
 
 def _null_together(held: list[t.Expression], one: t.Expression, other: t.Expression) -> bool:
-    """Whether `or` of them is null only where neither holds."""
+    """Whether `or` of them is null only if neither holds."""
     known = Known(held)
     if divides(one) or divides(other):
         return False
@@ -79,7 +79,7 @@ def _null_together(held: list[t.Expression], one: t.Expression, other: t.Express
 def _evaluations(
     one: t.Rule, other: t.Rule, mine: t.Expression, theirs: t.Expression
 ) -> tuple[t.Evaluation, ...] | None:
-    """What both emit; a constant to which each rule holds an attribute of its trigger is that attribute."""
+    """Return the common evaluations; constants that equal an attribute of the trigger in both rules become it."""
     found = []
     for each, there in zip(one.evaluations, other.evaluations, strict=True) if one.emits == other.emits else ():
         if str(each) == str(there):
@@ -93,7 +93,7 @@ def _evaluations(
 
 
 def _find_equal_attribute(rule: t.Rule, constraint: t.Expression, value: t.Expression) -> str | None:
-    """The attribute of the trigger that a constraint sets equal to a constant, of a type with one value for each."""
+    """Return the trigger's attribute that a constraint equates with a constant, of a type with unique values."""
     names = [each.name for each in rule.parts if isinstance(each, t.Predicate)]
     if not isinstance(value, t.Literal) or names.count(rule.trigger.name) > 1:
         return None
@@ -106,7 +106,7 @@ def _find_equal_attribute(rule: t.Rule, constraint: t.Expression, value: t.Expre
 
 
 def _either(one: t.Expression, other: t.Expression) -> t.Expression:
-    """`one or other`; `x > 5 or x == 5` is `x >= 5`."""
+    """Return `one or other`; `x > 5 or x == 5` becomes `x >= 5`."""
     if isinstance(one, t.Operation) and isinstance(other, t.Operation):
         first, last = sorted((one.operator, other.operator))
         joined = {("<", "=="): "<=", ("==", ">"): ">="}.get((first, last))

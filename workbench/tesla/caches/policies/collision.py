@@ -1,7 +1,7 @@
-"""A hash table without chains: an answer takes the place of the one that has its hash value (thesis, 4.6.1).
+"""A hash table without chains: an answer replaces the one with the same hash value (thesis, 4.6.1).
 
-The thesis says nothing of sizes. Here there are as many places as rows; where a new answer needs more room than it has
-found, the answers in the places behind its own go, too.
+The thesis does not mention sizes. Here there are as many places as rows; if a new answer needs more capacity, the
+answers in the places after its own are evicted, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.tesla.caches.table import CachePolicy
 
 
 class CollisionCache(FactCache):
-    """Keeps the last answer of each hash value, by which it is found."""
+    """A cache that keeps the latest answer for each hash value."""
 
     def __contains__(self, key: Hashable) -> bool:
         entry = self.entries.get(hash(key) % self.capacity)

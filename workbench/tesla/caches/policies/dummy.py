@@ -1,4 +1,4 @@
-"""No cache: every answer is asked for (thesis, 4.6.1)."""
+"""No cache: every answer is queried (thesis, 4.6.1)."""
 
 from workbench.tesla.caches.cache import FactCache
 from workbench.tesla.caches.table import CachePolicy

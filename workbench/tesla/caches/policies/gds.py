@@ -1,7 +1,7 @@
-"""GDS(1): small answers are worth more, and all lose in worth as time goes on (thesis, 4.6.2).
+"""GDS(1): small answers have a higher priority, and priorities age (thesis, 4.6.2).
 
 Source: P. Cao and S. Irani, Cost-aware WWW proxy caching algorithms, USENIX Symposium on Internet Technologies and
-Systems 1997: the answer with the least priority goes, 1 / size + clock, where clock is the priority of what has gone.
+Systems 1997: the answer with the least priority is evicted, 1 / size + clock, where clock is the last such priority.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from workbench.tesla.caches.table import CachePolicy
 
 
 class GreedyDualCache(FactCache):
-    """Keeps what has the greatest priority; of equal ones what was asked for later.
+    """A cache that keeps the answers with the highest priority; of equal ones those requested later.
 
-    A hit only raises a priority: the heap has the one of some time before, and an entry that comes out of it is put
-    back where it has risen since.
+    A hit only raises a priority: the heap holds an earlier one, and an entry that is popped is pushed
+    back if its priority has risen since.
 
     Parameters
     ----------
-    worth: of an answer, what its priority is above the clock.
+    worth: the priority of an answer above the clock.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class GreedyDualCache(FactCache):
         return entry.answer
 
     def keep(self, entry: CachedAnswer) -> None:
-        """As in listing 4.3 of the thesis: the new one is among those that may go."""
+        """Store an answer as in listing 4.3 of the thesis: the new one may be evicted, too."""
         self.rows += entry.size
         self.entries[entry.key] = entry
         self.mark_kept(entry)

@@ -1,7 +1,7 @@
-"""GDSF: answers that are small and asked for often are worth more (thesis, 4.6.2), where all cost the same.
+"""GDSF: small and frequent answers have a higher priority (thesis, 4.6.2), if all cost the same.
 
 Source: L. Cherkasova, Improving WWW proxies performance with Greedy-Dual-Size-Frequency caching policy, HP 1998: the
-priority is frequency * cost / size + clock. The formula is lost in our text of the thesis.
+priority is frequency * cost / size + clock. The formula is missing in our text of the thesis.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""GDSF where an answer costs what its query took (`gdsf`): saves time, where queries differ in it, and not queries."""
+"""GDSF with the duration of queries as cost (`gdsf`): saves time if durations differ, rather than queries."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""LRU-size: the answer that nobody has asked for the longest goes, until there is room (thesis, 4.6.2)."""
+"""LRU-size: the least recently requested answers are evicted until there is capacity (thesis, 4.6.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.tesla.caches.table import CachePolicy
 
 
 class LruCache(FactCache):
-    """Keeps what was asked last."""
+    """A cache that keeps the most recently requested answers."""
 
     entries: OrderedDict[Hashable, CachedAnswer]
 
@@ -25,7 +25,7 @@ class LruCache(FactCache):
             return None
         try:
             self.entries.move_to_end(key)
-        except KeyError:  # another thread has given it up just now
+        except KeyError:  # another thread has just evicted it
             return entry.answer
         return entry.answer
 

@@ -1,4 +1,4 @@
-"""All answers are kept, whatever the capacity (thesis, 4.6.1)."""
+"""A cache that keeps all answers, whatever the capacity (thesis, 4.6.1)."""
 
 import sys
 

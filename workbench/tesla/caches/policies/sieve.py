@@ -1,7 +1,7 @@
-"""SIEVE: a queue in which what is asked for stays in its place, and a hand looks for what was not.
+"""SIEVE: a queue in which requested answers stay in place, and a hand searches for unrequested ones.
 
-Source: Y. Zhang and others, SIEVE is simpler than LRU, NSDI 2024. The hand goes from the oldest to the newest; what was
-asked for since it came by last is spared, and the first that was not goes.
+Source: Y. Zhang and others, SIEVE is simpler than LRU, NSDI 2024. The hand moves from the oldest to the newest; answers
+requested since its last visit are spared, and the first other one is evicted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from workbench.tesla.caches.table import CachePolicy
 
 
 class SieveCache(FactCache):
-    """Keeps what was asked for since the hand came by."""
+    """A cache that keeps the answers requested since the hand's last visit."""
 
     _hand: CachedAnswer
 
@@ -38,7 +38,7 @@ class SieveCache(FactCache):
     def empty(self) -> None:
         super().empty()
         self._ends = self._hand = ends = CachedAnswer(_NOBODY, None, 0)
-        ends.older = ends.newer = ends  # a ring: behind the newest comes this one, and then the oldest
+        ends.older = ends.newer = ends  # a ring: this entry follows the newest, and the oldest follows it
 
 
 _NOBODY: Hashable = object()
