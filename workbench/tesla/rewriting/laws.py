@@ -1,7 +1,7 @@
 """Laws that simplify rules: a rewritten rule set means the same on every stream.
 
 The rule of this module: a law preserves all composites with their times, values, events and order, under nulls,
-consumption and limits, and is stated in one sentence; tests compare each with `meaning` on random rules and streams. They
+consumption and limits, and is stated in one sentence; tests compare it with `meaning` on random rules and streams. Laws
 do not apply in compatibility with T-Rex, whose windows are open.
 """
 
