@@ -40,13 +40,13 @@ class MachineRun:
         self.state: tuple[Value, ...] = tuple(slot.initial for slot in self.slots)
 
     def finish(self) -> list[Value | None]:
-        """What each output carries at the end of the stream (see `carried`)."""
+        """What each output carries at the end of the stream (see `show_carried`)."""
         if self._finish is None:
             return [None] * len(self._outputs)
         return self._carried(self._last, iter(self._finish(*self._flat(self.state))))
 
     def step(self, front: Sequence[Value]) -> list[Value | None]:
-        """What each output carries for one front (see `carried`)."""
+        """What each output carries for one front (see `show_carried`)."""
         events = (part for domain, event in zip(self.inputs, front, strict=True) for part in split(domain, event))
         flat = iter(self._run(*self._flat(self.state), *events))
         self.state = tuple(join_parts(slot.domain, flat) for slot in self.slots)

@@ -2,7 +2,7 @@
 
 An executor is strict: the inner processors of a window compute each of their events, and one that leaves its checked
 domain ends the run. The term of a step is lazy: what simplifies away is gone. Where a step on symbols runs inner
-processors it names what they emit (`computed`), and `Computed` says when that leaves a checked domain.
+processors it names what they emit (`mark_computed`), and `Computed` says when that leaves a checked domain.
 """
 
 from __future__ import annotations
