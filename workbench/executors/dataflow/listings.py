@@ -156,7 +156,7 @@ def check_numbering(graph: NumberedGraph, variant: Variant) -> None:
     if not graph.satisfactory and Variant.NUMBERING not in variant:
         v = next(v for v in range(graph.size + 1) if graph.s(v) != frozenset(range(1, graph.m[v] + 1)))
         raise PipelineError(
-            f"the numbering is not satisfactory: S({v}) is {sorted(graph.s(v))}", hint="`number_graph` gives one that is"
+            f"the numbering is not satisfactory: S({v}) is {sorted(graph.s(v))}", hint="`number_graph` makes one"
         )
 
 
