@@ -1,13 +1,13 @@
-"""The determinism contract: how exactly what a pipe carries is fixed, and so how two runs of it are compared.
+"""The determinism contract: how exactly the events of a pipe are fixed, and so how two runs are compared.
 
-An operator is **exact** unless it says otherwise: the same events, in the same order, in the same steps. One thing may
-be left open, which the processor declares that leaves it (`Processor.determinism`):
+An operator is **exact** unless it declares otherwise: the same events, in the same order, in the same steps. One thing
+may be left open, which the processor then declares (`Processor.determinism`):
 
-- *tolerance*: it adds or multiplies floats one after the other, and an executor that groups them otherwise rounds
-  otherwise. Declared by cumulations whose function `rounds` (`+` and `*` on floats).
+- *tolerance*: it adds or multiplies floats in sequence, and an executor that groups them differently rounds
+  differently. Declared by cumulations whose function `rounds` (`+` and `*` on floats).
 
 The rule of this module: a contract is what an operator leaves open to executors, not a licence. An executor that does
-not regroup is compared exactly; and only floats are ever compared with a tolerance, never what is decided by them.
+not regroup is compared exactly; and only floats are ever compared with a tolerance, never decisions based on them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
 
 TOLERANCE = 1e-9
-"""By how much floats may differ, as a part of the larger one (of 1, where both are smaller)."""
+"""The permitted relative difference of floats (relative to 1 where both are smaller)."""
 
 
 class Determinism(Flag):
-    """What is left open; nothing, where it is `EXACT`."""
+    """The properties of an output that are left open; none if it is `EXACT`."""
 
     EXACT = 0
     TOLERANCE = 1
@@ -41,9 +41,9 @@ EXACT = Determinism.EXACT
 
 
 def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
-    """The contract of every pipe of a pipeline without groups.
+    """Return the contract of every pipe of a pipeline without groups.
 
-    What a processor reads is left as open as what its inputs carry, and it adds what it leaves open itself.
+    The output of a processor is as open as its inputs, and as the processor itself declares.
     """
     found = dict.fromkeys((name for name, _ in flat.inputs), EXACT)
     for node in flat.nodes:
@@ -55,7 +55,7 @@ def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
 
 
 def same(a: Value, b: Value, contract: Determinism = EXACT) -> bool:
-    """Whether two values, or what two pipes carry in a step, agree under a contract. `True` is not `1`."""
+    """Whether two values, or the events of two pipes in a step, agree under a contract. `True` is not `1`."""
     if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(same(x, y, contract) for x, y in zip(a, b, strict=True))
     if isinstance(a, FrozenMap) and isinstance(b, FrozenMap):

@@ -20,7 +20,7 @@ Value = Any
 
 
 class Overflowing(StrEnum):
-    """What arithmetic does at the ends of a finite integer domain."""
+    """The behaviour of arithmetic at the ends of a finite integer domain."""
 
     MODULAR = "modular"
     SATURATING = "saturating"
@@ -58,7 +58,7 @@ class Domain:
         raise NotImplementedError(type(self).__name__)
 
     def holds(self, values: Iterable[Value]) -> bool:
-        """Whether all of these are values of the domain; what is there several times is looked at once."""
+        """Whether all of these are values of the domain; each object is tested once."""
         return all(map(self.__contains__, {id(value): value for value in values}.values()))
 
     def values(self) -> Iterator[Value]:
@@ -66,11 +66,11 @@ class Domain:
         raise DomainError(f"{self} has infinitely many values", hint="choose a finite domain, e.g. -N 4")
 
     def fit(self, value: Value) -> Value:
-        """The value that arithmetic with this result leaves in the domain (identity by default)."""
+        """Return the value that arithmetic with this result has in the domain (identity by default)."""
         return value
 
     def check(self, value: Value) -> Value:
-        """`value` unchanged; DomainError when it is not in the domain."""
+        """Return `value` unchanged; DomainError when it is not in the domain."""
         if value not in self:
             raise DomainError(f"{value!r} is not a value of {self}")
         return value
@@ -184,7 +184,7 @@ class Integer(Domain):
 class Integers(Domain):
     """All integers: the type `int` of a `.pipe` file before its domain is chosen, and when running.
 
-    The two infinities are among them when running, because `max` and `min` start there; what is read from a log is not.
+    When running, the two infinities are included, because `max` and `min` start there; values from a log are finite.
     """
 
     numeric: ClassVar[bool] = True
@@ -202,7 +202,7 @@ class Integers(Domain):
 
 @dataclass(frozen=True)
 class Reals(Domain):
-    """Python floats (and integers among them); runs, and is refused by every finite model."""
+    """Python floats (and integers); runs, and is refused by every finite model."""
 
     numeric: ClassVar[bool] = True
     reflexive: ClassVar[bool] = False
@@ -215,7 +215,7 @@ class Reals(Domain):
         return set(map(type, values)) <= {int, float} or super().holds(values)
 
     def fit(self, value: Value) -> float:
-        """The float that is closest."""
+        """Return the closest float."""
         return float(value)
 
     def __str__(self) -> str:
@@ -284,7 +284,7 @@ class Enum(Domain):
 
 @dataclass(frozen=True)
 class Unknown(Enum):
-    """What stands in a model for values that it does not have. They are passed on, and nobody can look at them."""
+    """A placeholder in a model for values that it does not have. They can be passed on, but not read."""
 
     labels: tuple[str, ...] = ("unknown",)
 
@@ -297,28 +297,28 @@ class Unknown(Enum):
 
 @dataclass(frozen=True)
 class SomeTexts(Enum):
-    """What stands in a model for `str`: these texts."""
+    """The domain that replaces `str` in a model: these texts."""
 
     __str__ = Enum.__str__
 
 
 @dataclass(frozen=True)
 class SomeFloats(Range):
-    """What stands in a model for `float`: the whole numbers lo..hi."""
+    """The domain that replaces `float` in a model: the whole numbers lo..hi."""
 
     __str__ = Range.__str__
 
 
 @dataclass(frozen=True)
 class ModelScope:
-    """What stands in a model for the types that have no bound; by default each for itself."""
+    """The domains that replace unbounded types in a model; by default each replaces itself."""
 
     integers: Domain = Integers()
     texts: Domain = Texts()
     floats: Domain = Reals()
 
     def of(self, domain: Domain) -> Domain:
-        """What stands for a scalar domain."""
+        """Return the replacement of a scalar domain."""
         for kind, instead in ((Integers, self.integers), (Texts, self.texts), (Reals, self.floats)):
             if isinstance(domain, kind):
                 return domain if type(instead) is kind else instead
@@ -330,13 +330,13 @@ LOOKS = "of what rules emit a model has numbers, truth values and names: no time
 
 
 class Label(str):
-    """A constant of an enumeration that knows which one, where nothing beside it says so."""
+    """A constant of an enumeration with its domain, for use where no context determines it."""
 
     domain: Enum
 
     @classmethod
     def of(cls, text: str, domain: Enum) -> Label:
-        """The constant of this enumeration."""
+        """Return the constant of this enumeration."""
         made = cls(text)
         made.domain = domain
         return made
@@ -347,17 +347,17 @@ INT = Integers()
 FLOAT = Reals()
 STR = Texts()
 WORDS = (Integers, Reals, Texts)
-"""Types without a bound of which a compiled run holds values, in words of 64 bits."""
+"""The unbounded types whose values a compiled run holds in words of 64 bits."""
 ANY = Anything()
 
 
 def sort_key(value: Value | None) -> tuple[Any, ...]:
-    """What orders values of one type: null before all of them, NaN behind them."""
+    """Return a sort key for values of one type: null comes first, NaN last."""
     return (0,) if value is None else (2,) if value != value else (1, value)
 
 
 def outside(what: str, value: Value, domain: Domain, otherwise: str, more: int = 0) -> DomainError:
-    """The error about a constant that a domain does not have: the N with it (and `more`), or what to do `otherwise`."""
+    """Return the error for a constant outside a domain; the hint is the N that has it (and `more`), or `otherwise`."""
     if not (isinstance(domain, Integer) and _is_int(value) and value >= 0):
         return DomainError(what, hint=otherwise)
     larger = replace(domain, n=value + 1 + more)

@@ -1,7 +1,7 @@
-"""When a number leaves its domain, as a term.
+"""Terms for the condition that a number leaves its domain.
 
-The rule of this module: what an operation does counts only where its result is used. What is computed whether or not
-anything depends on it is added by `core.strict`.
+The rule of this module: an operation counts only where its result is used. Values that are computed whether or not
+anything depends on them are added by `core.strict`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from workbench.core.ops import AND, CAST, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
 
 Bounded = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
+"""Integer domains that can be left: finite ones of a kind, or unbounded ones (for words of 64 bits)."""
 
 
 def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:
-    """When evaluating the roots, where `given` holds, leaves a domain of this kind: a condition over their variables.
+    """Return the condition, over their variables, that evaluating the roots where `given` holds leaves a domain.
 
-    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. What
-    an operator with a variable of its own does is left out: a condition on that variable has no meaning outside.
+    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. Operators
+    with a variable of their own are left out: a condition on that variable has no meaning outside.
     """
     return escapes_of([(root, given) for root in roots], kind)
 
 
 def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
-    """`escape_condition` of roots each of which is evaluated under a condition of its own."""
+    """Return `escape_condition` for roots that are each evaluated under their own condition."""
     terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder([leaf for leaf, _ in terms]))
     culprits = dict(_culprits(order, kind))
@@ -56,7 +56,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
 
 
 class Unchecked(Substitute):
-    """Terms without the checks of conversions to ranges: what a result is that leaves its range."""
+    """Removes the checks of conversions to ranges from terms: a result is then exact where it leaves its range."""
 
     def on_cast(self, term: Term, arg: Term) -> Term:
         (inner,) = term.args
@@ -66,13 +66,13 @@ class Unchecked(Substitute):
 
 
 def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:
-    """Whether there is anything in the roots of which `escape_condition` could be a condition."""
+    """Whether an operation in the roots can leave a domain of this kind."""
     nodes = postorder([leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)])
     return any(True for _ in _culprits(nodes, kind))
 
 
 def _culprits(nodes: Iterable[Term], kind: Bounded) -> Iterator[tuple[Term, Term]]:
-    """The nodes that may leave their domain, and when."""
+    """Yield the nodes that may leave their domain, with the conditions."""
     for node in nodes:
         if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE:
             yield node, leaves_domain
@@ -85,7 +85,7 @@ def _is_of(domain: Domain, kind: Bounded) -> bool:
 
 
 def _branch(node: Term, position: int) -> Term:
-    """When this argument's value matters. `and`, `or`, `->` are short conditionals (`ite` simplifies to them)."""
+    """Return when an argument's value matters. `and`, `or`, `->` are short conditionals (`ite` simplifies to them)."""
     if position == 0 or node.op not in (ITE, AND, OR, IMPLIES):
         return TRUE
     condition = node.args[0]

@@ -1,4 +1,4 @@
-"""Terms as plain Python functions: how functions run, and how a transition system is evaluated directly.
+"""Compile terms to Python functions, to run functions and to evaluate a transition system directly.
 
 Shared sub-terms become local variables, everything else one expression; conditionals stay lazy.
 """
@@ -17,7 +17,7 @@ from workbench.core.term import Term, leaves
 
 SHARE_FROM = 2
 DEEPEST = 40
-"""Deepest expression written on one line; Python's parser gives up at 200 nested parentheses."""
+"""Maximum depth of an expression on one line; Python's parser gives up at 200 nested parentheses."""
 
 
 class PythonSource(Fold[str]):
@@ -48,12 +48,12 @@ class PythonSource(Fold[str]):
         return self.write_fit(term, term.op.python.format(*args))
 
     def write_fit(self, term: Term, exact: str) -> str:
-        """Source of `term.domain.fit(exact)`."""
+        """Return source of `term.domain.fit(exact)`."""
         return write_fit(term, exact)
 
 
 def write_fit(term: Term, exact: str) -> str:
-    """Source of `term.domain.fit(exact)`; results of operators on floats are floats."""
+    """Return source of `term.domain.fit(exact)`; results of operators on floats are floats."""
     if isinstance(term.domain, Reals) and term.op is CAST:
         return f"float({exact})"
     if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
@@ -72,7 +72,7 @@ class Assignment(NamedTuple):
 
 
 def straight_line(roots: Sequence[Term], source: PythonSource) -> tuple[list[Assignment], list[str]]:
-    """Statements for some terms: what is used more than once as local variables, in order; the source of each root."""
+    """Return assignments of shared sub-terms to local variables, in order, and the source of each root."""
     uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
     uses.update(roots)
     lines: list[Assignment] = []
@@ -89,7 +89,7 @@ def straight_line(roots: Sequence[Term], source: PythonSource) -> tuple[list[Ass
 
 
 def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-    """A Python function of the parameters' leaves that returns the outputs' leaves, both flat.
+    """Compile a Python function from the parameters' leaves to the outputs' leaves, both flat.
 
     Parameters and outputs are terms or nested tuples of terms; parameters are variables.
     """
@@ -97,7 +97,7 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
 
 def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
-    """A Python function from values of the shape of the parameters to one of the shape of the output.
+    """Compile a Python function from values in the shape of the parameters to one in the shape of the output.
 
     All are terms or nested tuples of terms, but no maps; parameters are variables.
     """
@@ -116,7 +116,7 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
 
 
 def _pattern(shape: Any, names: dict[Term, str]) -> str:
-    """The left side of an assignment that takes a value of this shape apart."""
+    """Return the left side of an assignment that unpacks a value of this shape."""
     return names[shape] if isinstance(shape, Term) else "[" + ", ".join(_pattern(part, names) for part in shape) + "]"
 
 

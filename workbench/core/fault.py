@@ -1,7 +1,7 @@
-"""Faults: what may go wrong on a pipe, as a description.
+"""Descriptions of faults on pipes.
 
-A fault changes nothing by itself: a pipeline says which faults its pipes have, and `faults.inject` puts a processor
-on each such pipe that lets them happen when an oracle says so.
+A fault has no effect by itself: a pipeline lists the faults of its pipes, and `faults.inject` puts a processor on
+each such pipe that makes them strike when an oracle decides so.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from workbench.errors import Location, PipelineError
 
 
 class Kind(StrEnum):
-    """What can happen to an event."""
+    """The effect of a fault on an event."""
 
     LOSE = "lose"
-    """It does not come out."""
+    """The event is lost."""
     DUPLICATE = "duplicate"
-    """It comes out twice, in one step."""
+    """The event comes twice, in one step."""
     DELAY = "delay"
-    """It comes out up to so many steps later, and the events behind it wait for it."""
+    """The event comes some steps later, up to a bound, and the events behind it wait for it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What may happen, any time, to the events on a pipe.
+    """A fault that may strike events on a pipe at any time.
 
     Parameters
     ----------
     pipe: the name of the pipe; inside a group `group.add`.
-    by: of a delay, the most steps.
-    most: how many events it happens to at most; None: any number.
-    when: a function from the event to a truth value: it happens only to events of which it is true.
-    where: the place in the text that says so.
+    by: the maximum number of steps of a delay.
+    most: the maximum number of events it strikes; None: any number.
+    when: a function from the event to a truth value: the fault strikes only events for which it is true.
+    where: the place of the fault in the text.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class Fault:
             )
 
     def resolve(self, over: Domain | ModelScope) -> Fault:
-        """This fault with the unbounded types in its condition replaced."""
+        """Return this fault with the unbounded types in its condition replaced."""
         return self if self.when is None else replace(self, when=self.when.resolve(over))
 
     def __str__(self) -> str:
@@ -74,15 +74,15 @@ class Fault:
 
 
 def lose(pipe: str, *, most: int | None = None, when: Function | None = None) -> Fault:
-    """Events of the pipe may be lost (see `Fault`)."""
+    """Return a fault by which events of the pipe may be lost (see `Fault`)."""
     return Fault(Kind.LOSE, pipe, most=most, when=when)
 
 
 def duplicate(pipe: str, *, most: int | None = None, when: Function | None = None) -> Fault:
-    """Events of the pipe may come twice (see `Fault`)."""
+    """Return a fault by which events of the pipe may come twice (see `Fault`)."""
     return Fault(Kind.DUPLICATE, pipe, most=most, when=when)
 
 
 def delay(pipe: str, by: int, *, most: int | None = None, when: Function | None = None) -> Fault:
-    """Events of the pipe may come up to `by` steps later, in order (see `Fault`)."""
+    """Return a fault by which events of the pipe may come up to `by` steps later, in order (see `Fault`)."""
     return Fault(Kind.DELAY, pipe, by, most, when)

@@ -1,4 +1,4 @@
-"""Domains whose values have parts (tuples, records and maps), and these parts, down to scalars.
+"""Domains whose values have parts (tuples, records and maps), and their parts, down to scalars.
 
 The rule of this module: variables, wires and columns are made for scalars, in the order of `scalars`. `resolve`
 replaces `Integers` by a finite domain when a pipeline is checked (the paper's N, TIME 2021 section 3.1).
@@ -24,19 +24,19 @@ FrozenMap = immutables.Map
 """The type of the values of a `Map`."""
 
 MOST_SCALARS = 20_000
-"""The most values in one event."""
+"""Maximum number of scalar values in one event."""
 
 
 @dataclass(frozen=True)
 class Tuple(Domain):
-    """Fixed-length tuples, one domain a field. A value is a Python tuple."""
+    """Fixed-length tuples, with one domain for each field. A value is a Python tuple."""
 
     fields: tuple[Domain, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(self.fields))
         count = sum(field.scalars if isinstance(field, Tuple) else 1 for field in self.fields)
-        if count > MOST_SCALARS:  # every reader of a value goes through them
+        if count > MOST_SCALARS:  # every reader of a value visits all of them
             raise DomainError(
                 f"an event of {count} numbers, truth values and texts; it can hold {MOST_SCALARS}",
                 hint="a tuple of tuples of tuples grows fast: keep on a pipe what is needed behind it",
@@ -45,7 +45,7 @@ class Tuple(Domain):
 
     @property
     def scalars(self) -> int:
-        """How many values that are no tuples are in it, at any depth."""
+        """The number of values in it that are no tuples, at any depth."""
         return self.__dict__["_scalars"]  # type: ignore[no-any-return]
 
     @property
@@ -76,7 +76,7 @@ class Tuple(Domain):
         return itertools.product(*(field.values() for field in self.fields))
 
     def names(self) -> tuple[str, ...]:
-        """A name per field: positions for tuples, the declared names for records."""
+        """Return a name for each field: positions for tuples, the declared names for records."""
         return tuple(str(i) for i in range(len(self.fields)))
 
     def __str__(self) -> str:
@@ -103,15 +103,15 @@ class Record(Tuple):
 
 
 MOST_KEYS = 64
-"""The most keys of a map in a model: each has a flag and a value of its own."""
+"""Maximum number of keys of a map in a model: each has a flag and a value of its own."""
 
 
 @dataclass(frozen=True)
 class Map(Domain):
     """Immutable maps from some of the values of `key` to values of `value`: `map(0..3, bool)`.
 
-    It is finite where both are and there are at most `MOST_KEYS` keys. In a model it is then, per key, a flag
-    that says whether the key is present, and the value, which is the default where it is not.
+    It is finite where both are and there are at most `MOST_KEYS` keys. In a model it then has, for each key, a flag
+    for the presence of the key, and the value, which is the default for an absent key.
     """
 
     key: Domain
@@ -142,27 +142,27 @@ class Map(Domain):
 
     @cached_property
     def slots(self) -> tuple[tuple[Value, str], ...]:
-        """The keys of a finite map and what each is called inside a model."""
+        """The keys of a finite map and their names inside a model."""
         return tuple((key, _word(key, i)) for i, key in enumerate(self.key.values()))
 
     def sort_keys(self, value: FrozenMap[Value, Value]) -> list[Value]:
-        """The keys of a map, in an order that does not depend on how it was made."""
+        """Return the keys of a map, in an order that does not depend on its construction."""
         if self.finite:
             return [key for key, _ in self.slots if key in value]
         return sorted(value, key=lambda key: (type(key).__name__, key))
 
     def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
-        """The keys of a map as texts, with their values, in that order."""
+        """Return the keys of a map as texts, with their values, in that order."""
         return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in self.sort_keys(value)]
 
     @cached_property
     def slot(self) -> Record:
-        """What a model has for each key."""
+        """The entry of each key in a model."""
         return Record((BOOL, self.value), ("present", "value"))
 
     @cached_property
     def change(self) -> Record:
-        """What there is of a map that lies in a table: the entry that a step writes or takes away."""
+        """The entry of a map in a table that a step writes or removes."""
         return Record((BOOL, self.key, self.value), ("present", "key", "value"))
 
     def __str__(self) -> str:
@@ -171,9 +171,9 @@ class Map(Domain):
 
 @dataclass(frozen=True)
 class Nullable(Domain):
-    """The values of a domain, and null, which is Python's None: `int?`. It runs, and no model has it.
+    """The values of a domain, and null, which is Python's None: `int?`. It runs, and models do not support it.
 
-    It is for fields of records: on a pipe of its own a null is an event, and in a log none.
+    It is for fields of records: a null on a pipe is an event, whereas in a log it is none.
     """
 
     of: Domain
@@ -197,7 +197,7 @@ class Nullable(Domain):
 
 
 def without_null(domain: Domain) -> Domain:
-    """The domain without null."""
+    """Return the domain without null."""
     return domain.of if isinstance(domain, Nullable) else domain
 
 
@@ -210,7 +210,7 @@ def _word(key: Value, position: int) -> str:
 
 
 def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
-    """`domain` with `replace` applied to its scalar parts, innermost first."""
+    """Return `domain` with `replace` applied to its scalar parts, innermost first."""
     if isinstance(domain, Record):
         return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
     if isinstance(domain, Tuple):
@@ -223,12 +223,12 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
 
 
 def resolve(domain: Domain, over: Domain | ModelScope) -> Domain:
-    """`domain` with the types that have no bound replaced; a domain alone is for `int` (choosing N)."""
+    """Return `domain` with its unbounded types replaced; a domain alone replaces `int` (choosing N)."""
     return rewrite(domain, (over if isinstance(over, ModelScope) else ModelScope(over)).of)
 
 
 def parts(domain: Domain) -> tuple[tuple[str, Domain], ...]:
-    """The parts that a value of the domain has in a model, with their names; none for a scalar."""
+    """Return the parts of a value of the domain in a model, with their names; none for a scalar."""
     if isinstance(domain, Tuple):
         return tuple(zip(domain.names(), domain.fields, strict=True))
     if isinstance(domain, Map) and domain.finite:
@@ -237,7 +237,7 @@ def parts(domain: Domain) -> tuple[tuple[str, Domain], ...]:
 
 
 def within(domain: Domain) -> Iterator[Domain]:
-    """The domain and all its parts, those of maps (keys and values) included."""
+    """Yield the domain and all its parts, keys and values of maps included."""
     yield domain
     inside = (domain.key, domain.value) if isinstance(domain, Map) else getattr(domain, "fields", ())
     inside = (domain.of,) if isinstance(domain, Nullable) else inside
@@ -246,7 +246,7 @@ def within(domain: Domain) -> Iterator[Domain]:
 
 
 def scalars(domain: Domain) -> tuple[tuple[tuple[str, ...], Domain], ...]:
-    """The scalar parts of a domain with the path of field names that leads to each."""
+    """Return the scalar parts of a domain with the path of field names that leads to each."""
     inside = parts(domain)
     if inside or isinstance(domain, Tuple):
         return tuple(((name, *path), part) for name, field in inside for path, part in scalars(field))
@@ -254,7 +254,7 @@ def scalars(domain: Domain) -> tuple[tuple[tuple[str, ...], Domain], ...]:
 
 
 def split(domain: Domain, value: Value) -> Iterator[Value]:
-    """The values of the scalar parts of a value, in the order of `scalars`."""
+    """Yield the values of the scalar parts of a value, in the order of `scalars`."""
     if isinstance(domain, Tuple):
         for field, item in zip(domain.fields, value, strict=True):
             yield from split(field, item)
@@ -267,14 +267,14 @@ def split(domain: Domain, value: Value) -> Iterator[Value]:
 
 
 def fit_value(domain: Domain, value: Value) -> Value:
-    """A value of a domain as the domain's arithmetic leaves it: a whole number on float becomes a float."""
+    """Return a value as arithmetic in its domain leaves it: a whole number of type float becomes a float."""
     return join_parts(
         domain, (part.fit(leaf) for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True))
     )
 
 
 def join_parts(domain: Domain, flat: Iterator[Value]) -> Value:
-    """The value of a domain whose scalar parts come next in `flat`: the inverse of `split`."""
+    """Build a value of a domain from its scalar parts, which come next in `flat`: the inverse of `split`."""
     if isinstance(domain, Tuple):
         return tuple(join_parts(field, flat) for field in domain.fields)
     if isinstance(domain, Map) and domain.finite:

@@ -1,7 +1,7 @@
-"""The mistakes of a text: all that are independent of each other are told at once, each once.
+"""Collect the mistakes of a text, to report all independent ones at once, each once.
 
-The rule of this module: what is said once is not said again by what depends on it. Whoever meets a mistake keeps it
-here and goes on with what does not need the part that failed; what does need it raises `FollowUp`, which nobody reads.
+The rule of this module: consequences of a reported mistake are not reported. Code that finds a mistake stores it here
+and continues with all that does not need the wrong part; what needs it raises `FollowUp`, which is never shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FollowUp(LanguageError):
-    """Something that cannot be judged, because of a mistake that has been kept already."""
+    """The error for a consequence of a mistake that has been stored already."""
 
     def __init__(self, what: str = "this depends on a mistake elsewhere", **fields: object) -> None:
         del fields  # its place and its hint are those of the mistake
@@ -31,21 +31,21 @@ class Findings:
         self.errors: list[WorkbenchError] = []
 
     def add(self, error: WorkbenchError) -> None:
-        """Keep a mistake, and those that it brings."""
+        """Store a mistake, and those attached to it."""
         if not isinstance(error, FollowUp):
             self.errors += [error, *error.others]
             error.others = ()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What happens in here does not stop the rest: its mistake is kept."""
+        """Store a mistake inside this context, and continue after it."""
         try:
             yield
         except WorkbenchError as error:
             self.add(error)
 
     def each(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
-        """What each of the items means; of those with a mistake, which is kept, nothing."""
+        """Apply `read` to the items; store the mistakes, and leave out the results of the items that have one."""
         found: list[T] = []
         for item in items:
             with self.apart():
@@ -53,7 +53,7 @@ class Findings:
         return tuple(found)
 
     def all(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
-        """What each of the items means; the mistakes in them, or FollowUp, are raised together."""
+        """Apply `read` to the items; raise all mistakes in them together, or FollowUp."""
         listed = list(items)
         found = self.each(listed, read)
         self.refuse()
@@ -62,18 +62,18 @@ class Findings:
         return found
 
     def together(self) -> WorkbenchError:
-        """What has been found, as one error, in the order of the text."""
+        """Return the mistakes as one error, in the order of the text."""
         told = {(_place(error), error.what): error for error in self.errors}
         first, *others = sorted(told.values(), key=_place)
         first.others = tuple(others)
         return first
 
     def refuse(self) -> None:
-        """Raise what has been found, if something has."""
+        """Raise the mistakes, if there are any."""
         if self.errors:
             raise self.together()
 
 
 def _place(error: WorkbenchError) -> tuple[int, ...]:
-    """Where an error stands; () where it does not say."""
+    """Return the position of an error; () if it is unknown."""
     return (error.where.line, error.where.column) if isinstance(error.where, Location) else ()

@@ -1,6 +1,6 @@
-"""Why a domain is not finite, and what can be done about it.
+"""Explain why a domain is not finite, with advice.
 
-The rule of this module: advice leads somewhere. `-N` makes finite what is `int` or `str`, `--values` what is `float`.
+The rule of this module: advice must help. `-N` makes `int` and `str` finite, `--values` makes `float` finite.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Texts, "say which texts there are, with --values str=a,b,c, or declare an enumeration: {open, closed, other}"),
     (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
 )
-"""What to do about a scalar type."""
+"""The advice for each scalar type."""
 
 
 def obstacle(domain: Domain, held: tuple[type[Domain], ...] = ()) -> tuple[str, str]:
-    """What keeps a domain from being finite, as the end of a sentence, and what to do about it.
+    """Return the reason why a domain is not finite, as the end of a sentence, and advice.
 
     Parameters
     ----------
-    held: types without a bound that are no obstacle outside maps.
+    held: unbounded types that are no obstacle outside maps.
     """
     for part in within(domain):
         if isinstance(part, Map):

@@ -1,8 +1,8 @@
 """Functions of floats by IEEE 754, with the same bits on every backend.
 
-The rule of this module: they are total, so what has no value is NaN, and what is beyond all floats is infinite. All but
+The rule of this module: they are total: an undefined result is NaN, and one beyond all floats is infinite. All but
 the last three are compiled as they stand, so none of these calls another one; the last three call the C library, as
-whoever compiles them must.
+their compiled versions must.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 WHOLE = 2.0**52
-"""From here on every float is a whole number."""
+"""The bound from which every float is a whole number."""
 
 
 def as_float(number: float) -> float:
-    """The nearest float; what lies beyond all of them is infinite."""
+    """Return the nearest float; numbers beyond all floats become infinite."""
     try:
         return float(number)
     except OverflowError:
@@ -22,34 +22,34 @@ def as_float(number: float) -> float:
 
 
 def divide(a: float, b: float) -> float:
-    """`a / b`; by zero it is infinite with the sign of both, and 0 / 0 is NaN."""
+    """Return `a / b`; division by zero is infinite with the sign of both, and 0 / 0 is NaN."""
     return a / b if b else a * math.copysign(math.inf, b)
 
 
 def sqrt(x: float) -> float:
-    """The square root; NaN of negative numbers."""
+    """Return the square root; NaN for negative numbers."""
     return math.sqrt(x) if x >= 0 else math.nan
 
 
 def round_even(x: float) -> float:
-    """The nearest whole number as a float, the even one of two; NaN and infinities stay."""
+    """Return the nearest whole number as a float, the even one of two; NaN and infinities stay."""
     return math.copysign((abs(x) + WHOLE) - WHOLE, x) if abs(x) < WHOLE else x
 
 
 def round_down(x: float) -> float:
-    """The greatest whole number that is at most x, as a float."""
+    """Return the greatest whole number that is at most x, as a float."""
     near = math.copysign((abs(x) + WHOLE) - WHOLE, x) if abs(x) < WHOLE else x
     return near - 1.0 if near > x else near
 
 
 def round_up(x: float) -> float:
-    """The least whole number that is at least x, as a float, with the sign of x."""
+    """Return the least whole number that is at least x, as a float, with the sign of x."""
     near = math.copysign((abs(x) + WHOLE) - WHOLE, x) if abs(x) < WHOLE else x
     return math.copysign(near + 1.0, x) if near < x else near
 
 
 def exp(x: float) -> float:
-    """The exponential function; infinite beyond the largest float."""
+    """Return the exponential function of x; infinite beyond the largest float."""
     try:
         return math.exp(x)
     except OverflowError:
@@ -57,12 +57,12 @@ def exp(x: float) -> float:
 
 
 def log(x: float) -> float:
-    """The natural logarithm; minus infinity of 0, NaN of negative numbers."""
+    """Return the natural logarithm; minus infinity for 0, NaN for negative numbers."""
     return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def power(a: float, b: float) -> float:
-    """`a` to the power of `b`, as C's `pow` (C99, annex F)."""
+    """Return `a` to the power of `b`, as C's `pow` (C99, annex F)."""
     try:
         return math.pow(a, b)
     except OverflowError:

@@ -1,7 +1,7 @@
-"""A memoised walk over terms: the one way printers, evaluators and analyses look at them.
+"""A memoised walk over terms: the base of all printers, evaluators and analyses.
 
-Subclasses give a method per operator, `on_<operator name>(term, *results of the arguments)`, and
-`on_const`, `on_var`. Whatever has no method reaches `default`, which refuses: an unknown node is an error
+Subclasses give a method for each operator, `on_<operator name>(term, *results of the arguments)`, and
+`on_const`, `on_var`. All other nodes reach `default`, which refuses: an unknown node is an error
 that names the operator and the fold, never a guess.
 """
 
@@ -18,35 +18,35 @@ R = TypeVar("R")
 
 
 class Fold(Generic[R]):
-    """Base of all folds; one instance keeps one memo."""
+    """Base of all folds; one instance has one memo."""
 
     def __init__(self) -> None:
         self.memo: dict[Term, R] = {}
 
     def __call__(self, term: Term) -> R:
-        """The result for `term`; every shared sub-term is visited once."""
+        """Return the result for `term`; every shared sub-term is visited once."""
         if term not in self.memo:
             for node in postorder([term], self.memo):
                 self.memo[node] = self.visit(node)
         return self.memo[term]
 
     def visit(self, term: Term) -> R:
-        """Dispatch on the node's kind with its arguments' results."""
+        """Call the method for the node's kind with its arguments' results."""
         if term.op is None:
             return self.on_var(term) if term.is_var else self.on_const(term)
         method = getattr(self, f"on_{term.op.name}", self.default)
         return method(term, *(self.memo[arg] for arg in term.args))
 
     def on_const(self, term: Term) -> R:
-        """A constant."""
+        """Return the result for a constant."""
         return self.default(term)
 
     def on_var(self, term: Term) -> R:
-        """A variable."""
+        """Return the result for a variable."""
         return self.default(term)
 
     def default(self, term: Term, *_: Any) -> R:
-        """Refuse: names the operator and the fold."""
+        """Refuse a node that has no method: name the operator and the fold."""
         if term.op is not None and term.op.by_table:
             raise Refused(
                 f"a model has '{term.op}' only as a table of all cases of a function, which {term!r} is not part of",
@@ -58,7 +58,7 @@ class Fold(Generic[R]):
 
 
 def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Term]:
-    """Every term reachable from the roots once, arguments before the terms that use them."""
+    """Yield every term reachable from the roots once, arguments before the terms that use them."""
     done: set[Term] = set()
     stack = [*roots][::-1]
     while stack:
@@ -75,18 +75,18 @@ def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Ter
 
 
 def list_eager_arguments(node: Term) -> Sequence[Term]:
-    """The arguments that are evaluated once where the term is."""
+    """Return the arguments that are evaluated once, together with the term."""
     return node.args[:-1] if node.op is not None and node.op.binds else node.args
 
 
 def variables(roots: Iterable[Any]) -> dict[str, Domain]:
-    """The variables that occur in the values, by name, in order of appearance."""
+    """Return the variables that occur in the values, by name, in order of appearance."""
     terms = [leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     return {t.name: t.domain for t in postorder(terms) if t.is_var}
 
 
 class Substitute(Fold[Term]):
-    """Replace variables by terms, simplifying on the way up."""
+    """Replaces variables by terms, simplifying on the way up."""
 
     def __init__(self, bindings: dict[Term, Term]) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Substitute(Fold[Term]):
 
 
 def substitute(value: Any, bindings: dict[Term, Term]) -> Any:
-    """`value` (a term or nested tuple of terms) with its variables replaced."""
+    """Return `value` (a term or nested tuple of terms) with its variables replaced."""
     fold = Substitute(bindings)
     return map_leaves(fold, value)
 

@@ -1,8 +1,8 @@
 """Functions: stateless, event to event.
 
 A `Function` is written once, as a Python callable over overloaded operands; `specialise` runs it once on symbols of
-given domains, which type-checks it and gives the term that everything else is made of. An opaque Python function is
-never looked into: it runs as it is, and over small finite domains it is tabulated.
+given domains, which type-checks it and gives the term from which all else is derived. An opaque Python function is
+not analysed: it is called on values, and over small finite domains it is tabulated.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ class Function:
 
     Parameters
     ----------
-    name: how it is written and drawn.
+    name: its name in texts and drawings.
     arity: number of arguments.
     build: a callable over Python values and terms alike (operators of `core.ops`).
     opaque: whether `build` is an ordinary Python function that must not be run on symbols.
     result: the domain of the results; needed for opaque functions only.
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
-    associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
-    rounds: on which domains the grouping of its cumulation (or of the sum that it is) changes the rounding, and nothing
-        else.
+    associative: the domains on which f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
+    rounds: the domains on which the grouping of its cumulation (or of the sum that it is) changes the rounding, and
+        nothing else.
     inverse: an operation that undoes it, g(f(a, b), b) = a, if it is commutative as well.
-    takes: the types of the arguments of an opaque function, where it says them.
+    takes: the types of the arguments of an opaque function, where it declares them.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Function:
     @overload
     def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
-        """Apply to streams (lifting), terms or values."""
+        """Apply the function to streams (lifting), terms or values."""
         for arg in args:
             if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
@@ -102,25 +102,25 @@ class Function:
         return self.build(*args)
 
     def resolve(self, over: Domain | ModelScope) -> Function:
-        """This function with the unbounded types in its declared result replaced."""
+        """Return this function with the unbounded types in its declared result replaced."""
         if self.result is None:
             return self
         return replace(self, result=resolve(self.result, over))
 
     def is_associative(self, domain: Domain) -> bool:
-        """Whether it is known to be associative, exactly, on the values of this domain."""
+        """Whether the function is known to be exactly associative on the values of this domain."""
         return self.associative is not None and self.associative(domain)
 
     def is_rounding(self, domain: Domain) -> bool:
-        """Whether on the values of this domain it would be associative, if they were not rounded."""
+        """Whether on the values of this domain it would be associative without rounding."""
         return self.rounds is not None and self.rounds(domain)
 
     def start_in(self, domain: Domain) -> Value | None:
-        """The start value of a cumulation over `domain`, or None if the function names none."""
+        """Return the start value of a cumulation over `domain`, or None if the function names none."""
         return self.start(domain) if callable(self.start) else self.start
 
     def specialise(self, domains: Sequence[Domain]) -> TypedFunction:
-        """This function over given argument domains; TypingError where it is not defined on them."""
+        """Return this function over given argument domains; TypingError where it is not defined on them."""
         domains = tuple(domains)
         if len(domains) != self.arity:
             raise PipelineError(f"function '{self.name}' takes {self.arity} arguments, not {len(domains)}")
@@ -144,7 +144,7 @@ class Function:
         table, failure = None, ""
         try:
             table = self._table(symbols, domains, self.result, lambda *args: self.called(args))
-        except WorkbenchError as error:  # of an event that may never come
+        except WorkbenchError as error:  # the error is about an event that may never come
             failure = error.what
             if error.__cause__ is not None and (
                 texts := next((d.labels for d in domains if isinstance(d, SomeTexts)), ())
@@ -170,7 +170,7 @@ class Function:
         return decision_tree(list(symbols), [tuple(d.values()) for d in domains], constant)
 
     def called(self, args: Sequence[Any]) -> Value:
-        """An opaque function's result; what it raises becomes an error that names it."""
+        """Return an opaque function's result; its exceptions become an error that names it."""
         try:
             return self.build(*args)
         except WorkbenchError:
@@ -206,9 +206,9 @@ class TypedFunction:
         self.result = result
         """The domain of the results."""
         self.failure = failure
-        """Why its table could not be made, or an empty string."""
+        """The reason why its table could not be made, or an empty string."""
         self.obliged = obliged
-        """Whether neither types nor conditions show that its results are in their range."""
+        """Whether neither types nor conditions prove that its results are in their range."""
 
     @property
     def name(self) -> str:
@@ -216,7 +216,7 @@ class TypedFunction:
         return self.function.name
 
     def __call__(self, *args: Any) -> Any:
-        """The result on values, or a term when any argument is symbolic."""
+        """Return the result on values, or a term when any argument is symbolic."""
         for arg in args:
             if type(arg) not in PLAIN and is_symbolic(arg):
                 return self.apply(args)
@@ -224,7 +224,7 @@ class TypedFunction:
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
-        """This function on values alone, without a look at what it is given."""
+        """This function on values alone, without tests of its arguments."""
         if self.function.opaque:
             return self._opaque
         flag = escape_condition([self.body], Overflowing.CHECKED)
@@ -247,10 +247,10 @@ class TypedFunction:
         return run
 
     def into(self, domain: Domain, given: Sequence[Term] = (), *, checked: bool = False) -> TypedFunction:
-        """This function where its results are kept as values of a domain: itself where they cannot be, as `fits` says.
+        """Return this function with its results as values of a domain; itself where they cannot be, by `fits`.
 
         Whole numbers become floats; numbers that are in a range wherever the conditions `given` are true are of that
-        range. `checked`: so are others, and one that leaves it ends the run.
+        range. With `checked` other numbers are, too, and one that leaves the range ends the run.
         """
         if self.body is None or (not isinstance(domain, Reals) and (self.function.opaque or fits(self.result, domain))):
             return self
@@ -262,7 +262,7 @@ class TypedFunction:
 
     @property
     def obstacle(self) -> str:
-        """Why this function has no term, or an empty string."""
+        """The reason why this function has no term, or an empty string."""
         if self.body is not None:
             return ""
         if self.failure:
@@ -273,7 +273,7 @@ class TypedFunction:
         return f"function '{self.name}' has no translation and more than {TABLE_LIMIT} argument values"
 
     def apply(self, args: tuple[Any, ...]) -> Any:
-        """The function's term over symbolic arguments."""
+        """Return the function's term over symbolic arguments."""
         if self.obstacle:
             raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
         if has_view(args):
@@ -298,17 +298,17 @@ class TypedFunction:
 
 
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
-    """An opaque Python function as a stream function.
+    """Make a stream function of an opaque Python function.
 
-    What runs on values calls it as it is; the model tabulates it when its domains are finite and small,
-    and refuses it otherwise.
+    Executors call it as it is; the model tabulates it when its domains are finite and small, and refuses it
+    otherwise.
     """
     count = arity if arity is not None else call.__code__.co_argcount
     return Function(name or call.__name__, count, call, opaque=True, result=result)
 
 
 def on_values(function: Function | TypedFunction) -> Callable[..., Any]:
-    """The function for who gives it values alone, and no terms or streams."""
+    """Return the function for arguments that are values, never terms or streams."""
     return function.plain if isinstance(function, TypedFunction) else function
 
 
@@ -329,7 +329,7 @@ def fits(result: Domain, domain: Domain) -> bool:
 
 
 def _fit(value: Any, domain: Domain, given: Sequence[Term], checked: bool) -> Any:
-    """A value as one of a domain, as `into` says; None where it cannot be."""
+    """Convert a value to a domain, as `into` does; None where it cannot be."""
     if fits(domain_of(value), domain):
         return value
     if isinstance(value, tuple) and isinstance(domain, Tuple) and len(value) == len(domain.fields):
@@ -346,7 +346,7 @@ def _of(op: Operator, start: Any = None, **known: Any) -> Function:
 
 
 def _wraps(domain: Domain) -> bool:
-    """Whether sums and products are those of integers, perhaps modulo N: exact, and without ends."""
+    """Whether sums and products are those of integers, perhaps modulo N: exact, and never clamped."""
     return isinstance(domain, Integers | Range) or (
         isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR
     )
@@ -367,13 +367,13 @@ def _truth(domain: Domain) -> bool:
 
 
 def _negative(a: Any) -> Any:
-    """The number with the other sign, which a zero among floats has too: 0 - x would lose it."""
+    """Return the negated number; a float zero changes its sign, too, which 0 - x would not do."""
     whole = isinstance(a, Term) and isinstance(a.domain, Integer | Range | Integers)
     return ops.SUB(0, a) if whole else ops.MUL(a, -1)
 
 
 def _differ(a: Any, b: Any) -> Any:
-    """Exclusive or: whether two truth values differ; TypingError of others."""
+    """Return whether two truth values differ (exclusive or); TypingError for other values."""
     if any(not isinstance(x.domain if isinstance(x, Term) else literal_domain(x), Bool) for x in (a, b)):
         raise TypingError("'^' is exclusive or, and needs bool", hint="numbers have no bits; compare them: (x > 0) ^ b")
     return ops.NE(a, b)
@@ -418,7 +418,7 @@ LIBRARY = PartTable({f.name: f for f in _NAMED} | NAMED, Function)
 
 
 def as_function(value: Any) -> Function:
-    """A Function from a Function, an operator of `core.ops` or a name in the library."""
+    """Return the Function for a Function, an operator of `core.ops` or a name in the library."""
     if isinstance(value, Function):
         return value
     if isinstance(value, Operator):

@@ -21,7 +21,7 @@ from workbench.core.term import FALSE, TRUE, Term, const
 
 
 class JoinStep(NamedTuple):
-    """What one step does to a join; all terms."""
+    """The result of one step of a join; all terms."""
 
     state: State
     fires: Any
@@ -34,7 +34,7 @@ class JoinStep(NamedTuple):
 
 
 class Brim(NamedTuple):
-    """Where a join keeps one of its queues: a slot for its level, the level when it is full, and its stores."""
+    """The storage of one queue of a join: the slot of its level, the level when it is full, and its stores."""
 
     level: str
     full: int
@@ -43,27 +43,27 @@ class Brim(NamedTuple):
 
 
 def most_fronts(capacities: Sequence[int], arrivals: Sequence[Sequence[Any]]) -> int:
-    """The most fronts that a step can consume, with these events at most: those that wait, and those that come.
+    """Return the maximum number of fronts that a step can consume, given the capacities and the arrivals.
 
-    Two at least, where several events come: a pipe that can carry several is shown as such.
+    It is at least two where several events come: a pipe that can carry several is shown as such.
     """
     widest = max(map(len, arrivals))
     return min(widest, max(2, min(q + len(events) for q, events in zip(capacities, arrivals, strict=True))))
 
 
 class JoinRounds(NamedTuple):
-    """What one step does to a join when several events can arrive on an input; all terms."""
+    """The result of one step of a join when several events can arrive on an input; all terms."""
 
     state: State
     rounds: tuple[tuple[Any, tuple[Any, ...]], ...]
-    """The fronts consumed, one after the other: whether there is one, and its events."""
+    """The fronts consumed, in order: whether there is one, and its events."""
     lengths: tuple[Any, ...]
     overflows: tuple[Any, ...]
-    """Per input: more events wait at the end of the step than its queue holds."""
+    """For each input: whether more events wait at the end of the step than its queue holds."""
 
 
 def keep_unshared(name: str, term: Any) -> Any:
-    """Terms stay as they are."""
+    """Return the term as it is, without giving it a name."""
     del name
     return term
 
@@ -74,9 +74,9 @@ class Join:
 
     Parameters
     ----------
-    window: how many of the oldest events of each queue are kept; None: all. With as many as there are rounds in a
-        step, fronts are exact if what the window holds before the step is, but not what it holds after; with 0 the
-        join only counts, which does not depend on what is kept.
+    window: the number of oldest events of each queue that are kept; None: all. With as many as there are rounds in a
+        step, fronts are exact if the window is exact before the step, but the window after the step is not; with 0 the
+        join only counts, which does not depend on the events that are kept.
     """
 
     domains: tuple[Domain, ...]
@@ -85,12 +85,12 @@ class Join:
 
     @property
     def _has_shared_store(self) -> bool:
-        """Whether one store has the events of both inputs: what it calls their fields is what both call them."""
+        """Whether one store has the events of both inputs: their fields must also have the same names."""
         left, right = self.domains
         return same_domain(left, right) and [path for path, _ in scalars(left)] == [path for path, _ in scalars(right)]
 
     def slots(self) -> tuple[Slot, ...]:
-        """The state variables, all empty at first."""
+        """Return the state variables, all empty at first."""
         if len(self.domains) != 2:
             return tuple(
                 slot
@@ -104,7 +104,7 @@ class Join:
         return (lead, *_store("left", left, sizes[0]), *_store("right", right, sizes[1]))
 
     def brim(self, position: int) -> Brim:
-        """How full the queue of this input is, and where its events are kept."""
+        """Return the storage of the queue of this input."""
         capacity = self.capacities[position]
         if len(self.domains) != 2:
             level, full, store = f"length{position + 1}", capacity, f"slot{position + 1}_"
@@ -114,17 +114,17 @@ class Join:
         return Brim(level, full, tuple(f"{store}{i}" for i in range(self._count_slots(capacity))))
 
     def step(self, state: State, arrivals: Sequence[Maybe], share: Share = keep_unshared) -> JoinStep:
-        """One step with these arrivals; `share` may give names to terms that occur often."""
+        """Return the result of one step with these arrivals; `share` may name terms that occur often."""
         if len(self.domains) == 2:
             left, right = arrivals
             return self._binary(state, left, right, share)
         return self._general(state, arrivals, share)
 
     def rounds(self, state: State, arrivals: Sequence[Sequence[Maybe]], share: Share = keep_unshared) -> JoinRounds:
-        """One step with several arrivals per input, in order.
+        """Return the result of one step with several arrivals for each input, in order.
 
         The i-th arrivals of all inputs come together. Each such round consumes at most one front, since one
-        queue is empty before it. Only what waits after the last round needs a slot.
+        queue is empty before it. Only events that wait after the last round need a slot.
         """
         if all(len(events) == 1 for events in arrivals):
             done = self.step(state, [events[0] for events in arrivals], share)
@@ -150,7 +150,7 @@ class Join:
         return self._settle(meanwhile, state, self._dense(rounds, most_fronts(self.capacities, arrivals), share))
 
     def _dense(self, rounds: Sequence[tuple[Any, tuple[Any, ...]]], most: int, share: Share) -> tuple[Any, ...]:
-        """The same fronts, of which there are at most so many, with none that is absent before one that is there."""
+        """Return the fronts, at most `most`, with no absent one before a present one."""
         if most >= len(rounds):
             return tuple(rounds)
         nothing = tuple(const(domain.default, domain) for domain in self.domains)
@@ -165,7 +165,7 @@ class Join:
         return tuple(dense)
 
     def _settle(self, meanwhile: Join, state: State, rounds: tuple[tuple[Any, tuple[Any, ...]], ...]) -> JoinRounds:
-        """What waits after the last round, cut down to the capacities."""
+        """Cut the queues after the last round down to the capacities."""
         counters, stores = meanwhile._parts(state)
         if len(self.domains) == 2:
             (lead,), (ql, qr) = counters, self.capacities
@@ -180,7 +180,7 @@ class Join:
         return JoinRounds(after, rounds, lengths, overflows)
 
     def _move_state(self, state: State, target: Join) -> State:
-        """The state in the layout of a join with other capacities: stores are padded, or cut at the end."""
+        """Convert a state to the layout of a join with other capacities: stores are padded, or cut at the end."""
         counters, stores = self._parts(state)
         domains = self.domains[:1] if len(stores) == 1 else self.domains
         resized = [
@@ -190,7 +190,7 @@ class Join:
         return target._whole(counters, resized)
 
     def _sizes(self) -> tuple[int, ...]:
-        """The number of slots of each store."""
+        """Return the number of slots of each store."""
         if len(self.domains) == 2 and self._has_shared_store:
             return (self._count_slots(max(self.capacities)),)
         return tuple(map(self._count_slots, self.capacities))
@@ -199,7 +199,7 @@ class Join:
         return capacity if self.window is None else min(capacity, self.window)
 
     def _parts(self, state: State) -> tuple[tuple[Any, ...], list[list[Any]]]:
-        """The counters and the stores of a state."""
+        """Split a state into its counters and stores."""
         rest, counters, stores = list(state), list[Any](), list[list[Any]]()
         for size in self._sizes():
             if not counters or len(self.domains) != 2:
@@ -209,7 +209,7 @@ class Join:
         return tuple(counters), stores
 
     def _whole(self, counters: Sequence[Any], stores: Sequence[Sequence[Any]]) -> State:
-        """The state of which these are the parts."""
+        """Build the state from its parts."""
         if len(self.domains) == 2:
             return (*counters, *(part for store in stores for part in store))
         return tuple(part for n, store in zip(counters, stores, strict=True) for part in (n, *store))
@@ -220,13 +220,13 @@ class Join:
         left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
         only_left, only_right = share("only_first", both(a, negate(b))), share("only_second", both(b, negate(a)))
         together = share("together", both(a, b))
-        if together is TRUE and EQ(lead, 0) is TRUE:  # nothing waits: what follows would find that out slot by slot
+        if together is TRUE and EQ(lead, 0) is TRUE:  # nothing waits: the code below would find that out slot by slot
             return JoinStep(state, TRUE, (left.value, right.value), (0, 0), (FALSE, FALSE))
         width = self._sizes()[0]
         lefts, rights = rest[:width], rest[:width] if self._has_shared_store else rest[width:]
 
         def written(i: int, sign: int, alone: Any) -> Any:
-            """An arrival is stored at slot i: it came alone, or after the oldest event was consumed."""
+            """Return whether an arrival is stored at slot i: it came alone, or after the oldest event was consumed."""
             behind = both(together, EQ(lead, sign * (i + 1)))
             return either(both(alone, EQ(lead, sign * i)), behind)
 
@@ -287,7 +287,7 @@ class Join:
 
 
 def _name_parts(share: Share, name: str, value: Any) -> Any:
-    """A value with a name for each of its scalar parts."""
+    """Name each scalar part of a value."""
     if isinstance(value, tuple):
         return tuple(_name_parts(share, f"{name}{i}.", part) for i, part in enumerate(value, 1))
     return share(name, value) if isinstance(value, Term) else value
@@ -298,7 +298,7 @@ def _store(name: str, domain: Domain, capacity: int) -> tuple[Slot, ...]:
 
 
 def _shift(eaten: Any, store: Sequence[Any], domain: Domain) -> list[Any]:
-    """The store after its oldest event was taken; the last slot becomes unused."""
+    """Return the store after its oldest event was taken; the last slot becomes unused."""
     if not store:
         return []
     return [ite(eaten, new, old) for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)]

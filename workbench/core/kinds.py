@@ -1,6 +1,6 @@
-"""Kinds of processors: what only some have, beside what `Processor` asks of all.
+"""Kinds of processors: the properties that only some have, beyond `Processor`.
 
-The rule of this module: whoever needs what a kind has asks for the kind (`isinstance`); nothing else tells it.
+The rule of this module: code that needs such a property tests for the kind (`isinstance`), and for nothing else.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from workbench.errors import Overflow
 T = TypeVar("T")
 
 Push = Callable[[State, Any], Stepped]
-"""`Processor.step`, or what an executor has in its place."""
+"""`Processor.step`, or the step that an executor has in its place."""
 
 
 # --- on steps ---------------------------------------------------------------------------------------------------
 
 Happening = tuple[Sequence[Value], Sequence[Value | None]]
-"""One step of a clocked processor: the events of its first input, and per oracle what it carries, if anything."""
+"""One step of a clocked processor: the events of its first input, and for each oracle its event, if any."""
 
 
 class Tick(NamedTuple):
-    """What a clocked processor consumes: all that one step brings."""
+    """The input of a clocked processor in one step."""
 
     events: tuple[Maybe, ...]
-    """What its first input carries: as many slots as events can come, the absent ones last."""
+    """The events of its first input: as many slots as events can come, the absent ones last."""
     strike: Callable[[int, Any], Maybe]
-    """Asks an oracle, by its number from 0, whether it lets something happen now; told whether that is possible."""
+    """Queries an oracle, by its number from 0, about this step; the second argument states whether it is possible."""
     ends: Any
     """Whether the input streams end with this step."""
 
@@ -45,7 +45,7 @@ class Tick(NamedTuple):
 class Clocked(Processor):
     """A processor on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`.
 
-    It says what it does in `unfold`; `denote` is what it does when its oracles are silent.
+    `unfold` specifies it; `denote` is its behaviour when its oracles are silent.
     """
 
     joins: ClassVar[bool] = False
@@ -54,22 +54,22 @@ class Clocked(Processor):
     @property
     @abstractmethod
     def oracles(self) -> int:
-        """How many of its last inputs are oracles: an event on one is a choice of the environment, not an arrival."""
+        """The number of oracles, its last inputs: an event there is a choice of the environment, not an arrival."""
 
     @abstractmethod
     def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
-        """The specification: the whole output stream after these steps.
+        """Specify the processor: return the whole output stream after these steps.
 
-        Where the streams have `ended`, the last step is the one with which they do.
+        If the streams have `ended`, they do so with the last step.
         """
 
     @abstractmethod
     def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
-        """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
+        """Return what each oracle decides at the last of these steps, if that has an effect."""
 
 
 def pack_slots(slots: Sequence[Maybe]) -> list[Maybe]:
-    """The same events in the same order, with no absent slot before a present one."""
+    """Return the events in the same order, with no absent slot before a present one."""
     done: list[Maybe] = []
     for slot in slots:
         before: Any = TRUE
@@ -83,14 +83,14 @@ def pack_slots(slots: Sequence[Maybe]) -> list[Maybe]:
 
 
 def latest(before: Maybe, now: Maybe) -> Maybe:
-    """The event that is held after `now`, which may be none."""
+    """Return the held event after `now`, which may be absent."""
     return Maybe(either(now.present, before.present), ite(now.present, now.value, before.value))
 
 
 class Listening(Processor):
-    """A processor that waits for none of its inputs, and hears at once what all of them bring.
+    """A processor that waits for none of its inputs, and receives the events of all of them at once.
 
-    Its front has a `Maybe` of each input, and at least one event. Where inputs bring several events in a step, the
+    Its front has a `Maybe` for each input, and at least one event. Where inputs carry several events in a step, the
     first of each come together, then the second. The fronts are the stream of its denotation.
     """
 
@@ -137,7 +137,7 @@ class Keeping(Processor):
 
     Class attributes
     ----------------
-    holds: what waits there.
+    holds: the noun for what waits there.
     """
 
     holds: ClassVar[str] = "positions"
@@ -145,28 +145,28 @@ class Keeping(Processor):
     @property
     @abstractmethod
     def rooms(self) -> Mapping[str, int | None]:
-        """The queues, and how much each can hold; more is an overflow. None: any number."""
+        """The queues inside, with their capacities; more is an overflow. None: unbounded."""
 
     @abstractmethod
     def with_rooms(self, rooms: Mapping[str, int]) -> Self:
-        """The same processor with other capacities; of queues not named they are as before."""
+        """Return the processor with other capacities; those that are not named stay."""
 
     @abstractmethod
     def waiting(self, state: State) -> tuple[int, ...]:
-        """How much each of the queues holds in a state."""
+        """Return the length of each queue in a state."""
 
     @property
     def queue_domains(self) -> tuple[Domain, ...]:
-        """As what the first of the queues show what they hold; the others show nothing of it."""
+        """The domains in which the first of the queues show their content; the other queues show none."""
         return ()
 
     def queue_contents(self, state: State) -> tuple[Sequence[Value], ...]:
-        """What these queues hold in a state, oldest first."""
+        """Return the content of these queues in a state, oldest first."""
         del state
         return ()
 
     def growing(self, steps: Sequence[Mapping[str, Value]]) -> Mapping[str, Sequence[str]]:
-        """By name what grows inside at each step of a run, as people read it; a step is what comes on its ports."""
+        """Return the growth inside at each step of a run, by name, as text; a step is the events on its ports."""
         del steps
         return {}
 
@@ -191,15 +191,15 @@ class Deferring(Keeping):
 
     @property
     def boundless(self) -> bool:
-        """Whether positions wait, and any number may."""
+        """Whether positions wait, in unbounded number."""
         return self.defers and self.room is None
 
     def first(self, most: int) -> Processor:
-        """What may stand in its place where no more than `most` fronts come and only its first event counts."""
+        """Return a replacement for at most `most` fronts of which only its first event counts."""
         return self.with_room(most)
 
     def check_room(self, waiting: int) -> None:
-        """Overflow if more positions wait than may."""
+        """Raise Overflow if more positions wait than the capacity."""
         if self.room is not None and waiting > self.room:
             raise Overflow(
                 f"queue 'pending' overflows: its capacity is {self.room} and {waiting} positions would wait",
@@ -210,29 +210,29 @@ class Deferring(Keeping):
     @property
     @abstractmethod
     def room(self) -> int | None:
-        """How many may wait, the capacity of that queue; more are an overflow. None: any number."""
+        """The capacity of that queue; more positions are an overflow. None: unbounded."""
 
     @abstractmethod
     def with_room(self, room: int) -> Self:
-        """The same processor with another `room`."""
+        """Return the processor with another `room`."""
 
 
 # --- made of a file ----------------------------------------------------------------------------------------------
 
 
 class FileProcessor(Processor):
-    """A processor that a text makes of a file, in front of its streams: `rules("fire.tesla", temp, Smoke = smoke)`."""
+    """A processor that is read from a file, named before its streams: `rules("fire.tesla", temp, Smoke = smoke)`."""
 
     @classmethod
     @abstractmethod
     def of_file(cls, path: str, ordered: int, named: Sequence[str]) -> tuple[Self, Sequence[int]]:
-        """The processor, and which of the streams given, those in order and then those by name, each input reads.
+        """Return the processor, and the index of the given stream, in order and then by name, that each input reads.
 
-        The inputs on which it has the time are left out.
+        The inputs of the time are left out.
 
         Raises
         ------
-        InputError, LanguageError: of the file. PipelineError: it has other inputs.
+        InputError, LanguageError: the file is invalid. PipelineError: it has other inputs.
         """
 
 
@@ -240,17 +240,17 @@ class FileProcessor(Processor):
 
 
 class Each(Protocol):
-    """How the copies of a held processor are stepped: does the same work for each of some jobs.
+    """The way to step the copies of a held processor: does the same work for each of some jobs.
 
-    It gives the results in the order of the jobs; an error is raised where its result would come.
+    It yields the results in the order of the jobs; an error is raised where its result would come.
     """
 
     def __call__(self, work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], /) -> Iterator[T]:
-        """The results of calling `work` with the arguments that each job is."""
+        """Yield the results of calling `work` with the arguments of each job."""
 
 
 in_turn: Each = itertools.starmap
-"""One after the other, as the results are taken."""
+"""Steps the copies one after the other, as the results are taken."""
 
 
 class Holder(Processor):
@@ -258,60 +258,60 @@ class Holder(Processor):
 
     @property
     def inner_pipes(self) -> Mapping[str, Domain]:
-        """The pipes between the processors inside it, where a pipeline may say that they are faulty."""
+        """The pipes between the processors inside it, on which a pipeline may declare faults."""
         return {}
 
     @property
     def inner_queues(self) -> tuple[str, ...]:
-        """The names of the queues of the processors inside it, where a pipeline may give them capacities."""
+        """The names of the queues of the processors inside it, to which a pipeline may give capacities."""
         return ()
 
     @property
     def copies(self) -> bool:
-        """Whether it (typed) steps several copies of what it holds at one front, for as much work each.
+        """Whether it (typed) steps several copies of its inner processor at one front, with equal work for each.
 
-        Then its `step` is given, as `each`, how an executor wants that done; `in_turn` where nothing is said.
+        An executor then passes its `step` a way to do that, as `each`; `in_turn` is the default.
         """
         return False
 
 
 Said = tuple[Any, ...]
-"""What the copies in one place say of a front."""
+"""The answers of the copies in one place to a front."""
 PlacePart = tuple[State, Callable[[State, tuple[Any, ...]], tuple[State, Said]]]
 """The first state of the copies in one place, and their step."""
 PlacesJoined = tuple[State, Callable[[State, Sequence[Said]], Stepped]]
-"""The first state of what joins them, and its step: what a holder emits, given what each place says of a front."""
+"""The first state of the joining part, and its step: from the answers of all places to what a holder emits."""
 
 
 class FailedCopy(Exception):
-    """A copy in a share has failed, for the reason that is the cause; `order` is its place among the others."""
+    """The error for a failed copy in a share, with its reason as the cause; `order` is its place among the others."""
 
     def __init__(self, order: Any) -> None:
         self.order = order
 
 
 class Divisible(Holder):
-    """A holder whose copies need nothing of each other, so that they may lie in several places.
+    """A holder whose copies are independent, so that they may lie in several places.
 
-    Each place is given every front, and steps the copies that are its own. Nothing else is asked of an executor: what
-    a share costs is the work on its copies.
+    Each place gets every front, and steps its own copies. Executors need nothing else: the cost of a share is the
+    work on its copies.
     """
 
     @property
     @abstractmethod
     def undivided(self) -> str:
-        """Why a (typed) one is not divided; empty if it can be."""
+        """The reason why a (typed) one is not divided; empty if it can be."""
 
     @abstractmethod
     def share(self, place: int, places: int) -> PlacePart:
-        """What one of `places` places does, counted from 0. Its step raises `FailedCopy` where a copy fails."""
+        """Return the part of one of `places` places, counted from 0. Its step raises `FailedCopy` if a copy fails."""
 
     @abstractmethod
     def joint(self, places: int) -> PlacesJoined:
-        """What makes one of what all of them say."""
+        """Return the part that joins the answers of all places."""
 
     def first_failed(self, orders: Sequence[Any]) -> Any:
-        """Of copies that failed at one front, the one that `step` comes to first."""
+        """Return the first, in the order of `step`, of the copies that failed at one front."""
         return min(orders)
 
 
@@ -321,12 +321,12 @@ def keeps_copies(processor: Processor) -> bool:
 
 
 def stepping(processor: Processor, each: Each) -> Push:
-    """The step of a (typed) processor, in which all copies are stepped in this way."""
+    """Return the step of a (typed) processor in which all copies are stepped in this way."""
     step: Callable[..., Stepped] = processor.step
     return partial(step, each=each) if keeps_copies(processor) else step
 
 
 def begin_stepping(processor: Processor, each: Each, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Push:
-    """In place of the step of a (typed) processor, for these jobs in this order: its copies are stepped in this way."""
+    """Begin to step the copies for these jobs, and return a replacement of the processor's step for them."""
     results = each(stepping(processor, each), jobs)
     return lambda *_: next(results)

@@ -1,8 +1,8 @@
 """Functions on maps, for plain values and for terms.
 
-The rule of this module: a map over a finite domain is a flag and a value per key in a model (`term.Entries`), and
-a function on it is written out over the keys. A map that is not finite is a scalar term that only runs; of one
-that lies in a table there is what changes in it (`term.Change`), and what functions of all of its entries need is kept.
+The rule of this module: a map over a finite domain is a flag and a value for each key in a model (`term.Entries`), and
+a function on it is written out over the keys. A map that is not finite is a scalar term that only runs. Of a map in a
+table only the change of a step is a term (`term.Change`), and totals over all its entries are maintained.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _truth(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _total(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """The domain of a sum before it is put into that of the values."""
+    """Return the domain of a sum before its conversion to that of the values."""
     return FLOAT if isinstance(_sum_domain(op, args), Reals) else INT
 
 
 def _sum_domain(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """The domain of a sum."""
+    """Return the domain of a sum."""
     domain = _scalar(op, _map_of(op, args[0]).value)
     if not domain.numeric:
         raise TypingError(f"'{op.symbol}' needs a map of numbers, not of {domain}")
@@ -73,7 +73,7 @@ def _sum_domain(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """The map itself; what is put into it is of its own domains."""
+    """Return the domain of the map; new keys and values must be of its own domains."""
     found = _map_of(op, args[0])
     for own, arg in zip((found.key, found.value), args[1:], strict=False):
         _check_kept(op, own, arg.domain)
@@ -81,7 +81,7 @@ def _check_map_type(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _check_kept(op: Operator, own: Domain, given: Domain) -> None:
-    """That values of one domain are values of that of a map's keys or values."""
+    """Check that values of a domain are values of a map's keys or values."""
     if unify(f"'{op.symbol}'", own, given) != own:
         raise TypingError(
             f"'{op.symbol}' keeps values of {given} in a map of {own}",
@@ -103,7 +103,7 @@ _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "
 
 
 def _is_expanded(op: Operator, m: Any) -> bool:
-    """Whether a map is there key by key; TypingError for what is no map."""
+    """Whether a map is represented key by key; TypingError for a value that is no map."""
     if isinstance(m, Term):
         _map_of(op, m)
     elif not isinstance(m, Entries | FrozenMap):
@@ -112,12 +112,12 @@ def _is_expanded(op: Operator, m: Any) -> bool:
 
 
 def _literal(value: Any, domain: Domain) -> Any:
-    """A literal beside a map as a constant of the domain that it belongs to there."""
+    """Convert a literal used with a map to a constant of the given domain."""
     return value if is_symbolic(value) else const(value, domain)
 
 
 def _word(op: Operator, value: Any, domain: Domain) -> Any:
-    """The same as one term, also of a tuple: what a map that only runs has for a key, or keeps."""
+    """Convert a key or value of a map that only runs to one term, also if it is a tuple."""
     value = _literal(value, domain)
     if isinstance(value, Entries) or (isinstance(domain, Map) and domain.finite):
         raise TypingError(f"'{op.symbol}' of {domain} in a map of any size", hint="let both have finitely many keys")
@@ -132,7 +132,7 @@ def _word(op: Operator, value: Any, domain: Domain) -> Any:
 
 
 def _parts(term: Term) -> Any:
-    """The fields of what is kept in a map as one term."""
+    """Return the fields of a key or value that is one term."""
     if not isinstance(term.domain, Tuple):
         return term
     return whole(term.domain, _scalars_in(term))
@@ -145,7 +145,7 @@ def _scalars_in(term: Term) -> Iterator[Term]:
 
 
 class _Tupling(Operator):
-    """Makes one term of the fields of a tuple, of a domain that only who made it knows."""
+    """An operator that makes one term of the fields of a tuple; its caller supplies the domain."""
 
     def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
         return intern(self, args, domain)
@@ -153,7 +153,7 @@ class _Tupling(Operator):
 
 @functools.cache
 def tuple_of(count: int) -> Operator:
-    """What makes one term of so many fields of a tuple."""
+    """Return the operator that makes one term of `count` fields of a tuple."""
     places = "".join(f"{{{i}}}, " for i in range(count))
     return _Tupling(
         f"tuple{count}", count, "tuple", lambda _, args: Tuple(tuple(a.domain for a in args)), lambda *given: given,
@@ -163,7 +163,7 @@ def tuple_of(count: int) -> Operator:
 
 @functools.cache
 def field_of(number: int) -> Operator:
-    """What takes a field out of such a term."""
+    """Return the operator that takes a field out of such a term."""
 
     def result(_: Operator, args: tuple[Term, ...]) -> Domain:
         assert isinstance(args[0].domain, Tuple)
@@ -173,7 +173,7 @@ def field_of(number: int) -> Operator:
 
 
 def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
-    """The condition that a key is a given one."""
+    """Return the condition that a key equals a given one."""
     key = _literal(key, m.domain.key)
     if isinstance(key, Term):
         unify(f"'{op.symbol}'", m.domain.key, key.domain)
@@ -181,7 +181,7 @@ def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
 
 
 def get(m: Any, key: Any, default: Any) -> Any:
-    """The value of a key, `default` where the map does not have it."""
+    """Return the value of a key, `default` where the map does not have it."""
     if isinstance(m, Change):
         present, value = m.content.look(_literal(key, m.domain.key))
         return ite(present, value, _literal(default, m.domain.value))
@@ -207,7 +207,7 @@ def has(m: Any, key: Any) -> Any:
 
 
 def put(m: Any, key: Any, value: Any) -> Any:
-    """The map with this value for the key, whether it had one or not."""
+    """Return the map with this value for the key, whether it had one or not."""
     if not _changeable(_PUT, m):
         if isinstance(m, Term):
             domain = _map_of(_PUT, m)
@@ -223,7 +223,7 @@ def put(m: Any, key: Any, value: Any) -> Any:
 
 
 def remove(m: Any, key: Any) -> Any:
-    """The map without the key, which it need not have."""
+    """Return the map without the key, which it need not have."""
     if not _changeable(_REMOVE, m):
         return _REMOVE(m, _word(_REMOVE, key, _map_of(_REMOVE, m).key) if isinstance(m, Term) else key)
     same, nothing = _key(_REMOVE, m, key), const(m.domain.value.default, m.domain.value)
@@ -234,7 +234,7 @@ def remove(m: Any, key: Any) -> Any:
 
 
 def _changeable(op: Operator, m: Any) -> bool:
-    """Whether a map is there key by key, see `_is_expanded`; a table is not changed by functions."""
+    """Whether a map is represented key by key (`_is_expanded`); Refused for a table, which functions do not change."""
     if isinstance(m, Change):
         raise Refused(
             f"'{op.symbol}' has no translation on {m.domain}: it would change a table of slices",
@@ -244,7 +244,7 @@ def _changeable(op: Operator, m: Any) -> bool:
 
 
 def size(m: Any) -> Any:
-    """The number of keys that the map has."""
+    """Return the number of keys of the map."""
     if isinstance(m, Change):
         return m.content.total("size", lambda _: 1)
     if not _is_expanded(_SIZE, m):
@@ -278,7 +278,7 @@ def any_value(m: Any) -> Any:
 
 
 def sum_values(m: Any) -> Any:
-    """The sum of the values, in their domain; 0 for the empty map. A map from ranges runs with the sum as `int`."""
+    """Return the sum of the values, in their domain; 0 for the empty map. A sum over ranges runs as `int`."""
     if isinstance(m, Change):
         domain = _sum_domain(_SUM, (_stand_in(m),))
         if isinstance(domain, Reals):
@@ -304,7 +304,7 @@ SOME_KEY = Operator(
     "some_key", 3, "some key", lambda *_: BOOL, lambda m, _, holds: any(map(holds, m)), "",
     lambda args: args[2] if args[2] is FALSE else None, binds=True,
 )  # fmt: skip
-"""Whether a condition holds of some key of a map: of that, the variable that stands for the key, and the condition.
+"""Whether a condition holds for some key of a map; arguments: the map, the variable of the key, the condition.
 
 `exact` takes a function of the key for the condition.
 """
@@ -314,9 +314,9 @@ _FRESH = itertools.count(1)
 
 
 def some_key(m: Term, holds: Callable[[Any], Any]) -> Term:
-    """Whether something holds of some key of a map that is a term.
+    """Return whether a condition holds for some key of a map that is a term.
 
-    The keys of quantifiers in each other have different names, by how deep they are: equal terms stay one.
+    The keys of nested quantifiers are named by their nesting level, so that equal terms stay one.
     """
     domain = _map_of(SOME_KEY, m).key
     fresh = var(f"{_BOUND}-{next(_FRESH)}", domain)
@@ -329,11 +329,11 @@ def some_key(m: Term, holds: Callable[[Any], Any]) -> Term:
 
 
 def level(key: Term) -> int:
-    """How deep the quantifiers in that of a key go, itself included."""
+    """Return the nesting level of the quantifiers in that of a key, itself included."""
     name = next(node.name for node in postorder([key]) if node.is_var)
     return int(name.removeprefix(_BOUND).partition(".")[0])
 
 
 def _stand_in(m: Entries | Change) -> Term:
-    """A term of the map's domain, for the typing rules."""
+    """Return a term of the map's domain, for the typing rules."""
     return intern(None, (), m.domain, Name("map"))

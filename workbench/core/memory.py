@@ -1,7 +1,7 @@
-"""State that lies in arrays: values read and written by their position, and rows of tables found by their key.
+"""State in arrays: values at positions, and rows of tables found by their key.
 
-The rule of this module: all reading of a step comes before all writing of it. What the operators read is a function of
-the values of arrays before the step (`Filled`), and so has a meaning by itself, their `exact`. What is done to every
+The rule of this module: all reads of a step come before all its writes. Operators that read are functions of the
+values of arrays before the step (`Filled`), and so have a meaning of their own, `exact`. An operation on every
 row of a table is written once, as terms over the number of a row, `ROW`.
 """
 
@@ -20,7 +20,7 @@ from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, var, w
 
 @dataclass(frozen=True)
 class Filled:
-    """The value of an array of scalars: what was written at which position; anywhere else it is `default`."""
+    """The value of an array of scalars: the values at written positions, and `default` elsewhere."""
 
     default: Value
     written: FrozenMap[int, Value] = FrozenMap()
@@ -29,15 +29,15 @@ class Filled:
         return self.written.get(position, self.default)
 
     def put(self, position: int, value: Value) -> Filled:
-        """The same with this value there."""
+        """Return the array with this value at a position."""
         return Filled(self.default, self.written.set(position, value))
 
     def rows(self) -> list[int]:
-        """Where it is true, in order. Of the first array of a table: the rows that are used."""
+        """Return the positions of true values in order. In the first array of a table: the rows that are used."""
         return sorted(position for position, there in self.written.items() if there)
 
     def find(self, *keys: Any) -> int:
-        """The one of these rows that has a key, or one that is free. Rows are numbered from 1.
+        """Return the used row with a key, or else a free row. Rows are numbered from 1.
 
         Parameters
         ----------
@@ -50,13 +50,13 @@ class Filled:
 
 @dataclass(frozen=True)
 class Array(Domain):
-    """So many values of a domain, by their positions from 0.
+    """A sequence of values of a domain, by their positions from 0.
 
     Attributes
     ----------
-    length: None where there are as many as are written: such an array is endless, its positions grow, and code keeps
+    length: None if it grows with what is written: such an array is endless, its positions grow, and code keeps
         the last of its entries (`EXTENT`).
-    blank: whether all are the domain's default at first; they need not be where only what was written is looked at.
+    blank: whether all are the domain's default at first; they need not be where only written values are read.
     """
 
     element: Domain
@@ -69,22 +69,22 @@ class Array(Domain):
 
     @property
     def endless(self) -> bool:
-        """Whether code keeps the last entries only, as many as there turn out to be room for."""
+        """Whether code keeps only the last entries, up to the capacity."""
         return self.length is None and not self.blank  # the arrays of a table are blank
 
     def columns(self, name: str) -> tuple[Term, ...]:
-        """What it is in terms: a variable for the array of each scalar part."""
+        """Return the terms of the array: a variable for the array of each scalar part."""
         of = scalars(self.element)
         return tuple(var(".".join((name, *path)), Array(part, self.length, self.blank)) for path, part in of)
 
 
 @dataclass(frozen=True)
 class KeyedArray(Array):
-    """A table, which grows: its elements are rows, each of which says whether it is used, its key, and the rest.
+    """A table, which grows: its elements are rows of a flag (used or not), a key, and the rest.
 
     Attributes
     ----------
-    fresh: what a row that is not used stands for, after the key; () where a row that is used always counts.
+    fresh: the meaning of an unused row, after the key; () where a used row always counts.
     """
 
     length: None = None
@@ -92,27 +92,27 @@ class KeyedArray(Array):
 
     @property
     def words(self) -> int:
-        """How many words a key has."""
+        """The number of words of a key."""
         return len(scalars(parts(self.element)[1][1]))
 
 
 class Write(NamedTuple):
-    """What a step writes, after all that it reads."""
+    """A write of a step, after all its reads."""
 
     happens: Term
     position: Term
     value: Any
     first: int = 0
-    """The first column to which something is written: the value may be a part of what is there."""
+    """The first column that is written: the value may be a part of the element."""
 
 
 class Update(NamedTuple):
-    """What a step writes to many rows of a table: terms over `ROW`."""
+    """A write of a step to many rows of a table: terms over `ROW`."""
 
     happens: Term
     """Whether anything is written; does not depend on the row."""
     which: Term
-    """Of the rows that are used, those to which it is."""
+    """Whether a used row is written."""
     value: Any
     first: int
 
@@ -128,23 +128,23 @@ def _element(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 MOST_EVENTS = 1 << 40
-"""More than any memory holds."""
+"""A number of entries that exceeds any memory."""
 
 READ = Operator("read", 2, "read", _element, lambda cells, position: cells[position], "{0}[{1}]")
-"""What an array has at a position."""
+"""The value of an array at a position."""
 
 RECALL = Operator("recall", 3, "read", _element, lambda cells, position, _: cells[position], "{0}[{1}]")
-"""The same, of which it is known how many writes ago it was written: the third argument, see `Cells.at`."""
+"""The value at a position that was written a known number of writes ago: the third argument, see `Cells.at`."""
 
 IS_USED = Operator(
     "is_used", 2, "used", _element, lambda cells, row: cells[row], "{0}[{1}]",
     lambda args: TRUE if is_row(args[1]) else None,
 )  # fmt: skip
-"""What the first array of a table has: whether a row is used, which nearly always is so where it is asked."""
+"""The value of the first array of a table: whether a row is used, which is almost always true where it is read."""
 
 
 def _own_row(args: tuple[Term, ...]) -> Term | None:
-    """The row of a key that has been read from it."""
+    """Return the row from which a key has been read."""
     words = len(args) // 2
     pairs = list(zip(args[1 : 1 + words], args[1 + words :], strict=True))
     rows = {key.args[1] for column, key in pairs if key.op is READ and key.args[0] is column}
@@ -153,13 +153,13 @@ def _own_row(args: tuple[Term, ...]) -> Term | None:
 
 
 FIND = Operator("find", 3, "find", lambda *_: INT, lambda used, *keys: used.find(*keys), "{0}.find({1}, {2})", _own_row)
-"""The row of a key in a table, given its first two arrays, or the one where it belongs."""
+"""The row of a key in a table, given its first two arrays, or the row where it belongs."""
 
 FIND_PAIR = Operator(
     "find_pair", 5, "find", lambda *_: INT, lambda used, *keys: used.find(*keys), "{0}.find({1}, {2}, {3}, {4})",
     _own_row,
 )  # fmt: skip
-"""The same where keys are pairs."""
+"""The row of a key that is a pair."""
 
 
 def _entry(begins: Filled, keys: Filled, number: int, key: Value) -> int:
@@ -167,40 +167,40 @@ def _entry(begins: Filled, keys: Filled, number: int, key: Value) -> int:
 
 
 FIND_ENTRY = Operator("find_entry", 4, "find", lambda *_: INT, _entry, "")
-"""Where the entry of a key lies: where the entries of each map begin, keys, the map's number, the key; 0: nowhere."""
+"""The position of a key's entry, given the begins of all maps, the keys, the map's number, the key; 0: none."""
 
 ENTRIES = Operator(
     "entries", 2, "size", lambda *_: Range(0, MOST_EVENTS), lambda begins, number: begins[number + 1] - begins[number],
     "({0}[at({1} + 1)] - {0}[at({1})])",
 )  # fmt: skip
-"""How many entries a map has, given where those of each begin, and its number."""
+"""The number of entries of a map, given the begins of all maps and its number."""
 
 FINDS = (FIND, FIND_PAIR)
 MOST_WORDS = len(FINDS)
-"""The most words that a key of a table has."""
+"""Maximum number of words of a key of a table."""
 
 READS = (READ, RECALL, IS_USED)
 
 EXTENT = Operator("extent", 1, "len", lambda *_: Range(0, MOST_EVENTS), lambda _: MOST_EVENTS, "len({0})")
-"""How many entries code has room for in an endless array, of which it keeps the last ones: a power of two."""
+"""The capacity of code for an endless array, of which it keeps the last entries: a power of two."""
 
 
 # --- all rows of a table ----------------------------------------------------------------------------------
 
 ROW: Term = var("a row", INT)
-"""Stands for the number of any row that is used."""
+"""The variable for the number of any used row."""
 
 
 class RowFold(Operator):
-    """Collects a value of each row that a table uses, if something happens: of the table's first array, that, a value.
+    """Collects a value of each used row of a table under a condition: of its first array, the condition, the value.
 
     The value is a term over `ROW`; `exact` takes a function of the row for it.
     """
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
-        """Whether a sum does on the way: what is added up to it counts as well."""
+        """Return whether a sum leaves a word on the way, which its addends decide as well."""
         value = args[-1]
-        few = value.op is CAST and value.args[0].domain.finite  # of what is small, there would have to be too many
+        few = value.op is CAST and value.args[0].domain.finite  # small values would have to be too many
         return FALSE if self is not SUM_ROWS or few else SUM_ROWS_OVERFLOWS.build(args)
 
 
@@ -229,20 +229,20 @@ _ROW = "a row of level "
 
 
 def row_of(level: int) -> Term:
-    """Stands for the number of a row that is used, where something is looked for among rows, and again inside that."""
+    """Return the variable for the number of a used row in a search at a nesting level."""
     return var(f"{_ROW}{level}", INT)  # type: ignore[no-any-return]
 
 
 def is_row(term: Term) -> bool:
-    """Whether it is such a variable."""
+    """Whether a term is such a variable."""
     return term.is_var and term.name.startswith(_ROW)
 
 
 class RowSearch(Operator):
-    """Whether a condition holds of some row of a table, if something happens.
+    """Whether a condition holds for some row of a table, under a precondition.
 
-    Of the table's first array, its variable (`row_of`), that, and the condition; where only rows are looked at whose
-    key has a given first word, before them the second array and that word.
+    Arguments: the table's first array, the row's variable (`row_of`), the precondition and the condition; for a search
+    among rows whose key has a given first word, preceded by the second array and that word.
     """
 
 
@@ -255,15 +255,15 @@ def _search(name: str, arity: int) -> RowSearch:
 
 SOME_ROW, SOME_ROW_OF = _search("some_row", 4), _search("some_row_of", 6)
 SOME_ENTRY = _search("some_entry", 5)
-"""The same of the entries of a map, given where those of each begin, and its number."""
+"""The search among the entries of a map, given the begins of all maps, and its number."""
 
 
 class Cells:
-    """An array within one step: what it reads, and what it is to write.
+    """An array within one step: its reads and writes.
 
     Parameters
     ----------
-    name: of the slot of the state that it is, which says whose it is.
+    name: the name of its slot of the state, which identifies the processor.
     """
 
     def __init__(self, name: str, domain: Array) -> None:
@@ -271,23 +271,23 @@ class Cells:
         self.writes: list[Write] = []
         self.updates: list[Update] = []
         self.totals: dict[str, tuple[Term, Term]] = {}
-        """Sums over the rows of a table, kept from step to step: a variable, and its value after the step."""
+        """Sums over the rows of a table, maintained from step to step: a variable, and its value after the step."""
         self.fires: Term = TRUE
-        """Whether the step is one of the processor to which this belongs, where that is known before."""
+        """Whether this is a step of the processor that owns the array, if that is known in advance."""
 
     def find(self, key: Any) -> Any:
-        """The position of the row of a key in a table, or the one where it belongs."""
+        """Return the position of the row of a key in a table, or the one where it belongs."""
         assert isinstance(self.domain, KeyedArray)
         words = self.domain.words
         wanted = leaves(as_term(key, parts(self.domain.element)[1][1]))
         return FINDS[words - 1].build((*self.columns[: 1 + words], *wanted))
 
     def at(self, position: Any, back: Any = None) -> Any:
-        """The value at a position before the step.
+        """Return the value at a position before the step.
 
         Parameters
         ----------
-        back: how many writes ago it was written there, if that is known: 1 for that of the step before. What has not
+        back: how many writes ago it was written, if that is known: 1 for that of the step before. A value that has not
             been written yet is the default, if the array is `blank`; else it does not matter.
         """
         where = _number(position)
@@ -304,7 +304,7 @@ class Cells:
         self.writes.append(Write(as_term(happens, BOOL), _number(position), as_term(value, self.domain.element)))
 
     def keep(self, position: Any, key: Any, rest: tuple[Any, ...], happens: Term = TRUE) -> None:
-        """Write the row of a key in a table, which `find` has found there."""
+        """Write the row of a key in a table, at the position that `find` has returned."""
         assert isinstance(self.domain, KeyedArray)
         used = self.at(position)[0]
         row = self._row(TRUE, key, *rest)
@@ -313,25 +313,25 @@ class Cells:
             self.writes.append(Write(happens, position, row[2:], 1 + self.domain.words))
 
     def keep_all(self, happens: Term, which: Any, rest: tuple[Any, ...]) -> None:
-        """Write all rows of which `which` is true; it and what is written are terms over `ROW`."""
+        """Write all rows for which `which` is true; it and the values are terms over `ROW`."""
         wanted = self._row(TRUE, self.at(ROW)[1], *rest)[2:]
         self.updates.append(Update(happens, as_term(which, BOOL), wanted, 2))
 
     def somewhere(self, happens: Term, condition: Term) -> Term:
-        """Whether, if something happens, a condition on the number of a row is true of some row."""
+        """Return whether `happens` is true, and a condition on the number of a row is true for some row."""
         return ANY_ROW.build((self.columns[0], both(self.fires, happens), condition))
 
     def rows(self, happens: Term, which: Term, value: Any) -> Others:
-        """What a step makes of all rows."""
+        """Return the effect of a step on many rows."""
         return Others(happens, which, value, *self.columns[:2])
 
     def total(self, name: str, everywhere: Term, weigh: Callable[[Any, bool], Any], position: Any) -> Term:
-        """A sum over all rows, after the step: kept from one to the next.
+        """Return a sum over all rows after the step, maintained from step to step.
 
         Parameters
         ----------
         everywhere: whether the step writes all rows, and not the one at `position`.
-        weigh: the number that is added for a row, given its position, and whether it is as it is after the step.
+        weigh: returns the summand of a row, given its position, and whether its value after the step is meant.
         """
         if name not in self.totals:
             symbol: Term = var(f"{self.name}.{name}", INT)
@@ -350,7 +350,7 @@ def _number(value: Any) -> Term:
 
 
 def _widen_range(value: Any, domain: Domain) -> Any:
-    """A term to be written. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
+    """Convert a value to a term to be written. Ranges stay as wide as arithmetic made them; steps stay in bounds."""
     if isinstance(value, tuple):
         return tuple(_widen_range(part, inside) for part, (_, inside) in zip(value, parts(domain), strict=True))
     return value if isinstance(domain, Range) and isinstance(value, Term) else as_term(value, domain)

@@ -1,4 +1,4 @@
-"""The functions of floats and texts by their names in the language, for Python: `wb.functions.sqrt(x)`."""
+"""Functions of floats and texts under their names in the language, for Python: `wb.functions.sqrt(x)`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The operators that are written as calls, a row each: of floats (`floats`) and of texts (`texts`).
 
 The rule of this module: generated Python calls them by the names of their rows (`SCOPE`). Models have no terms for
-them: a function over small finite domains becomes a table (`function`), and over others it is refused.
+them: a function over small finite domains becomes a table (`function`), other functions are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.errors import TypingError
 def _row(
     symbol: str, arity: int, result: rules.TypingRule, exact: Callable[..., Any], name: str, **more: Any
 ) -> Operator:
-    """A row whose Python is a call."""
+    """Return a row whose Python source is a call."""
     python = f"{name}({', '.join(f'{{{k}}}' for k in range(arity))})"
     return Operator(name, arity, symbol, result, exact, python, by_table=True, **more)
 
@@ -31,7 +31,7 @@ def _row(
 
 
 def _of_floats(symbol: str, arity: int, exact: Callable[..., float]) -> Operator:
-    """A function of floats; a whole number becomes one."""
+    """Return the row of a function of floats; whole numbers are converted to floats."""
 
     def of_one(x: Any) -> float:
         return exact(x if type(x) is float else as_float(x))
@@ -43,7 +43,7 @@ def _of_floats(symbol: str, arity: int, exact: Callable[..., float]) -> Operator
 
 
 def _rounding(symbol: str, exact: Callable[[float], float]) -> Operator:
-    """To a whole number of the same type: of what is whole, itself."""
+    """Return the row of a rounding to a whole number of the same type; whole numbers stay."""
 
     def rounded(x: Any) -> Any:
         return exact(x) if isinstance(x, float) else x
@@ -52,7 +52,7 @@ def _rounding(symbol: str, exact: Callable[[float], float]) -> Operator:
 
 
 def _unless(*kinds: type[Domain]) -> Callable[[tuple[Term, ...]], Term | None]:
-    """`f(x) = x` where x is not of these types."""
+    """Return the simplification `f(x) = x` for x of other types than these."""
     return lambda args: None if isinstance(args[0].domain, (*kinds, Anything)) else args[0]
 
 
@@ -80,7 +80,7 @@ def _regex(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _check_text_and_numbers(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """A text and whole numbers."""
+    """Return the domain of the text; check that whole numbers follow it."""
     for arg in args[1:]:
         if not arg.domain.numeric or isinstance(arg.domain, Reals):
             raise TypingError(f"'{op}' needs whole numbers behind the text, not values of {arg.domain}")
@@ -102,7 +102,7 @@ def _number(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _convert_to_float(args: tuple[Term, ...]) -> Term | None:
-    """A number as a float."""
+    """Convert a number to a float."""
     (arg,) = args
     if rules.is_text(arg.domain) or isinstance(arg.domain, Anything):
         return None
@@ -136,7 +136,7 @@ TEXT_OPERATORS = (
 )  # fmt: skip
 
 NAMED_OPERATORS = (*FLOAT_OPERATORS, *TEXT_OPERATORS[1:])
-"""Those that are called by their symbol, and `/`."""
+"""The operators that are called by their symbol, and `/`."""
 
 SCOPE: Mapping[str, Callable[..., Any]] = {op.name: op.exact for op in NAMED_OPERATORS}
-"""What generated Python calls."""
+"""The functions that generated Python calls."""

@@ -1,4 +1,4 @@
-"""The operators: one table, one pinned total meaning each.
+"""The operators: one table, with one fixed total meaning each.
 
 Every operator is defined once, here: its typing rule and its exact meaning on Python values. An arithmetic
 result in a finite integer domain is `domain.fit(exact result)`; that is the whole of modular, saturating and
@@ -47,13 +47,13 @@ class Operator:
     binds: bool = False
     """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.RowFold`)."""
     by_table: bool = False
-    """Whether models have it as a table only, of a function over small finite domains."""
+    """Whether models support it only as a table of a function over small finite domains."""
     null: Literal["strict", "may", "sees"] = "strict"
-    """What it does with null: it is null of null; it may be null by itself, too; it sees null as a value."""
+    """Its treatment of null: it is null for null; it may also be null otherwise; it reads null as a value."""
     holds: str = ""
-    """Of a comparison: of which orders of its operands it is true, `<`, `=` and `>`."""
+    """For a comparison: the orders of its operands for which it is true, among `<`, `=` and `>`."""
     sql: str = ""
-    """Of a comparison by which a database selects: its sign there."""
+    """For a comparison that a database supports in a selection: its sign in SQL."""
 
     @property
     def mirror(self) -> str:
@@ -61,15 +61,15 @@ class Operator:
         return self.symbol.translate(_MIRRORED)
 
     def implies(self, other: Operator) -> bool:
-        """Whether one comparison is true of all that another one of the same operands is true of."""
+        """Whether another comparison of the same operands is true wherever this one is."""
         return set(self.holds) <= set(other.holds)
 
     def excludes(self, other: Operator) -> bool:
-        """Whether two comparisons are never true of the same operands."""
+        """Whether two comparisons are never true for the same operands."""
         return not set(self.holds) & set(other.holds)
 
     def __call__(self, *args: Any) -> Any:
-        """Apply to values, terms or streams."""
+        """Apply the operator to values, terms or streams."""
         for arg in args:
             if type(arg) not in PLAIN:
                 return self._overload(args)
@@ -82,7 +82,7 @@ class Operator:
         return self.build(args) if is_symbolic(args) else self.exact(*args)
 
     def build(self, args: tuple[Any, ...]) -> Term:
-        """The term, type-checked and simplified; Python values among the arguments become constants."""
+        """Return the term, type-checked and simplified; Python values among the arguments become constants."""
         if len(args) != self.arity:
             raise TypingError(f"'{self.symbol}' takes {self.arity} arguments, not {len(args)}")
         terms = coerce(self, args)
@@ -100,11 +100,11 @@ class Operator:
         return intern(self, terms, domain)
 
     def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
-        """The same node over new arguments (used by substitution)."""
+        """Return the same node over new arguments (used by substitution)."""
         return Conversion.to(args[0], domain) if self is CAST else self.build(args)
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
-        """Where it `binds`: whether its result is outside a word of 64 bits."""
+        """Return, for an operator that `binds`, whether its result is outside a word of 64 bits."""
         return FALSE
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ def _mod(a: Any, b: Any) -> Any:
 
 
 def _eq(a: Any, b: Any) -> bool:
-    if isinstance(a, tuple) and isinstance(b, tuple):  # Python takes a field for equal to itself, NaN too
+    if isinstance(a, tuple) and isinstance(b, tuple):  # Python treats a field as equal to itself, NaN too
         return len(a) == len(b) and all(map(_eq, a, b))
     return bool(a == b)
 
@@ -132,7 +132,7 @@ def _eq(a: Any, b: Any) -> bool:
 
 
 def _neutral(right: Any, real: float | None, *, both_sides: bool) -> Callable[[tuple[Term, ...]], Term | None]:
-    """`a op right = a`, and perhaps `right op b = b`. On floats it is `real` that is neutral, with its sign."""
+    """Return the rule `a op right = a`, and perhaps `right op b = b`. On floats `real` is neutral, with its sign."""
 
     def is_neutral(term: Term, other: Domain) -> bool:
         if isinstance(term.domain, Range | Integer | Integers) and isinstance(other, Range | Integer | Integers):
@@ -159,7 +159,7 @@ def _sum_or_text(args: tuple[Term, ...]) -> Term | None:
 
 
 def _connective(unit: Term, zero: Term) -> Callable[[tuple[Term, ...]], Term | None]:
-    """`a op unit = a`, `a op zero = zero`, `a op a = a`, `a op not a = zero`."""
+    """Return the rules `a op unit = a`, `a op zero = zero`, `a op a = a`, `a op not a = zero`."""
 
     def simplify(args: tuple[Term, ...]) -> Term | None:
         a, b = args
@@ -193,12 +193,12 @@ def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
 
 
 def _fraction(term: Term) -> bool:
-    """Whether it is a constant that is a float: beside a whole number it becomes one, for models have no floats."""
+    """Whether a term is a float constant: models compare whole numbers with whole constants instead."""
     return term.is_const and isinstance(term.domain, Reals) and math.isfinite(term.payload)
 
 
 def _make_comparison(name: str, left: Rounding, right: Rounding) -> Callable[[tuple[Term, ...]], Term | None]:
-    """`x < 2.5` as `x < 3`: how a constant is rounded on either side, where the other one is whole."""
+    """Return the rule `x < 2.5` as `x < 3`; `left` and `right` round a constant on that side of a whole number."""
 
     def simplify(args: tuple[Term, ...]) -> Term | None:
         a, b = args
@@ -217,7 +217,7 @@ def _inequality(name: str, sign: str, exact: Callable[[Any, Any], bool], left: R
 
 
 def _below(op: Operator, a: Term, b: Term) -> Term | None:
-    """A comparison with a constant below all values as the one with zero that says the same, of which there is an N."""
+    """Replace a comparison with a constant below all values by the equivalent one with zero, which every N contains."""
     if not rules.below_all(a, b):
         return None
     one, other = (a, b) if b.is_const else (b, a)
@@ -317,17 +317,17 @@ PRESENT = Operator(
     "present", 1, "present", rules.present, lambda a: a, "{0}",
     lambda args: None if isinstance(args[0].domain, Nullable) else args[0], null="sees",
 )  # fmt: skip
-"""A value that is not null, as one of the domain without null."""
+"""The identity on values that are not null, with the domain without null."""
 
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
 
 class Conversion:
-    """Conversion of a number into another numeric domain, by that domain's own rule (`fit`)."""
+    """The conversion of a number into another numeric domain, by that domain's own rule (`fit`)."""
 
     @staticmethod
     def to(value: Any, domain: Domain) -> Any:
-        """`value` in `domain`: wrapped, clamped or flagged as the domain says; exact in ranges."""
+        """Return `value` in `domain`: wrapped, clamped or flagged as the domain defines; exact in ranges."""
         if not isinstance(value, Term):
             return domain.fit(value)
         if value.domain == domain:
@@ -344,7 +344,7 @@ class Conversion:
 
     @staticmethod
     def check_range(value: Term, domain: Range) -> Any:
-        """An integer in a range that need not hold all its values: one outside is flagged as in a checked domain."""
+        """Convert an integer to a range that may lack some of its values: these are flagged as in a checked domain."""
         hull = value.domain
         if not isinstance(hull, Range | Integer | Integers) or _within(hull, domain):
             return Conversion.to(value, domain)
@@ -358,7 +358,7 @@ def _within(hull: Domain, domain: Domain) -> bool:
 
 
 def restrict_to_range(value: Any, domain: Domain) -> Any:
-    """A term whose values are all in a range although its type does not say so, as a term that says so."""
+    """Narrow the type of a term, whose values are all in a range, to that range."""
     hull = value.domain if isinstance(value, Term) else domain
     if not (isinstance(hull, Range) and isinstance(domain, Range)):
         return value
@@ -384,7 +384,7 @@ ESCAPES = {
 WORD_HI = 2**63 - 1
 """The largest integer of a word."""
 WORD_LO = -(2**63)
-"""The smallest one."""
+"""The smallest integer of a word."""
 
 
 def _leaves_word(name: str, op: Operator) -> Operator:
@@ -410,7 +410,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def escapes(term: Term) -> Term:
-    """Whether this node's exact result lies outside its finite integer domain (False if it cannot).
+    """Return whether this node's exact result lies outside its finite integer domain (False if it cannot).
 
     For integers without bounds: whether it lies outside a word of 64 bits.
     """
@@ -440,12 +440,12 @@ def escapes(term: Term) -> Term:
 
 
 def value_or(value: Any, otherwise: Any) -> Any:
-    """The value, or the other one if it is null."""
+    """Return the value, or `otherwise` if it is null."""
     return ite(IS_NULL(value), otherwise, PRESENT(value))
 
 
 def ite(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` if the condition is true, else `otherwise`; field by field on tuples."""
+    """Return `then` if the condition is true, else `otherwise`; field by field on tuples."""
     if not isinstance(condition, Term):
         return then if condition else otherwise
     if isinstance(then, tuple) and isinstance(otherwise, tuple):
@@ -459,7 +459,7 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Equality; on tuples, of all fields."""
+    """Return whether two values are equal; on tuples, whether all fields are."""
     if isinstance(a, tuple) and isinstance(b, tuple) and is_symbolic((a, b)):
         _same_length("'='", a, b)
         return conjunction(equal(x, y) for x, y in zip(a, b, strict=True))
@@ -472,17 +472,17 @@ def _same_length(what: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
 
 
 def both(a: Any, b: Any) -> Any:
-    """Conjunction."""
+    """Return the conjunction of two values."""
     return a and b if type(a) is type(b) is bool else AND(a, b)
 
 
 def either(a: Any, b: Any) -> Any:
-    """Disjunction."""
+    """Return the disjunction of two values."""
     return a or b if type(a) is type(b) is bool else OR(a, b)
 
 
 def negate(a: Any) -> Any:
-    """Negation."""
+    """Return the negation of a value."""
     return not a if type(a) is bool else NOT(a)
 
 
@@ -493,7 +493,7 @@ OVERLOADS |= {
 
 
 def conjunction(items: Any) -> Any:
-    """Conjunction of any number of values (True for none)."""
+    """Return the conjunction of any number of values (True for none)."""
     total: Any = True
     for item in items:
         total = item if total is True else both(total, item)
@@ -501,7 +501,7 @@ def conjunction(items: Any) -> Any:
 
 
 def disjunction(items: Any) -> Any:
-    """Disjunction of any number of values (False for none)."""
+    """Return the disjunction of any number of values (False for none)."""
     total: Any = False
     for item in items:
         total = item if total is False else either(total, item)
@@ -509,7 +509,7 @@ def disjunction(items: Any) -> Any:
 
 
 def as_term(value: Any, domain: Domain) -> Any:
-    """A value or term as a term of exactly this domain (conversion where the domains differ)."""
+    """Return a value or term as a term of exactly this domain (converted where the domains differ)."""
     if is_view(value):
         return value
     if isinstance(value, tuple) and is_symbolic(value):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Derived = TypeVar("Derived")
 
 _LONG = 200
-"""The most signs that an error shows of the domains of inputs."""
+"""Maximum number of characters that an error shows of the domains of inputs."""
 
 
 @dataclass(frozen=True)
@@ -42,35 +42,35 @@ class Node:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     where: Location | str = field(default="", compare=False)
-    """Where the user wrote it."""
+    """The place in the user's text."""
     written: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """What the user wrote for each input, where that is known and short; else the pipe."""
+    """The user's expression for each input, if it is known and short; else the pipe."""
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The names of its queues: one per input of a processor that joins, none otherwise."""
+        """The names of its queues: one for each input of a processor that joins, none otherwise."""
         if not self.processor.joins:
             return ()
         return tuple(f"{self.name}.{port}" for port in self.processor.ports)
 
     @property
     def pending(self) -> str:
-        """The name of the queue that its processor has in it, if it has one."""
+        """The name of the pending queue of its processor, if it has one."""
         return f"{self.name}.pending" if isinstance(self.processor, Deferring) and self.processor.defers else ""
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The names of the queues that its processor has in it."""
+        """The names of the queues inside its processor."""
         return tuple(f"{self.name}.{queue}" for queue in self.rooms)
 
     @property
     def rooms(self) -> Mapping[str, int | None]:
-        """Those, by their names in it, and how much each can hold."""
+        """The queues inside its processor by their names in it, with their capacities."""
         return self.processor.rooms if isinstance(self.processor, Keeping) else {}
 
     @property
     def boundless(self) -> bool:
-        """Whether positions wait in it, and any number may."""
+        """Whether positions wait in it, in unbounded number."""
         return isinstance(self.processor, Deferring) and self.processor.boundless
 
 
@@ -84,9 +84,9 @@ class Pipeline(Displayed):
     inputs: name and domain of each open input pipe.
     nodes: the processors, in any order; kept in topological order.
     outputs: output name to the pipe it shows.
-    capacities: queue name (also of a queue inside a group) to its capacity; queues that are absent are unbounded when
+    capacities: queue name (also of a queue inside a group) to its capacity; absent queues are unbounded when
         running.
-    faults: what may go wrong on its pipes (also inside groups), those of one pipe in the order in which its events
+    faults: the faults on its pipes (also inside groups), those of one pipe in the order in which its events
         meet them.
 
     Raises
@@ -107,7 +107,7 @@ class Pipeline(Displayed):
     """The typed processor of every node, by the node's name."""
 
     kind: ClassVar[str] = "pipeline"
-    """What messages call it; a subclass that is the graph of something else says so here."""
+    """Its name in messages; a subclass that is the graph of something else overrides it."""
 
     def __post_init__(self) -> None:
         ordered = _order_nodes(self.name, self.inputs, self.nodes, self.outputs)
@@ -127,26 +127,26 @@ class Pipeline(Displayed):
                 raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
 
     def derive(self, what: Hashable, make: Callable[[], Derived]) -> Derived:
-        """What follows from the pipeline and this key alone, and is made once, when it is first asked for."""
+        """Return what `make` computes from the pipeline; it is computed once for each key."""
         kept = self.__dict__.setdefault("_derived", {})
         if what not in kept:
             kept[what] = make()
         return cast(Derived, kept[what])
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what can be derived again."""
+        """Return the attributes without the derived ones."""
         return {name: value for name, value in self.__dict__.items() if name != "_derived"}
 
-    # --- what is in it ---
+    # --- structure ---
 
     @property
     def pipeline(self) -> Pipeline:
-        """This, for whoever takes a program (`core.program`)."""
+        """The pipeline itself, so that it is a program (`core.program`)."""
         return self
 
     @cached_property
     def ports(self) -> Ports:
-        """Its inputs and outputs, as those see them who look at nothing else."""
+        """Its inputs and outputs, for code that needs no more."""
         times, oracles = self.clocks, self.oracles
         inputs = tuple(Port(name, domain, name in oracles, clock=times.get(name, "")) for name, domain in self.inputs)
         outputs = tuple(Port(name, self.domains[pipe]) for name, pipe in self.outputs)
@@ -174,7 +174,7 @@ class Pipeline(Displayed):
 
     @cached_property
     def widths(self) -> Mapping[str, int | None]:
-        """How many events each pipe can carry in one step (one, mostly); None where nothing bounds them."""
+        """The maximum number of events of each pipe in one step (mostly one); None if it is unbounded."""
         found: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
         for node in self.nodes:
             processor = self.typed[node.name]
@@ -186,7 +186,7 @@ class Pipeline(Displayed):
                 width = processor.most_events(domains, processor.most_fronts(bounds))
             if width is not None:
                 last = 0 if isinstance(processor, Clocked) else processor.finishes
-                # what it emits at the end comes after what it makes of events that come then, or in their place
+                # at the end it first emits for late inputs, if there are any, and then its last events
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             found.update(dict.fromkeys(node.outputs, width))
         return found
@@ -213,7 +213,7 @@ class Pipeline(Displayed):
 
     @property
     def sources(self) -> dict[str, str]:
-        """Queue name to the pipe whose events wait in it, for its own queues."""
+        """The pipe whose events wait in each of its own queues, by queue name."""
         return {queue: pipe for node in self.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}
 
     @property
@@ -228,7 +228,7 @@ class Pipeline(Displayed):
 
     @property
     def every_pipe(self) -> Mapping[str, Domain]:
-        """All pipes, those inside groups (`group.add`) included, and what they carry."""
+        """All pipes with their domains, those inside groups (`group.add`) included."""
         found = dict(self.domains)
         for name, processor in self.typed.items():
             if isinstance(processor, Holder):
@@ -237,7 +237,7 @@ class Pipeline(Displayed):
 
     @cached_property
     def oracles(self) -> Mapping[str, Node]:
-        """The inputs on which nothing arrives, and the processors in which an event there makes something happen."""
+        """The inputs that are oracles, with the processors for which an event there is a choice."""
         return {
             pipe: node
             for node in self.nodes
@@ -247,7 +247,7 @@ class Pipeline(Displayed):
 
     @cached_property
     def clocks(self) -> Mapping[str, str]:
-        """The inputs that the time of steps comes in on, and what it counts (`Port.clock`)."""
+        """The inputs that carry the time of steps, and its unit (`Port.clock`)."""
         found: dict[str, str] = {}
         for node in self.nodes:
             for position, counts in node.processor.clocks.items():
@@ -267,21 +267,21 @@ class Pipeline(Displayed):
         return any(isinstance(node.processor, Clocked) for node in self.nodes)
 
     def node(self, name: str) -> Node:
-        """The node of this name; PipelineError with a suggestion if there is none."""
+        """Return the node of this name; PipelineError with a suggestion if there is none."""
         for node in self.nodes:
             if node.name == name:
                 return node
         raise unknown(self.ports.of, "processor", name, [n.name for n in self.nodes])
 
     def pipe(self, name: str) -> str:
-        """The pipe that `name` (a pipe or an output) means; PipelineError with a suggestion if there is none."""
+        """Return the pipe that `name` (a pipe or an output) means; PipelineError with a suggestion if there is none."""
         found = dict(self.outputs).get(name, name)
         if found in self.domains:
             return found
         raise unknown(self.ports.of, "pipe", name, [*self.domains, *dict(self.outputs)])
 
     def upstream(self, pipes: Iterable[str], source: str = "") -> tuple[Node, ...]:
-        """The processors on which some pipes depend, in topological order; what comes before `source` is left out."""
+        """Return the processors on which some pipes depend, in topological order, without those before `source`."""
         wanted, found = {*pipes} - {source}, list[Node]()
         for node in reversed(self.nodes):
             if wanted.intersection(node.outputs):
@@ -291,7 +291,7 @@ class Pipeline(Displayed):
 
     @property
     def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
-        """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
+        """The wiring as a networkx graph: inputs, processors and outputs; an edge for each pipe and reader."""
         import networkx as nx  # takes a quarter of a second
 
         graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
@@ -306,10 +306,10 @@ class Pipeline(Displayed):
             graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
         return graph
 
-    # --- other pipelines from it ---
+    # --- derived pipelines ---
 
     def extract(self, nodes: Sequence[Node], outputs: Iterable[str], name: str = "") -> Pipeline:
-        """Some of its processors as a pipeline without faults: it reads what leads to them, and shows some pipes."""
+        """Return some of its processors as a pipeline without faults, with some pipes as outputs."""
         made = {pipe for node in nodes for pipe in node.outputs}
         given = dict.fromkeys(pipe for node in nodes for pipe in node.inputs if pipe not in made)
         queues = {queue for node in nodes for queue in node.queues}
@@ -322,7 +322,7 @@ class Pipeline(Displayed):
         )
 
     def resolve(self, over: Domain | ModelScope) -> Pipeline:
-        """This pipeline over what stands for types without a bound, but of the time; a domain alone is for `int`."""
+        """Return this pipeline with unbounded types replaced, except that of times; a domain alone is for `int`."""
         times = self.clocks
         inputs = tuple((name, domain if name in times else resolve(domain, over)) for name, domain in self.inputs)
         nodes = tuple(replace(n, processor=n.processor.resolve(over)) for n in self.nodes)
@@ -330,20 +330,20 @@ class Pipeline(Displayed):
         return replace(self, inputs=inputs, nodes=nodes, faults=faults)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
-        """This pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
+        """Return this pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
         return replace(self, capacities=dict(capacities))
 
     def with_faults(self, faults: Sequence[Fault]) -> Pipeline:
-        """This pipeline with these faults and no others of its own; pipes inside groups are called `group.add`."""
+        """Return this pipeline with exactly these faults of its own; pipes inside groups are called `group.add`."""
         return replace(self, faults=tuple(faults))
 
     # --- meaning ---
 
     def denote(self, streams: Sequence[Stream], *, ended: bool = True) -> tuple[list[Value], ...]:
-        """The specification of the whole pipeline: composition of its processors' denotations; no fault strikes.
+        """Specify the whole pipeline: the composition of its processors' denotations, without faults.
 
-        Without `ended` the streams go on after these events. Where the output depends on the steps at which events
-        arrive (`Processor.merges`), step i carries the i-th event of every input that has so many.
+        Without `ended` the streams continue after these events. Where the output depends on the steps at which events
+        arrive (`Processor.is_timed`), step i carries the i-th event of every input that has one.
         """
         if len(streams) != self.in_arity:
             raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
@@ -381,7 +381,7 @@ class Pipeline(Displayed):
 def _order_nodes(
     name: str, inputs: tuple[tuple[str, Domain], ...], nodes: tuple[Node, ...], outputs: tuple[tuple[str, str], ...]
 ) -> tuple[Node, ...]:
-    """The nodes in topological order, after checking names, arities and cycles."""
+    """Return the nodes in topological order, after checking names, arities and cycles."""
     _unique(name, "processor", [n.name for n in nodes])
     pipes = [pipe for pipe, _ in inputs] + [p for n in nodes for p in n.outputs]
     _unique(name, "pipe", pipes)
@@ -401,7 +401,7 @@ def _order_nodes(
 
 
 def _sort_nodes(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes in topological order, and as they were given where that leaves a choice."""
+    """Return the nodes in topological order, and in the given order where that leaves a choice."""
     writer = {pipe: i for i, node in enumerate(nodes) for pipe in node.outputs}
     sorter = TopologicalSorter({i: [writer[p] for p in node.inputs if p in writer] for i, node in enumerate(nodes)})
     try:
@@ -446,11 +446,11 @@ def _check_arity(pipeline: str, node: Node) -> None:
 
 
 def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
-    """The typed processor of a node, whose outputs get their domains beside those of the pipes before it.
+    """Return the typed processor of a node, and add the domains of its outputs to `domains`.
 
     Raises
     ------
-    TypingError, DomainError: it does not go with its inputs.
+    TypingError, DomainError: it does not fit its inputs.
     """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:

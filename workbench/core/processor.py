@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Form(StrEnum):
-    """In which form a processor runs. Each is called as a `refusal` may know it that is not part of this package."""
+    """The forms in which a processor runs, with the names that a `refusal` outside this package may know."""
 
     VALUES = "reference"
-    """Its `step` on Python values, in which any Python function is called as it is."""
+    """Its `step` on Python values, which can call any Python function."""
     MODEL = "smv"
     """Its `machine`, whose domains are finite."""
     ARRAYS = "numba"
-    """The same with numbers without bounds, and with state that is `stored` in arrays."""
+    """Its `machine` with unbounded numbers, and with state that is `stored` in arrays."""
 
 
 Stream = Sequence[Value]
@@ -44,45 +44,45 @@ State = tuple[Any, ...]
 
 
 class Maybe(NamedTuple):
-    """What a pipe carries at a step: one event if `present` (a bool or a Boolean term), else none."""
+    """The content of a pipe at a step: one event if `present` (a bool or a Boolean term), else none."""
 
     present: Any
     value: Any
 
 
 class Burst(tuple[Maybe, ...]):
-    """What a processor emits on one output where it can emit several events at once: in order, absent ones skipped."""
+    """The emission on an output that can carry several events at once: in order, absent ones skipped."""
 
     __slots__ = ()
 
 
 class Events(tuple[Value, ...]):
-    """What a step on values emits on one output where these are several events at once: in order, all of them there."""
+    """The emission of a step on values with several events at once: in order, all of them present."""
 
     __slots__ = ()
 
 
 class Remembered(ABC):
-    """A part of a state that is no plain data; a step takes in its place what it is saved as."""
+    """A part of a state that is no plain data; a step also accepts its saved form."""
 
     __slots__ = ()
 
     @abstractmethod
     def saved(self) -> Value:
-        """The same as plain data."""
+        """Return the part as plain data."""
 
 
 class Repeated(NamedTuple):
-    """What a machine emits (see `Stored`) where nothing bounds how often: an event, and it again `more` times."""
+    """The emission of a machine (see `Stored`) that repeats an event `more` times, without a bound."""
 
     present: Any
     value: Any
     more: Any
-    """A variable of the machine's state, and so known before the step."""
+    """A variable of the machine's state, so known before the step."""
 
 
 class Scattered(NamedTuple):
-    """What a machine emits (see `Stored`) where rows of a table do: an event, or one of each, by their keys."""
+    """The emission of a machine (see `Stored`) by rows of a table: an event, or one of each row, by their keys."""
 
     present: Any
     value: Any
@@ -90,7 +90,7 @@ class Scattered(NamedTuple):
 
 
 Emission = Maybe | Burst | Events
-"""What a processor emits on one output."""
+"""The emission of a processor on one output."""
 
 OBLIGATION_HINT = "`workbench check -p stays-in-range` finds such runs; add a condition, or choose a larger range"
 """What to do where a number leaves its range, in a processor that `has_obligations`."""
@@ -101,36 +101,36 @@ END: Mapping[str, Value] = MappingProxyType({})
 
 
 def event(value: Any) -> Maybe:
-    """An event that is certainly there."""
-    return _new(Maybe, (True, value))  # what `Maybe(True, value)` does, without the detour: it is in every inner loop
+    """Return an event that is certainly present."""
+    return _new(Maybe, (True, value))  # `Maybe(True, value)` without the detour: it is in every inner loop
 
 
 _new = tuple.__new__
 
 
 def slots_of(emission: Any) -> tuple[Maybe, ...]:
-    """An emission as a sequence of at most one event each; what is repeated stands there once."""
+    """Return an emission as a sequence of at most one event each; a repeated event occurs once."""
     if isinstance(emission, Events):
         return tuple(map(event, emission))
     return emission if isinstance(emission, Burst) else (emission,)
 
 
 def events_of(emission: Emission) -> Sequence[Value]:
-    """The events that a step on values emits on one output."""
+    """Return the events that a step on values emits on one output."""
     if isinstance(emission, Maybe):
         return (emission[1],) if emission[0] else ()
     return emission if isinstance(emission, Events) else [value for present, value in emission if present]
 
 
 def emission(events: Sequence[Value]) -> Emission:
-    """These events, as a step on values emits them."""
+    """Return these events in the form in which a step on values emits them."""
     if len(events) == 1:
         return event(events[0])
     return Events(events) if events else NOTHING
 
 
 def show_carried(events: list[Value], width: int | None) -> Value | None:
-    """How what a pipe carries in a step is shown: None, the event, or a list on a pipe of another width than one."""
+    """Return the shown form of a pipe's events in a step: None, the event, or a list if the width is not one."""
     if not events:
         return None
     return events[0] if width == 1 else events
@@ -140,11 +140,11 @@ SHAPE = "a step gives `state, (emission, ...)`: an emission for each output, eac
 
 
 def misshapen(found: Any, parts: int | None, outs: int) -> str:
-    """What is wrong with the shape of what a step gave; empty where nothing is.
+    """Describe the error in the shape of a step's result; empty if there is none.
 
     Parameters
     ----------
-    parts: how many a state has, where that is known.
+    parts: the number of parts of a state, if it is known.
     outs: the number of outputs.
     """
     if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, tuple) for part in found):
@@ -159,11 +159,11 @@ def misshapen(found: Any, parts: int | None, outs: int) -> str:
 
 
 Stepped = tuple[State, tuple[Emission, ...]]
-"""What a step gives: the next state, and what is emitted on each output."""
+"""The result of a step: the next state, and the emission on each output."""
 
 
 Share = Callable[[str, Any], Any]
-"""Gives a term a name, and returns what to use in its place."""
+"""Names a term, and returns what to use in its place."""
 
 
 class Slot(NamedTuple):
@@ -178,32 +178,32 @@ class Machine(NamedTuple):
     """A processor with finite state: its variables and its step from terms to terms.
 
     `step(state, front)` returns the next state (one term per slot) and one emission per output, always with as many
-    slots as `Processor.burst` says.
+    slots as `Processor.burst` states.
     """
 
     slots: tuple[Slot, ...]
     step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
     finish: Callable[[State], tuple[Emission, ...]] | None = None
-    """What is emitted at the end of the stream, where something can be."""
+    """Returns the emission at the end of the stream, if there can be one."""
     pending: Callable[[State], Any] | None = None
-    """Whether a step that brings nothing can change something, where it ever can."""
+    """Returns whether a step without events can have an effect, if it ever can."""
     queues: tuple[str, ...] = ()
-    """The queues inside it: after the next state `step` gives for each whether there is no room for what comes."""
+    """The queues inside it: behind the next state, `step` returns for each whether it overflows."""
     lengths: Callable[[State], tuple[Any, ...]] = lambda _: ()
-    """How much each of them holds."""
+    """Returns the length of each of these queues."""
     shares: bool = False
-    """Whether its terms have so much in common that they are written with names for it."""
+    """Whether its terms share so much that shared parts are written with names."""
     comes: Callable[[State, tuple[Any, ...]], Mapping[int, Any]] | None = None
-    """Of inputs by place, where it is assumed that events come only in some states, and with some others: whether one
-    may come now. It is given a front as `step` is."""
+    """Returns, for inputs that are assumed to carry events only in some states, and with some others, whether one may
+    come now, by position; it gets a front as `step` does."""
     emits: Callable[[State, Sequence[tuple[Any, tuple[Any, ...]]], Share], tuple[Emission, ...]] | None = None
-    """What several fronts of a step, of which each may be there, make it emit from a state.
+    """Returns the emission of several fronts of a step, each of which may be absent, from a state.
 
-    For one whose `most_events` are fewer than what `step` emits, front by front.
+    It is for processors whose `most_events` are fewer than what `step` emits, front by front.
     """
 
     def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
-        """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
+        """Run its step, which may not be defined on terms; Refused if it is not."""
         try:
             found = self.step(state, front)
             wrong = misshapen(found, len(self.slots) + len(self.queues), outs)
@@ -220,7 +220,7 @@ class Machine(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A machine some of whose state lies in arrays: their names and domains, and the machine once they are there."""
+    """A machine with some state in arrays: their names and domains, and a function from the arrays to the machine."""
 
     arrays: Mapping[str, Array]
     machine: Callable[[Sequence[Cells]], Machine]
@@ -235,14 +235,14 @@ class Processor(ABC):
     keyword: the name in the language; unique among processors.
     symbol: the pictogram's text in drawings.
     streams, outs: input and output arity (instances with a variable arity override the properties).
-    merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
-        inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
-    marks: (of one that merges several inputs) its front is the number of an input and the event, and so is what stands
-        in the stream of its denotation.
-    lockstep: every front makes every output carry exactly one event.
-    singly: its machine is that of steps in which one of its inputs carries an event, and has no meaning for others.
-    shifts: whoever writes it means the shift that it makes.
-    constants: the labels of enumerations that it makes itself; a text that calls it may use them.
+    merges: whether it takes the events of all its inputs as they come, as if on one (those of a step in input
+        order), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    marks: (for one that merges several inputs) whether its front is the number of an input and the event, as are the
+        entries of the streams of its denotation.
+    lockstep: whether every front makes every output carry exactly one event.
+    singly: whether its machine is defined only for steps in which one of its inputs carries an event.
+    shifts: whether its shift is intended by the user.
+    constants: the labels of enumerations that it creates itself; a text that calls it may use them.
     """
 
     keyword: ClassVar[str] = ""
@@ -270,12 +270,12 @@ class Processor(ABC):
 
     @property
     def on_values(self) -> Callable[..., Any] | None:
-        """Of one without state and with one output: the event that the values of a front make."""
+        """For a processor without state and with one output: the function from a front's values to its event."""
         return None
 
     @property
     def on_total(self) -> Callable[..., Any] | None:
-        """Of one in lockstep whose state is its last event: the event that this and the values of a front make."""
+        """For a processor in lockstep whose state is its last event: the function from it and a front to the next."""
         return None
 
     @property
@@ -290,7 +290,7 @@ class Processor(ABC):
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """The names of the inputs; a queue is called after its processor and input: `queue(add.left)`."""
+        """The names of the inputs; a queue is named after its processor and input: `queue(add.left)`."""
         if self.in_arity == 1:
             return ("in",)
         if self.in_arity == 2:
@@ -299,62 +299,62 @@ class Processor(ABC):
 
     @property
     def clocks(self) -> Mapping[int, str]:
-        """The inputs that the time of the step comes in on, by number, and what it counts (`Port.clock`).
+        """The inputs that carry the time of the step, by number, and its unit (`Port.clock`).
 
-        Who builds a pipeline need not connect them: they read its stream `time`, which is an input unless it is made.
+        A builder need not connect them: by default they read the stream `time`, an input unless the pipeline makes it.
         """
         return {}
 
     @property
     def pauses(self) -> tuple[int, ...]:
-        """Differences of times at which it changes what it does, for who tries it."""
+        """Differences of times at which its behaviour changes, for tests."""
         return ()
 
     @property
     def landmarks(self) -> tuple[Value, ...]:
-        """Values at which it changes what it does, for who tries it."""
+        """Values at which its behaviour changes, for tests."""
         return ()
 
     @property
     def results_named(self) -> tuple[str, ...]:
-        """What its outputs are called, where they have names."""
+        """The names of its outputs, where they have some."""
         return ()
 
     def merge_arrivals(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Any, ...]]:
-        """The fronts that events on its inputs are, where it takes them as they come."""
+        """Return the fronts of the events on its inputs, if it takes these as they come."""
         if self.marks:
             return [(i, value) for i, values in enumerate(arrivals) for value in values]
         return [(value,) for values in arrivals for value in values]
 
     def rounds(self, arrivals: Sequence[Sequence[Maybe]]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """The same of events that may be there: whether there is a front, and the front."""
+        """Return the fronts of events that may be absent: whether there is a front, and the front."""
         return [(arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots]
 
     def most_fronts(self, widths: Sequence[int]) -> int:
-        """The most fronts that a step brings, where its inputs carry so many events at most."""
+        """Return the maximum number of fronts of a step, given those of events on its inputs."""
         return sum(widths) if self.merges else max(widths)
 
     @property
     def label(self) -> str:
-        """What drawings write in the processor's box."""
+        """The text of the processor's box in drawings."""
         return self.symbol or self.keyword
 
     # --- typing ---
 
     def specialise(self, inputs: tuple[Domain, ...]) -> Self:
-        """This processor with its functions typed for the given input domains; TypingError if it cannot be."""
+        """Return this processor with its functions typed for the given input domains; TypingError if it cannot be."""
         return self
 
     def specialise_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
-        """The same where it starts afresh after `horizon` fronts, as in a window: its numbers grow only so far."""
+        """Return the typed processor for restarts after `horizon` fronts, as in a window, which bounds its numbers."""
         return self.specialise(inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        """The output domains, by default those of the inputs; called on a typed processor."""
+        """Return the output domains, by default those of the inputs; called on a typed processor."""
         return inputs
 
     def resolve(self, over: Domain | ModelScope) -> Self:
-        """This (untyped) processor over the domains that stand for types without a bound; one alone is for `int`."""
+        """Return this (untyped) processor with unbounded types replaced; a domain alone is for `int`."""
         changed: dict[str, Any] = {}
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
@@ -366,52 +366,52 @@ class Processor(ABC):
 
     @property
     def determinism(self) -> Determinism:
-        """What this (typed) processor leaves open of its output (see `core.determinism`); by default nothing."""
+        """The properties of its (typed) output that it leaves open (see `core.determinism`); by default none."""
         return Determinism.EXACT
 
     # --- meaning ---
 
     @abstractmethod
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        """The specification: whole output streams of whole input streams. Called on a typed processor."""
+        """Specify the processor: return whole output streams for whole input streams. Called on a typed processor."""
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        """What has been emitted after these events when the streams go on: `denote` without the end's events."""
+        """Return the output after these events when the streams continue: `denote` without the end's events."""
         return self.denote(streams)
 
     def initial(self) -> State:
-        """The state before the first event, and after a reset."""
+        """Return the state before the first event, and after a reset."""
         return ()
 
     @abstractmethod
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        """Consume one front: the next state and what is emitted on each output pipe."""
+        """Consume one front, and return the next state and the emission on each output pipe."""
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        """The most events that one front makes any output carry; None where nothing bounds them."""
+        """Return the maximum number of events of an output for one front; None if it is unbounded."""
         return 1
 
     def most_events(self, inputs: tuple[Domain, ...], fronts: int) -> int | None:
-        """The most events that so many fronts of one step make any output carry; None where nothing bounds them."""
+        """Return the maximum number of events of an output for `fronts` fronts of a step; None if it is unbounded."""
         burst = self.burst(inputs)
         return None if burst is None else burst * fronts
 
     @property
     def finishes(self) -> int:
-        """The most events that the end of the stream makes any output carry."""
+        """The maximum number of events of an output at the end of the stream."""
         return 0
 
     @property
     def lag(self) -> int | None:
-        """How many fronts it consumes before, from then on, each makes every output carry exactly one event.
+        """The number of fronts after which each further front makes every output carry exactly one event.
 
-        None where that is not known. It says how long queues behind it can get.
+        None if it is unknown. It determines the length of queues behind the processor.
         """
         return 0 if self.lockstep else None
 
     @property
     def shift(self) -> int | None:
-        """How many events of its input come before the one that its first output belongs to; None: not known."""
+        """The number of input events before the one that the first output belongs to; None: unknown."""
         return self.lag
 
     @property
@@ -420,37 +420,37 @@ class Processor(ABC):
         return self.lag == 0
 
     def finish(self, state: State) -> tuple[Emission, ...]:
-        """What is emitted when the stream ends (nothing, by default)."""
+        """Return the emission at the end of the stream (by default nothing)."""
         return (NOTHING,) * self.out_arity
 
     # --- the finite machine ---
 
     def refusal(self, form: str) -> str:
-        """Why this (typed) processor cannot run in a `Form`, or an empty string; by default what its parameters say."""
+        """Return why this (typed) processor cannot run in a `Form`, or ""; by default the reasons of its parameters."""
         values = [getattr(self, item.name) for item in dataclasses.fields(self)]
         reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []
         return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
 
     @property
     def has_obligations(self) -> bool:
-        """Whether types alone do not show that its numbers stay in their ranges: `stays-in-range` asks whether they do.
+        """Whether types alone do not prove that its numbers stay in their ranges: `stays-in-range` then checks it.
 
-        That of what is inside, by default.
+        By default, whether this holds for its inner processor.
         """
         inner = getattr(self, "inner", None)
         return isinstance(inner, Processor) and inner.has_obligations
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What its machine takes for granted of what happens, a sentence each, for verdicts."""
+        """The assumptions of its machine about its inputs, a sentence each, for verdicts."""
         return ()
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        """Names and finite domains of the parts of the state, in the order of `initial()`."""
+        """Return names and finite domains of the parts of the state, in the order of `initial()`."""
         return ()
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        """The finite machine over given input domains; Refused when there is none.
+        """Return the finite machine over given input domains; Refused when there is none.
 
         `horizon` promises that at most that many fronts come before the state is reset (inside a window).
         """
@@ -467,13 +467,13 @@ class Processor(ABC):
         return Machine(slots, self.step, self.finish if self.finishes else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        """A machine some of whose state lies in arrays, as no model has it, if that is better than `machine`."""
+        """Return a machine with some state in arrays, which models do not support, if that is better than `machine`."""
         return None
 
     # --- use ---
 
     def __call__(self, *streams: S) -> S:
-        """The output stream on streams of a pipeline under construction; where it has several, a tuple of them."""
+        """Apply the processor to streams of a pipeline under construction: return its output, or a tuple of several."""
         for stream in streams:
             if hasattr(stream, "feed"):
                 found: S = stream.feed(self, streams)
@@ -482,7 +482,7 @@ class Processor(ABC):
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
-        """Instances that the conformance suite uses; by default the one without arguments."""
+        """Return instances for the conformance suite; by default the one without arguments."""
         return (cls(),)
 
     def __str__(self) -> str:
@@ -498,6 +498,6 @@ def _show(value: Any) -> str:
 
 
 def specialise_function(function: Function | TypedFunction, inputs: Sequence[Domain]) -> TypedFunction:
-    """A parameter function typed for the given domains (again, if it was typed for others)."""
+    """Return a parameter function typed for the given domains (again, if it was typed for others)."""
     plain = function.function if isinstance(function, TypedFunction) else function
     return plain.specialise(inputs)

@@ -1,7 +1,7 @@
-"""Programs: what can be run and checked, seen from outside.
+"""The view of programs from outside: what can be run and checked.
 
-The rule of this module: a program is known by its ports. Whoever reads, writes or feeds events asks for these and for
-nothing else; who is given one, and crawls a graph, asks it for that.
+The rule of this module: a program is known by its ports. Code that reads, writes or feeds events uses these and
+nothing else; code that traverses the graph gets it from the program.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Port:
-    """Where events of one domain go in or come out.
+    """An input or output for events of one domain.
 
     Parameters
     ----------
-    oracle: whether nothing arrives here unless the environment makes something happen (an input).
-    optional: whether a log may go without it.
-    clock: whether the time of each step comes in here, and what its numbers count: `us`; `numbers` where that is for
-        the log to say, and nobody asks; `any` where it makes no difference. Empty: it is no clock.
-    remedy, data_remedy: what to do where a file, or Python's data, has no column for it; empty: the usual.
+    oracle: whether events on this input are choices of the environment, not arrivals.
+    optional: whether a log may lack it.
+    clock: whether it carries the time of each step, and the unit of its numbers: `us`; `numbers` if the log
+        determines the unit, which is not needed; `any` if the unit makes no difference. Empty: it is no clock.
+    remedy, data_remedy: advice if a file, or Python's data, has no column for it; empty: the usual advice.
     """
 
     name: str
@@ -41,27 +41,27 @@ class Port:
 
 
 class Ported(Protocol):
-    """Whatever events go into and come out of."""
+    """An object with inputs and outputs for events."""
 
     @property
     def ports(self) -> Ports:
-        """What goes in and comes out."""
+        """Its inputs and outputs."""
 
 
 class Program(Ported, Protocol):
-    """A pipeline, or whatever else turns events on its inputs into events on its outputs."""
+    """A pipeline, or another program that turns events on its inputs into events on its outputs."""
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """The user's name for it."""
 
     @property
     def kind(self) -> str:
-        """What it is, as messages say it: `pipeline`."""
+        """The kind of program in messages: `pipeline`."""
 
     @property
     def pipeline(self) -> Pipeline:
-        """The graph as which it is crawled, of the same name, kind and ports; that of a pipeline is itself."""
+        """The graph to traverse, with the same name, kind and ports; for a pipeline, itself."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +80,22 @@ class Ports:
 
     @property
     def ports(self) -> Ports:
-        """These, for whoever takes what has some."""
+        """These ports themselves, so that they are `Ported`."""
         return self
 
     @property
     def of(self) -> str:
-        """The program as messages call it: `pipeline squares`."""
+        """The program in messages: `pipeline squares`."""
         return f"{self.kind} {self.name}"
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
-        """The names of the inputs, and what they carry."""
+        """The domains of the inputs by name."""
         return {port.name: port.domain for port in self.inputs}
 
     @cached_property
     def shown(self) -> Mapping[str, Domain]:
-        """The names of the outputs, and what they carry."""
+        """The domains of the outputs by name."""
         return {port.name: port.domain for port in self.outputs}
 
     @cached_property
@@ -108,13 +108,13 @@ class Ports:
         return tuple(port.name for port in self.inputs if not port.oracle)
 
     def position(self, name: str) -> int:
-        """The position of an input; PipelineError with a suggestion if there is none of this name."""
+        """Return the position of an input; PipelineError with a suggestion if there is none of this name."""
         if name in self._positions:
             return self._positions[name]
         raise unknown(self.of, "input", name, self._positions)
 
     def received(self, steps: Iterable[Mapping[str, Value]]) -> dict[str, list[Value]]:
-        """The stream on each input, oracles too, after these steps."""
+        """Return the stream on each input, oracles included, after these steps."""
         found: dict[str, list[Value]] = {port.name: [] for port in self.inputs}
         for step in steps:
             for name, event in step.items():
@@ -122,7 +122,7 @@ class Ports:
         return found
 
     def only(self, kind: str, name: str | None) -> str:
-        """The `input` or `output` of this name, or the only one where none is given.
+        """Return the name of an `input` or `output`: the given one, or the only one if none is given.
 
         Raises
         ------
@@ -136,11 +136,11 @@ class Ports:
         return name or names[0]
 
     def streams(self, given: Any) -> dict[str, Iterable[Value]]:
-        """Streams by input, given as a mapping, as a sequence in the order of the inputs, or bare for a single input.
+        """Return streams by input, given as a mapping, as a sequence in input order, or bare for a single input.
 
         Raises
         ------
-        PipelineError: one is of no input, or there are too many or too few.
+        PipelineError: a stream has no input, or there are too many or too few.
         """
         names = self.arrivals
         if isinstance(given, Mapping):
@@ -159,6 +159,6 @@ class Ports:
 def unknown(
     of: str, kind: str, name: str, known: Iterable[str], where: Location | str = "", extra: str = ""
 ) -> PipelineError:
-    """The error for a name that nothing of this kind in a program has."""
+    """Return the error for a name that nothing of this kind in a program has."""
     hint = did_you_mean(name, known) or "there are: none"
     return PipelineError(f"{of} has no {kind} '{name}'{extra}", where=where, hint=hint)

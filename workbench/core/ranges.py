@@ -1,7 +1,7 @@
-"""Ranges of whole numbers where conditions are known to be true: `n + 1` is at most 3 where `n < 3` is true.
+"""Ranges of whole numbers under conditions that are true: `n + 1` is at most 3 where `n < 3` is true.
 
-A condition is taken apart into cases, one of which is so (its disjunctive normal form), and a case into facts about
-linear sums, as `0 <= n - cost`. What is found is sound, and as narrow as a few facts together make it.
+A condition is split into cases, one of which is true (its disjunctive normal form), and a case into facts about
+linear sums, as `0 <= n - cost`. The ranges are sound, and as narrow as combinations of few facts make them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Interval = tuple[int | float, int | float]
 
 
 class Fact(NamedTuple):
-    """A sum without a constant, and where it lies; of a condition that compares no numbers, 1 or 0."""
+    """A sum without a constant, and its range; for a condition that compares no numbers, 1 or 0."""
 
     total: Sum
     within: Interval
@@ -34,7 +34,7 @@ Case = tuple[Fact, ...]
 """Facts that are true together."""
 
 Disjunction = tuple[Case, ...]
-"""Cases of which one is so."""
+"""Cases of which one is true."""
 
 Sides = tuple[Disjunction, Disjunction]
 """The cases in which a condition is true, and those in which it is false."""
@@ -43,24 +43,24 @@ ALWAYS: Disjunction = ((),)
 WHOLE: Interval = (-math.inf, math.inf)
 EMPTY: Interval = (math.inf, -math.inf)
 MOST_CASES = 16
-"""Most cases that a condition is taken apart into."""
+"""Maximum number of cases of a condition."""
 MOST_STEPS = 1_000
-"""Most steps that are taken to find a range."""
+"""Maximum number of steps to find a range."""
 MOST_LEVELS = 30
-"""Most operators, one inside the other, of which the ranges are narrowed."""
+"""Maximum nesting of operators whose ranges are narrowed."""
 
 
 def range_of(term: Term, given: Iterable[Term] = ()) -> Interval:
-    """Where the values of a whole number lie, wherever all the conditions given are true."""
+    """Return the range of a whole number where all the given conditions are true."""
     ranges = _Ranges()
     return ranges.bound(term, reduce(_both, [ranges.conditions(each)[0] for each in given], ALWAYS))
 
 
 def narrow(value: Term, domain: Domain, given: Sequence[Term], *, checked: bool) -> Any:
-    """A number as one of a range that its type does not fit; None where it cannot be.
+    """Narrow the type of a number to a range; None where that is not possible.
 
-    It can where the conditions given put it there, or where it is `checked`: then it is flagged as a number that leaves
-    a checked domain. A number none of whose type is in the range never can.
+    It is possible where the given conditions imply the range, or if it is `checked`: a number that leaves the range is
+    then flagged as in a checked domain. It is not possible for a type without a number in the range.
     """
     if type(domain) is not Range or not is_whole(value.domain):
         return None
@@ -77,7 +77,7 @@ def is_whole(domain: Domain) -> bool:
 
 
 class _Sums(Fold[Sum]):
-    """Whole numbers as sums of terms that are no sums, as far as arithmetic is exact."""
+    """Decomposes whole numbers into sums of terms that are no sums, as far as arithmetic is exact."""
 
     def default(self, term: Term, *args: Any) -> Sum:
         if term.is_const and is_whole(term.domain):
@@ -98,13 +98,13 @@ class _Sums(Fold[Sum]):
 
 
 def _plus(a: Sum, b: Sum, times: int = 1) -> Sum:
-    """The sum `a + times * b`."""
+    """Return the sum `a + times * b`."""
     found = {**a, **{term: a.get(term, 0) + times * factor for term, factor in b.items()}}
     return {term: factor for term, factor in found.items() if factor}
 
 
 class _Conditions(Fold[Sides]):
-    """The cases in which a condition is true, and those in which it is false."""
+    """Computes the cases in which a condition is true, and those in which it is false."""
 
     def __init__(self, sums: _Sums) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class _Conditions(Fold[Sides]):
 
 
 def _split_cases(difference: Sum, signs: set[str]) -> Disjunction:
-    """The cases in which a difference is negative, zero or positive, as the signs say."""
+    """Return the cases in which a difference is negative, zero or positive, for the signs given."""
     total: Sum = {term: factor for term, factor in difference.items() if term is not None}
     zero = -difference.get(None, 0)
     if signs == {"<", ">"}:
@@ -144,7 +144,7 @@ def _split_cases(difference: Sum, signs: set[str]) -> Disjunction:
 
 
 def _both(a: Disjunction, b: Disjunction) -> Disjunction:
-    """The cases in which both are so; those of one of them, which say less, where there are too many."""
+    """Return the cases in which both are true; if there are too many, those of one, which imply less."""
     if len(a) * len(b) > MOST_CASES:
         return min(a, b, key=len)
     return tuple((*one, *other) for one in a for other in b)
@@ -164,12 +164,12 @@ def _hull(intervals: Iterable[Interval]) -> Interval:
 
 
 def _shift(a: Interval, b: Interval) -> Interval:
-    """The range of the sum of two numbers."""
+    """Return the range of the sum of two numbers."""
     return _add(a[0], b[0]), _add(a[1], b[1])
 
 
 def _add(x: int | float, y: int | float) -> int | float:
-    """The sum of two ends, floats where they are infinite: whole numbers may be too large for a float."""
+    """Return the sum of two bounds, floats where they are infinite: whole numbers may be too large for a float."""
     return x if isinstance(x, float) else y if isinstance(y, float) else x + y
 
 
@@ -180,7 +180,7 @@ def _scale(a: Interval, factor: int) -> Interval:
 
 
 class _Ranges:
-    """Ranges of terms, and of sums, in cases."""
+    """Computes ranges of terms, and of sums, in cases."""
 
     def __init__(self) -> None:
         self.sums = _Sums()
@@ -188,11 +188,11 @@ class _Ranges:
         self.steps, self.levels = MOST_STEPS, 0
 
     def bound(self, term: Term, cases: Disjunction) -> Interval:
-        """The range of a term where one of these cases is so."""
+        """Return the range of a term where one of these cases is true."""
         return _hull(self._find_sum_bounds(self.sums(term), case) for case in cases if not self._contradicts(case))
 
     def _contradicts(self, case: Case) -> bool:
-        """Whether its facts are not true together."""
+        """Whether its facts cannot all be true."""
         for i, (total, within) in enumerate(case):
             lo, hi = _meet(within, self._find_sum_bounds(total, case[:i] + case[i + 1 :]))
             if lo > hi:
@@ -200,7 +200,7 @@ class _Ranges:
         return False
 
     def _find_sum_bounds(self, total: Sum, case: Case) -> Interval:
-        """The range of a sum: of its terms one by one, or of a fact about a part of it and of the rest."""
+        """Return the range of a sum: from its terms, or from a fact about a part of it and the rest."""
         found = self._find_terms_bounds(total, case)
         for i, fact in enumerate(case):
             for times in {total.get(term, 0) // k for term, k in fact.total.items() if total.get(term, 0) % k == 0} - {
@@ -220,7 +220,7 @@ class _Ranges:
         return reduce(_shift, (_scale(within, factor) for factor, within in ranges), nothing)
 
     def _find_term_bounds(self, term: Term, case: Case) -> Interval:
-        """The range of a term that is no sum: that of its type, or what its operator makes of narrower ones."""
+        """Return the range of a term that is no sum: from its type, and from the narrowed ranges of its arguments."""
         own = (term.domain.lo, term.domain.hi) if isinstance(term.domain, Range | Integer) else WHOLE
         if self.levels >= MOST_LEVELS or self.steps <= 0:
             return own

@@ -1,4 +1,4 @@
-"""Values as people read them."""
+"""Format values for readers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from workbench.core.fields import Map, Record, Tuple
 
 
 def plural(number: float | str, noun: str) -> str:
-    """`1 step`, `2 steps`."""
+    """Return a number with its noun: `1 step`, `2 steps`."""
     return f"{number} {noun}{'' if number in (1, '1') else 's'}"
 
 
 def show_value(value: Value, domain: Domain | None = None) -> str:
-    """A value as a `.pipe` file would write it."""
-    if isinstance(value, list):  # what a wide pipe carries
+    """Return a value as a `.pipe` file would write it."""
+    if isinstance(value, list):  # the events of a wide pipe
         return ", ".join(show_value(event, domain) for event in value)
     if isinstance(domain, Record) and isinstance(value, tuple):
         fields = zip(domain.labels, value, domain.fields, strict=True)

@@ -1,4 +1,4 @@
-"""What a running pipeline computes, whether or not anything depends on it.
+"""Values that a running pipeline computes, whether or not anything depends on them.
 
 An executor is strict: the inner processors of a window compute each of their events, and one that leaves its checked
 domain ends the run. The term of a step is lazy: what simplifies away is gone. Where a step on symbols runs inner
@@ -21,17 +21,17 @@ from workbench.core.term import TRUE, Term
 
 @dataclass
 class Computed:
-    """What a step computes, and when."""
+    """The values that a step computes, with their conditions."""
 
     guard: Term = TRUE
-    """What holds where the step is just now."""
+    """The condition of the present place in the step."""
     found: list[tuple[Any, Term]] = field(default_factory=list)
     known: list[Term] = field(default_factory=list)
-    """When something else leaves a checked domain."""
+    """Further conditions under which the step leaves a checked domain."""
 
     @property
     def escape(self) -> Term:
-        """When any of it leaves a checked domain."""
+        """The condition that any of the values leaves a checked domain."""
         found: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
         return found
 
@@ -41,7 +41,7 @@ _ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
 
 @contextmanager
 def strictly(guard: Term) -> Iterator[Computed]:
-    """Collect what is computed in this context, which is entered when `guard` holds."""
+    """Collect the values that are computed in this context, which is entered when `guard` holds."""
     asked = Computed(guard)
     token = _ASKED.set(asked)
     try:
@@ -52,7 +52,7 @@ def strictly(guard: Term) -> Iterator[Computed]:
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
-    """What is computed in this context is so only where the condition (a term or a bool) holds."""
+    """Restrict the values that are computed in this context to where the condition (a term or a bool) holds."""
     asked = _ASKED.get()
     if asked is None:
         yield
@@ -66,7 +66,7 @@ def when(condition: Any) -> Iterator[None]:
 
 
 def mark_computed(values: Iterable[Any], present: Any = True) -> None:
-    """These values are computed here, where `present` holds."""
+    """Record that these values are computed here, where `present` holds."""
     asked = _ASKED.get()
     if asked is not None:
         guard = both(asked.guard, as_term(present, BOOL))
@@ -74,7 +74,7 @@ def mark_computed(values: Iterable[Any], present: Any = True) -> None:
 
 
 def leaves_domain(condition: Term) -> None:
-    """Something that is computed here leaves a checked domain under this condition."""
+    """Record a condition under which the step leaves a checked domain here."""
     asked = _ASKED.get()
     if asked is not None:
         asked.known.append(both(asked.guard, condition))

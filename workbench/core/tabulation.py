@@ -1,4 +1,4 @@
-"""Functions as tables: which need one, and the decision tree over the values of finite domains that is one."""
+"""Functions as tables: which need one, and decision trees over the values of finite domains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.core.term import FALSE, Term, leaves, remove_names
 
 
 def takes(taken: Domain, domain: Domain) -> bool:
-    """Whether each value of a domain is one of a type that a Python function takes."""
+    """Whether each value of a domain is of a type that a Python function takes."""
     if isinstance(taken, Nullable):
         return takes(taken.of, without_null(domain))
     if isinstance(taken, Reals) and domain.numeric:
@@ -40,7 +40,7 @@ def takes(taken: Domain, domain: Domain) -> bool:
 
 
 def needs_table(body: Any, domains: Iterable[Domain] = ()) -> bool:
-    """Whether models have no term for a part of this body of a function over such domains, and a table says it all."""
+    """Whether a part of a function's body has no term in models, and a table represents the whole function."""
     nodes = list(postorder(leaf for leaf in leaves(body) if isinstance(leaf, Term)))
     named = any(term.op is not None and term.op.by_table for term in nodes)
     maps = any(isinstance(part, Map) for domain in domains for part in within(domain))
@@ -48,7 +48,7 @@ def needs_table(body: Any, domains: Iterable[Domain] = ()) -> bool:
 
 
 def decision_tree(symbols: list[Any], values: list[Any], constant: Callable[..., Any]) -> Any:
-    """A decision tree over the arguments, one conditional per value but the last; `constant` has its leaves."""
+    """Build a decision tree over the arguments, one conditional per value but the last; `constant` makes a leaf."""
     if not symbols:
         return constant()
     *most, last = values[0]

@@ -2,14 +2,14 @@
 
 One type serves every consumer; printers, evaluators and analyses are folds over it (`core.fold`). Equal
 terms are one object, so identity is equality and a fold's memo is a plain dictionary. A constant's key
-carries its type and its sign, because Python's `True == 1` and `0.0 == -0.0` would otherwise merge them. Equal terms
-have the same value, which need not be equal to itself: it may be NaN.
+has its type and its sign, because Python's `True == 1` and `0.0 == -0.0` would otherwise merge them. Equal terms
+have the same value, which need not equal itself: it may be NaN.
 
-That is compared with `is` and `same`: `==` on terms is an operator of the language, and builds a term.
+Terms are compared with `is` and `same`: `==` on terms is an operator of the language, and builds a term.
 
 Values of tuple and record domains are never terms: they are Python tuples (`Parts`) whose leaves are terms. A value of
-a finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
-or where it lies in a table a `Change`.
+a finite map is such a tuple too, `Entries`, with a flag and a value for each key. One of a map that is not finite is a
+term, or, for a map in a table, a `Change`.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 
 OVERLOADS: dict[str, Callable[..., Any]] = {}
-"""What Python's operators do with terms and streams, by their signs; `core.ops` and `core.function` fill it."""
+"""The meaning of Python's operators on terms and streams, by sign; `core.ops` and `core.function` fill it."""
 
 
 O = TypeVar("O", bound="Overloaded")
 
 
 def overload(sign: str) -> tuple[Callable[[O, Any], O], Callable[[O, Any], O]]:
-    """A method for what is on the left of an operator, and one for what is on the right."""
+    """Return the methods of an operator for its left and its right operand."""
     return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
 
 
 def overload_unary(sign: str) -> Callable[[O], O]:
-    """A method for an operator on one operand."""
+    """Return the method of an operator on one operand."""
     return lambda self: OVERLOADS[sign](self)
 
 
 def refuse(what: str, hint: str, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """A method for a use of Python's that cannot be had of an object without events; `otherwise` is for values."""
+    """Return a method that refuses a use of Python on symbols; `otherwise` is used on values."""
 
     def method(self: Any, *args: object) -> Any:
         if otherwise is not None and not is_symbolic(self):
@@ -55,13 +55,13 @@ def refuse(what: str, hint: str, otherwise: Callable[..., Any] | None = None) ->
 
 
 class Overloaded:
-    """Base of terms and streams: Python's operators on them."""
+    """The base class of terms and streams: Python's operators on them."""
 
     __slots__ = ()
 
     error: ClassVar[type[WorkbenchError]] = TypingError
-    """What is raised where Python's use of it is refused."""
-    __array_ufunc__ = None  # numpy's scalars and arrays leave their operators to these
+    """The class of the error for a refused use."""
+    __array_ufunc__ = None  # numpy's scalars and arrays leave their operators to this class
 
     __add__, __radd__ = overload("+")
     __sub__, __rsub__ = overload("-")
@@ -87,7 +87,7 @@ TRUTH = (
     "wb.functions.ite(c, a, b) for if, "
     "wb.functions.MAX(a, b) and wb.functions.MIN(a, b) for max and min"
 )
-"""What to write where Python would need to know whether something is true."""
+"""The advice where Python would need the truth of a term."""
 
 
 class Term(Overloaded):
@@ -151,7 +151,7 @@ class Parts(tuple[Any, ...]):
 
     @classmethod
     def of(cls, domain: Domain, items: Iterable[Any], **more: Any) -> Self:
-        """These parts of a value of a domain, in its order, and what else is known of it."""
+        """Build the parts of a value of a domain, in its order, with further attributes."""
         made = cls(items)
         vars(made).update(more, domain=domain)
         return made
@@ -174,30 +174,30 @@ class Parts(tuple[Any, ...]):
 
 
 class Fields(Parts):
-    """A symbolic value of a record, which knows the names of its fields."""
+    """A symbolic value of a record, with the names of its fields."""
 
     domain: Record
 
 
 class Entries(Parts):
-    """A symbolic value of a finite map: per key whether it is present, and its value."""
+    """A symbolic value of a finite map: for each key whether it is present, and its value."""
 
     domain: Map
 
     def items(self) -> Iterator[tuple[Value, tuple[Any, Any]]]:
-        """Each key with its flag and its value."""
+        """Return pairs of each key and its flag and value."""
         return zip((key for key, _ in self.domain.slots), self, strict=True)
 
 
 class Others(NamedTuple):
-    """What a step makes of many rows of a table: terms over the number of a row (`memory.ROW`).
+    """The effect of a step on many rows of a table: terms over the number of a row (`memory.ROW`).
 
     Attributes
     ----------
-    happens: whether it does; does not depend on the row.
-    which: of the rows that are used, those of which there is something.
-    value: of a row.
-    used, keys: the arrays of the table that say which rows are used, and their keys.
+    happens: whether there is an effect; does not depend on the row.
+    which: whether a used row is affected.
+    value: the value of a row.
+    used, keys: the arrays of the table for the used rows and their keys.
     """
 
     happens: Term
@@ -208,14 +208,14 @@ class Others(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What can be asked of a map that lies in a table.
+    """The access to a map in a table.
 
     Attributes
     ----------
-    look: from a key to whether it is present, and its value.
-    total: the sum over all entries of a measure, a function from a value to a number, which is known by a name.
+    look: returns whether a key is present, and its value.
+    total: returns the sum of a measure, a function from a value to a number, over all entries; the measure has a name.
     columns: arrays of the table: whether a row is used, whether its key is present, the key, the parts of the value.
-    others: what else a step changes, as in `Change`, where it can change several entries.
+    others: further changes of a step, as in `Change`, if it can change several entries.
     """
 
     look: Callable[[Any], tuple[Any, Any]]
@@ -225,10 +225,10 @@ class Content(NamedTuple):
 
 
 class Change(Parts):
-    """A symbolic value of a map that lies in a table: an entry after a step, `(present, key, value)`.
+    """A symbolic value of a map in a table: an entry after a step, `(present, key, value)`.
 
-    Where the step changes one entry it is that one. The map is meant as it is at the end of its step and at no other
-    time, so that it cannot be kept.
+    If the step changes one entry, it is that one. The map is meant at the end of its step and at no other time, so it
+    cannot be stored.
     """
 
     domain: Map
@@ -236,17 +236,17 @@ class Change(Parts):
 
 
 def is_view(value: Any) -> bool:
-    """Whether it is a map for which no variables stand: one in a table, or key by key with values of infinite types."""
+    """Whether a map is not represented by variables: one in a table, or key by key with values of infinite types."""
     return isinstance(value, Change) or (isinstance(value, Entries) and not value.domain.finite)
 
 
 def has_view(value: Any) -> bool:
-    """Whether such a map is in a value."""
+    """Whether a value contains such a map."""
     return is_view(value) or (isinstance(value, tuple) and any(map(has_view, value)))
 
 
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """A tuple of these items; the value of a record or a map if `shape` is one."""
+    """Return a tuple of these items; the value of a record or a map if `shape` is one."""
     if not isinstance(shape, Parts):
         return tuple(items)
     made = type(shape)(items)
@@ -258,19 +258,19 @@ _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDi
 
 
 def _exactly(value: Value) -> Any:
-    """A key of a constant that tells -0.0 from 0.0 and True from 1, and in which NaN is itself."""
+    """Return a key of a constant that distinguishes -0.0 from 0.0 and True from 1, and in which NaN equals itself."""
     if type(value) is float:
         return value.hex()
     return tuple((type(item), _exactly(item)) for item in value) if type(value) is tuple else value
 
 
 def exactly(value: Value | None) -> Any:
-    """A key that tells values of different types, and -0.0 from 0.0, and in which NaN is itself."""
+    """Return a key that distinguishes values by type, and -0.0 from 0.0, and in which NaN equals itself."""
     return type(value), _exactly(value)
 
 
 def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload: Value = None) -> Term:
-    """The one term with this content. Does not simplify: use the functions of `core.ops`."""
+    """Return the one term with this content. Does not simplify: use the functions of `core.ops`."""
     key = (op, args, domain, type(payload), payload if op is not None else _exactly(payload))
     found = _table.get(key)
     if found is not None:
@@ -282,7 +282,7 @@ def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload:
 
 
 def python_value(value: Any) -> Any:
-    """A constant, of which numpy's scalars become Python's; TypingError of what can be changed, and is no constant."""
+    """Convert numpy scalars in a constant to Python values; TypingError for a mutable value, which is no constant."""
     try:
         hash(value)
     except TypeError as error:
@@ -294,7 +294,7 @@ def python_value(value: Any) -> Any:
 
 
 def const(value: Value, domain: Domain) -> Any:
-    """A constant of a domain (a tuple of constants for tuples); DomainError when it is not in it."""
+    """Return a constant of a domain (a tuple of constants for tuples); DomainError when it is not in it."""
     value = domain.check(python_value(value))
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
@@ -303,21 +303,21 @@ def const(value: Value, domain: Domain) -> Any:
 
 
 def _scalar(domain: Domain, value: Value) -> Term:
-    """A constant, of the one Python type that its domain has: equal ones are one term."""
+    """Return a constant with the one Python type of its domain, so that equal constants are one term."""
     if isinstance(domain, Reals):
         return intern(None, (), domain, float(value))
     return intern(None, (), domain, str(value) if isinstance(value, Label) else value)
 
 
 def var(name: str, domain: Domain) -> Any:
-    """A variable of a domain; for tuples and records a tuple of variables `name.field`."""
+    """Return a variable of a domain; for tuples and records a tuple of variables `name.field`."""
     if parts(domain) or isinstance(domain, Tuple):
         return whole(domain, (intern(None, (), d, Name(".".join((name, *path)))) for path, d in scalars(domain)))
     return intern(None, (), domain, Name(name))
 
 
 def whole(domain: Domain, flat: Iterator[Term]) -> Any:
-    """The symbolic value of a domain whose scalar parts come next in `flat`."""
+    """Return the symbolic value of a domain whose scalar parts come next in `flat`."""
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
@@ -327,7 +327,7 @@ def whole(domain: Domain, flat: Iterator[Term]) -> Any:
 
 
 def concrete(shape: Any, flat: Iterator[Value]) -> Value:
-    """The plain value of the shape of a symbolic one whose scalar parts have the values that come next in `flat`."""
+    """Return the plain value in the shape of a symbolic one; the values of its scalar parts come next in `flat`."""
     if isinstance(shape, Entries):
         return join_parts(shape.domain, flat)
     return tuple(concrete(part, flat) for part in shape) if isinstance(shape, tuple) else next(flat)
@@ -338,7 +338,7 @@ FALSE = intern(None, (), BOOL, False)
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The scalar leaves of a value, left to right (a scalar is its own leaf)."""
+    """Yield the scalar leaves of a value, left to right (a scalar is its own leaf)."""
     if isinstance(value, tuple):
         for item in value:
             yield from leaves(item)
@@ -364,7 +364,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def domain_of(value: Any) -> Domain:
-    """The domain of a symbolic value."""
+    """Return the domain of a symbolic value."""
     if isinstance(value, Entries | Change):
         return value.domain
     if isinstance(value, Fields):
@@ -377,7 +377,7 @@ def domain_of(value: Any) -> Domain:
 
 
 def remove_names(domain: Domain) -> Domain:
-    """`domain` with records turned into tuples: what its values are, whatever their parts are called."""
+    """Return `domain` with records turned into tuples: the set of its values, whatever the names of their parts."""
     if isinstance(domain, Record | Tuple):
         return Tuple(tuple(remove_names(f) for f in domain.fields))
     if isinstance(domain, Map):

@@ -1,4 +1,4 @@
-"""Functions of texts. They are total: a text that is no number gives null, and what lies outside of a text is empty."""
+"""Functions of texts. They are total: a text that is no number becomes null, and a part beyond a text is empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLOAT = re.compile(r"\s*[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(ini
 
 @lru_cache(64)
 def regex(pattern: str) -> re.Pattern[str]:
-    """A regular expression of Python's; TypingError if it is none."""
+    """Compile a regular expression of Python; TypingError if it is invalid."""
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
@@ -29,17 +29,17 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """The text with `new` for each `old`; unchanged where `old` is empty."""
+    """Return the text with `new` for each `old`; unchanged where `old` is empty."""
     return text.replace(old, new) if old else text
 
 
 def substring(text: str, start: int, length: int) -> str:
-    """At most `length` letters from `start`, which counts from 0, or from the end if it is negative."""
+    """Return at most `length` letters from `start`, which counts from 0, or from the end if it is negative."""
     return text[start:][: max(length, 0)]
 
 
 def to_int(value: str | float) -> int | None:
-    """The whole number that a text is, or that a number is rounded down to; None if there is none."""
+    """Return the whole number of a text, or a number rounded down; None if there is none."""
     if isinstance(value, int):
         return value
     if not isinstance(value, str):
@@ -51,14 +51,14 @@ def to_int(value: str | float) -> int | None:
 
 
 def to_float(text: str | float) -> float | None:
-    """The number that a text is, None if it is none; a number as a float."""
+    """Return the number of a text, None if there is none; a number as a float."""
     if not isinstance(text, str):
         return as_float(text)
     return float(text) if _FLOAT.fullmatch(text) else None
 
 
 def to_text(value: bool | float | str) -> str:
-    """The value as it is written in a log."""
+    """Return the value as it is written in a log."""
     if isinstance(value, bool):
         return str(value).lower()
     try:

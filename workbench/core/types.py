@@ -1,4 +1,4 @@
-"""The types of attributes of events and facts, a row each: what languages, streams, columns and databases call them."""
+"""The types of attributes of events and facts, a row each: their names in languages, streams, columns, databases."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from workbench.errors import TypingError
 
 @dataclass(frozen=True)
 class TypeRow:
-    """A type.
+    """A type of attributes.
 
     Attributes
     ----------
     domain: its values.
-    names: what it is called in rules, first as it is written.
+    names: its names in rules, the written one first.
     python: the class of its literals.
     carried: the kinds of streams that carry its values.
-    column: what numpy calls them in a column, where a text is a number.
-    fitting: the affinities of SQLite's columns in which they may lie, first that of a table of our own.
-    exact: those of columns in which SQLite compares as rules do: a whole number among floats has more digits.
+    column: its numpy type in a column, where a text is a number.
+    fitting: the affinities of SQLite columns that may hold its values, that of our own tables first.
+    exact: the affinities with which SQLite compares as rules do: a whole number among floats has more digits.
     """
 
     domain: Domain
@@ -45,7 +45,7 @@ LITERALS = {row.python: row.domain for row in TYPES}
 
 
 def type_row(domain: Domain) -> TypeRow:
-    """The row of a type; TypingError where attributes have no such type."""
+    """Return the row of a type; TypingError if attributes cannot have it."""
     if domain not in _ROWS:
         raise TypingError(f"no attribute has the type {domain}")
     return _ROWS[domain]

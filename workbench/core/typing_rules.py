@@ -1,7 +1,7 @@
 """The typing rules of the operators: the domain of a result, and the domain a literal takes.
 
 Finite integer domains must agree and are closed under arithmetic; ranges are exact, so theirs grow. Every rule
-refuses what it is not defined on with a TypingError that says what to do.
+refuses arguments for which it is undefined with a TypingError that gives advice.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
 TABLE_LIMIT = 4096
-"""Most entries of a function that becomes a table."""
+"""Maximum number of entries of a function that becomes a table."""
 
 TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
-"""The domain of an operator's result, from its arguments."""
+"""Returns the domain of an operator's result, from its arguments."""
 
 
 def literal_domain(value: Any, like: Domain | None = None, *, compared: bool = False) -> Domain:
-    """The domain a literal takes beside an operand of domain `like`, which it may be compared with."""
+    """Return the domain of a literal beside an operand of domain `like`, with which it may be compared."""
     value = python_value(value)
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
@@ -70,7 +70,7 @@ def literal_domain(value: Any, like: Domain | None = None, *, compared: bool = F
 
 
 def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
-    """Arguments as terms: literals take the domain of their term neighbours."""
+    """Convert arguments to terms: literals take the domain of their term neighbours."""
     like = None
     for arg in args:
         if isinstance(arg, Term) and not isinstance(arg.domain, Bool):
@@ -97,7 +97,7 @@ def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
 
 
 def unify(what: str, a: Domain, b: Domain) -> Domain:
-    """The smallest domain that holds both; TypingError when there is none."""
+    """Return the smallest domain that holds both; TypingError when there is none."""
     if a == b:
         return a
     for wide in (Anything, Reals, Integers):
@@ -117,7 +117,7 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
 
 
 def _show_declared(domain: Domain) -> str:
-    """The domain, with the declared type that it stands for in a model."""
+    """Return the domain as text, with the declared type that it replaces in a model."""
     declared = "float" if isinstance(domain, SomeFloats) else "int" if isinstance(domain, Integer) else ""
     return f"{declared} ({domain} in a check)" if declared else str(domain)
 
@@ -139,7 +139,7 @@ def _suggest(a: Domain, b: Domain) -> str:
 
 
 def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """The common domain of numeric arguments."""
+    """Return the common domain of numeric arguments."""
     for arg in args:
         if not arg.domain.numeric:
             text, truth = "to_int(x) and to_float(x) make a number of a text", "write (if x then 1 else 0)"
@@ -154,7 +154,7 @@ def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def real(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Functions of floats: of numbers of one domain, and of constants of any."""
+    """Type a function of floats: arguments have one numeric domain, and constants any."""
     varying = tuple(arg for arg in args if not arg.is_const)
     for part in (varying or args, *((arg,) for arg in args if arg.is_const)):
         numeric(op, part)
@@ -162,13 +162,13 @@ def real(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
-    """The range of a function that is monotone in each argument."""
+    """Return the range of a function that is monotone in each argument."""
     found = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     return Range(min(found), max(found))
 
 
 def div_range(a: Range, b: Range) -> Range:
-    """The range of quotients."""
+    """Return the range of quotients."""
     if b.lo > 0:
         return corners(operator.floordiv, a, b)
     size = max(abs(a.lo), abs(a.hi))
@@ -176,7 +176,7 @@ def div_range(a: Range, b: Range) -> Range:
 
 
 def mod_range(a: Range, b: Range) -> Range:
-    """The range of remainders."""
+    """Return the range of remainders."""
     if b.lo > 0:
         return a if a.lo >= 0 and a.hi < b.lo else Range(0, b.hi - 1)
     size = max(abs(b.lo), abs(b.hi), 1) - 1
@@ -184,7 +184,7 @@ def mod_range(a: Range, b: Range) -> Range:
 
 
 def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
-    """A rule for arithmetic: closed on integers of a domain, `on_ranges` on ranges."""
+    """Return a rule for arithmetic: closed on integers of a domain, `on_ranges` on ranges."""
 
     def result(op: Operator, args: tuple[Term, ...]) -> Domain:
         domain = numeric(op, args)
@@ -200,7 +200,7 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
 
 
 def sum_of(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
-    """The rule of `+`: arithmetic, and on texts one behind the other."""
+    """Return the rule of `+`: arithmetic, and concatenation on texts."""
     of_numbers = arithmetic(on_ranges)
 
     def result(op: Operator, args: tuple[Term, ...]) -> Domain:
@@ -209,16 +209,16 @@ def sum_of(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
     return result
 
 
-# --- texts: those of a model are some, and what is made of them is among them, or refused ------------------------
+# --- texts: a model has some, and results of operators are among them, or refused --------------------------------
 
 
 def is_text(domain: Domain) -> bool:
-    """Whether these are texts, which in a model are some."""
+    """Whether a domain has texts, those of models included."""
     return isinstance(domain, Texts | SomeTexts)
 
 
 def only_texts(op: Operator, args: Iterable[Term]) -> None:
-    """Refuse what is no text."""
+    """Refuse arguments that are no texts."""
     for arg in args:
         if not (is_text(arg.domain) or isinstance(arg.domain, Anything)):
             hint = "to_text(x) makes a text of it" if arg.domain.numeric else _null_hint(arg.domain)
@@ -226,7 +226,7 @@ def only_texts(op: Operator, args: Iterable[Term]) -> None:
 
 
 def _all_of_model(op: Operator, args: tuple[Term, ...]) -> list[Any]:
-    """What an operator makes of all texts of a model; nothing outside of models."""
+    """Return the results of an operator on all texts of a model; nothing outside of models."""
     kinds = [(arg.payload,) if arg.is_const else arg.domain for arg in args]
     sizes = [1 if isinstance(kind, tuple) else kind.size or TABLE_LIMIT + 1 for kind in kinds]
     if not any(isinstance(arg.domain, SomeTexts) for arg in args) or math.prod(sizes) > TABLE_LIMIT:
@@ -236,7 +236,7 @@ def _all_of_model(op: Operator, args: tuple[Term, ...]) -> list[Any]:
 
 
 def text_of(op: Operator, args: tuple[Term, ...], given: tuple[Term, ...] | None = None) -> Domain:
-    """A text that is made of texts (of those `given`)."""
+    """Type a text that is computed from texts (those `given`)."""
     only_texts(op, args if given is None else given)
     some = next((arg.domain for arg in args if isinstance(arg.domain, SomeTexts)), None)
     other = next((text for text in _all_of_model(op, args) if some is not None and text not in some), None)
@@ -249,14 +249,14 @@ def text_of(op: Operator, args: tuple[Term, ...], given: tuple[Term, ...] | None
 
 
 def text_length(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """How many letters."""
+    """Type the number of letters."""
     only_texts(op, args)
     lengths = _all_of_model(op, args)
     return Range(min(lengths), max(lengths)) if lengths else INT
 
 
 def order(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Predicates on numbers: comparison, parity."""
+    """Type predicates on numbers: comparison, parity."""
     if not below_all(*args[:1], *args[-1:]):
         numeric(op, args)
     return BOOL
@@ -271,7 +271,7 @@ def below_all(a: Term, b: Term) -> bool:
 
 
 def check_known(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Of any values that a model has, whether something is so."""
+    """Type a predicate on any values that a model has."""
     for arg in args:
         if isinstance(arg.domain, Unknown):
             raise TypingError(f"'{op.symbol}': {LOOKED_AT}", hint=LOOKS)
@@ -279,7 +279,7 @@ def check_known(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def equality(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Equality: of numbers, or of values of one domain."""
+    """Type equality: of numbers, or of values of one domain."""
     check_known(op, args)
     a, b = (t.domain for t in args)
     if not (a.numeric and b.numeric):
@@ -288,7 +288,7 @@ def equality(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Connectives."""
+    """Type connectives."""
     for arg in args:
         if not isinstance(arg.domain, Bool | Anything):
             raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
@@ -296,12 +296,12 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def present(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """The domain without null."""
+    """Return the domain without null."""
     check_known(op, args)
     return without_null(args[0].domain)
 
 
 def choice(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """A conditional: both branches in one domain."""
+    """Type a conditional: both branches in one domain."""
     logic(op, args[:1])
     return unify("'if ... then ... else'", args[1].domain, args[2].domain)

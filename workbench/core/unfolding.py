@@ -1,4 +1,4 @@
-"""What every pipe carries, step by step, as the denotations define it: the specification of a run."""
+"""The events on every pipe, step by step, as the denotations define them: the specification of a run."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Unfolding:
         self._ended = False
 
     def step(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
-        """One step with these events, or `END`: what it adds to the stream on every pipe."""
+        """Take one step with these events, or `END`, and return the events that it adds to each pipe."""
         self._ended = self._ended or events is END
-        oracles = self.pipeline.oracles  # they show what counts
+        oracles = self.pipeline.oracles  # only their effective events are shown
         added = {
             name: [events[name]] if name in events and name not in oracles else [] for name, _ in self.pipeline.inputs
         }
