@@ -93,7 +93,7 @@ Emission = Maybe | Burst | Events
 """The emission of a processor on one output."""
 
 OBLIGATION_HINT = "`workbench check -p stays-in-range` finds such runs; add a condition, or choose a larger range"
-"""What to do where a number leaves its range, in a processor that `has_obligations`."""
+"""The advice for a number that leaves its range, in a processor that `has_obligations`."""
 NOTHING = Maybe(False, None)
 
 END: Mapping[str, Value] = MappingProxyType({})
