@@ -88,7 +88,7 @@ class PartialRun:
             if not len(part):
                 continue
             made += len(part)
-            # so many external events come before each, and the one that caused it
+            # for each composite the index of the external event that caused it
             at: Any = numbers - before - np.arange(made - len(part) + 1, made + 1)
             begins = np.flatnonzero(np.diff(at, prepend=-1))  # start of another event's composites
             counted = np.arange(1, len(at) + 1) - np.repeat(begins, np.diff(begins, append=len(at)))

@@ -1,7 +1,7 @@
 """GDS(1): small answers have a higher priority, and priorities age (thesis, 4.6.2).
 
 Source: P. Cao and S. Irani, Cost-aware WWW proxy caching algorithms, USENIX Symposium on Internet Technologies and
-Systems 1997: the answer with the least priority is evicted, 1 / size + clock, where clock is the last such priority.
+Systems 1997: the answer with the least priority is evicted, 1 / size + clock, where clock is the last evicted priority.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Automaton:
     # --- states -----------------------------------------------------------------------------------------
 
     def target(self, bit: int) -> int:
-        """Return the state whose instances give the candidates of a predicate, given earlier events."""
+        """Return the state whose instances give the candidates of a predicate, given those of earlier ones."""
         return next(each for each in self._targets(self.components[bit]) if each >> bit & 1)
 
     def is_rooted(self, state: int) -> bool:

@@ -24,7 +24,7 @@ from workbench.tesla.engines.saved import EventStore
 from workbench.tesla.occurrence import Occurrence
 
 FEW = 64
-"""Minimum number of events between two deletions of old events."""
+"""Minimum number of events after which old ones are deleted without a trigger."""
 
 
 class CDPMatcher:

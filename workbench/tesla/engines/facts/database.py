@@ -261,7 +261,7 @@ class FactDatabase:
         return found.st_dev, found.st_ino
 
     def _watch_clock(self) -> Generator[bool]:
-        """Progress handler of SQLite, as a generator that yields whether the query is to be stopped.
+        """Yield whether to stop the query, as a progress handler of SQLite.
 
         A signal is raised when Python code continues, which is here. In a plain function that would be before its first
         line, and SQLite would lose the exception.

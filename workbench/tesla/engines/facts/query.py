@@ -226,7 +226,7 @@ class FactQuery:
         return lambda rows: in_order(rows)[::-1]
 
     def _put_in_order(self, rows: list[FactRow]) -> list[FactRow]:
-        """Sort rows in the order of selection, if SQLite has another order."""
+        """Sort rows in the order of selection, where SQLite has another order."""
         if not self.table.is_ordered:
             rows = sorted(rows, key=lambda row: tuple(map(sort_key, row)))
         found = sort_facts(self.step.part, self.step.declared, rows)

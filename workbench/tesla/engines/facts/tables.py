@@ -109,7 +109,7 @@ class FactTables(dict[str, Any]):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Let buffered events share a state of the databases, as everything that they must see is committed."""
+        """Let buffered events share views of the databases; they see whatever is committed by now."""
         self._together = True
         try:
             yield
